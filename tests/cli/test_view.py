@@ -98,6 +98,8 @@ def test_a_port_that_is_taken_is_named(command: Command) -> None:
         ("--data sample --task none", "none"),
         ("--data sample --port 70000", "70000"),
         ("--data sample --limit 3", "--limit goes with --people"),
+        ("--data sample --people P --task er_at_10 --task er_at_5", "--people takes one --task"),
+        ("--data sample --people P --task result_er_unconstrained", "has no budget"),
         ("other.jsonl --data sample", "made on"),
     ],
 )

@@ -182,15 +182,6 @@ def test_errors_are_json_in_words_and_tell_nothing_of_the_machine(app: Running) 
         assert b"site-packages" not in reply.body
 
 
-def test_scripts_are_fetched_once(app: Running) -> None:
-    for path, media_type in (("/static/app.js", "text/javascript"), ("/static/app.css", "text/css")):
-        first = app.ask(path)
-        assert first.headers["content-type"] == f"{media_type}; charset=utf-8"
-        again = app.ask(path, headers={"If-None-Match": first.headers["etag"]})
-        assert (again.status, again.body) == (304, b"")
-        assert app.ask(path, headers={"If-None-Match": '"other"'}).body == first.body
-
-
 def test_the_page_names_its_scripts_and_holds_none(app: Running) -> None:
     page = app.ask("/").body.decode()
     assert '<script src="/static/app.js" defer></script>' in page

@@ -1,7 +1,6 @@
 """Address, security, static files, JSON responses."""
 
 import asyncio
-import hashlib
 import ipaddress
 import logging
 import secrets
@@ -269,10 +268,6 @@ def page_app(
     file_paths: frozenset[str] = frozenset(),
 ) -> ASGIApp:
     """Return an app with one page, its script and style, and the routes that the script asks; with security checks."""
-
-    async def first(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
-        return Response(page, media_type="text/html")
-
     page = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -285,7 +280,7 @@ def page_app(
 
     app = Starlette(
         routes=[
-            Route("/", first),
+            static_route("/", page, "text/html"),
             static_route("/static/app.js", script(scripts), "text/javascript"),
             static_route("/static/app.css", style(styles), "text/css"),
             static_route("/favicon.ico", _ICON, "image/svg+xml"),
@@ -307,13 +302,9 @@ def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG0
 
 
 def static_route(path: str, text: str, media_type: str) -> Route:
-    """Return a route that answers with a text, or with status 304 where the browser has the same text already."""
-    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": "no-cache"}  # the browser asks each time whether its copy is current
+    """Return a route that answers with a text."""
 
-    async def answer(request: Request) -> Response:
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return Response(text, media_type=media_type, headers=headers)
+    async def answer(request: Request) -> Response:  # noqa: ARG001 - as above
+        return Response(text, media_type=media_type)
 
     return Route(path, answer)

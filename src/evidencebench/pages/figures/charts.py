@@ -54,11 +54,10 @@ _LEAST_REACH = 0.05
 _SIDES, _FROM_ZERO = 20, 8
 
 
-def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recall, %", key: str | None = None) -> Node:
+def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recall, %") -> Node:
     """Return a chart with a row for each bar, in the given order, on an axis from 0 to 100 %.
 
-    ``title`` is also the chart's name for screen readers. ``unit`` says what the axis measures. ``key`` makes
-    the ids of the chart's elements unique on a page (None: derived from the chart's title and numbers).
+    ``title`` is also the chart's name for screen readers. ``unit`` says what the axis measures.
 
     Examples
     --------
@@ -66,18 +65,16 @@ def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recal
     >>> drawn.findtext("desc")
     'aspect recall, %: bm25 37.0 [29.0, 43.9]'
     """
-    return _row_chart([BarGroup(name="", bars=bars)], title, f": {_describe(bars)}", unit, key)
+    return _row_chart([BarGroup(name="", bars=bars)], title, f": {_describe(bars)}", unit)
 
 
-def grouped_chart(
-    groups: Sequence[BarGroup], *, title: str, unit: str = "aspect recall, %", key: str | None = None
-) -> Node:
+def grouped_chart(groups: Sequence[BarGroup], *, title: str, unit: str = "aspect recall, %") -> Node:
     """Return a chart as `interval_chart` does, with the bars in groups, each group below its name.
 
     Bars with the same name have the same mark and colour in every group, also where ``series`` is None.
     """
     words = [f"{shown_name(group.name)}: {_describe(group.bars)}" for group in groups] or ["no rows"]
-    return _row_chart(groups, title, f". {'. '.join(words)}", unit, key, is_grouped=True)
+    return _row_chart(groups, title, f". {'. '.join(words)}", unit, is_grouped=True)
 
 
 def reach_of(bars: Iterable[Bar]) -> float:
@@ -93,7 +90,6 @@ def difference_chart(
     unit: str = "difference in aspect recall, points",
     reach: float | None = None,
     sides: tuple[str, str] = ("second", "first"),
-    key: str | None = None,
 ) -> Node:
     """Return a forest plot: a row for each difference (in -1..1), on an axis around zero.
 
@@ -103,7 +99,7 @@ def difference_chart(
     """
     reach = reach_of(bars) if reach is None else reach
     words = f": {_describe(bars, signed=True)}"
-    return _row_chart([BarGroup(name="", bars=bars)], title, words, unit, key, reach=reach, sides=sides)
+    return _row_chart([BarGroup(name="", bars=bars)], title, words, unit, reach=reach, sides=sides)
 
 
 class _RowColumns(NamedTuple):
@@ -136,7 +132,6 @@ def _row_chart(
     title: str,
     words: str,
     unit: str,
-    key: str | None,
     *,
     reach: float | None = None,
     sides: tuple[str, str] = ("", ""),
@@ -177,7 +172,7 @@ def _row_chart(
     }
     foot = [note for note, holds in notes.items() if holds]
     drawn += [text(MARGIN, y + 48 + 16 * place, note, "chart-note") for place, note in enumerate(foot)]
-    return chart(title, f"{title_name(unit)}{words}", *drawn, height=y + 42 + 16 * len(foot), key=key)
+    return chart(title, f"{title_name(unit)}{words}", *drawn, height=y + 42 + 16 * len(foot))
 
 
 def _zero_line(zero: float, sides: tuple[str, str], top: float, bottom: float) -> list[Node]:
@@ -326,13 +321,10 @@ _BETWEEN_TICKS = 4
 _Points = list[tuple[float, float]]
 
 
-def line_chart(
-    lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, width: int = WIDTH, key: str | None = None
-) -> Node:
+def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, width: int = WIDTH) -> Node:
     """Return a chart of curves on an axis from 0 to 100 %; each curve has its own marks and dashes, and its name.
 
-    ``x_name`` and ``y_name`` say what the axes measure. ``title`` and ``key`` are those of `interval_chart`. ``width``
-    is that of the chart, in units.
+    ``x_name`` and ``y_name`` say what the axes measure. ``width`` is that of the chart, in units.
     """
     named = [(position, curve) for position, curve in enumerate(lines) if not curve.is_context]
     numbered = [(position if curve.series is None else curve.series, curve) for position, curve in named]
@@ -353,7 +345,6 @@ def line_chart(
         *_labels(numbered, across, up, right, width),
         height=round(bottom + _FOOT),
         width=width,
-        key=key,
     )
 
 

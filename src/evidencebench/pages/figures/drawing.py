@@ -21,17 +21,17 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
 _ROUNDING = 1e-9
 
 
-def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH, key: str | None = None) -> Node:
+def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH) -> Node:
     """Return an ``<svg>`` of ``width`` and ``height`` units, with a title drawn above its body.
 
-    ``description`` has the numbers in words. ``key`` makes its ids unique on a page; None: made from both texts.
+    ``description`` has the numbers in words; both texts make its ids, which differ from those of other charts.
     """
     name = title_name(title)
     heading = text(MARGIN, 20, fit_text(name, width - 2 * MARGIN, TITLE_SIZE), "chart-title")
-    return _root(name, description, heading, *body, height=height, width=width, role="img", key=key)
+    return _root(name, description, heading, *body, height=height, width=width, role="img")
 
 
-def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> Node:
+def stacked(charts: Sequence[Node], *, title: str) -> Node:
     """Return one picture with the charts below one another; a single chart is returned unchanged."""
     if len(charts) == 1:
         return charts[0]
@@ -40,7 +40,7 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)
     names = "; ".join(picture.findtext("title") or "" for picture in charts)
-    root = _root(name, names, height=height or 1, role="group", key=key)
+    root = _root(name, names, height=height or 1, role="group")
     top = 0
     for picture, its_height in zip(charts, heights, strict=True):
         # A class of its own: the page's style for the class ``chart`` would change the size of a part.
@@ -56,11 +56,9 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _root(
-    name: str, description: str, *body: Child, height: int, role: str, key: str | None, width: int = WIDTH
-) -> Node:
+def _root(name: str, description: str, *body: Child, height: int, role: str, width: int = WIDTH) -> Node:
     of_width = "" if width == WIDTH else f"\n{width}"
-    key = key or hashlib.sha256(f"{name}\n{description}{of_width}".encode(errors="replace")).hexdigest()[:12]
+    key = hashlib.sha256(f"{name}\n{description}{of_width}".encode(errors="replace")).hexdigest()[:12]
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "chart",

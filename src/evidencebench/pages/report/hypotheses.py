@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from shlex import join
-from typing import Any, get_args
+from typing import get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from evidencebench.data.tasks import Task
@@ -244,7 +245,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
 def _why_no_partner(system: SystemHeader) -> str:
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
-    if "stored" in _names_in({"name": system.name, "options": system.options}):
+    if b'"name":"stored"' in msgspec.json.encode(system):  # it, or a system in its options
         return "it builds on stored answers, which are for each paper's own hypothesis"
     if _is_blind(system.name):
         return _NEVER_READS
@@ -255,21 +256,6 @@ def _why_no_partner(system: SystemHeader) -> str:
     except SystemSpecError:
         return "its options cannot be written in a command"
     return ""
-
-
-def _names_in(value: Any) -> set[str]:
-    """Return the names of a system and of all systems nested in its options; ``value`` is a header's JSON."""
-    names, waiting = set(), [value]  # no recursion: a header made by hand may be nested deeper than Python's stack
-    while waiting:
-        match waiting.pop():
-            case {"name": str(name), "options": dict() as options}:
-                names.add(name)
-                waiting += options.values()
-            case list() as members:
-                waiting += members
-            case dict() as members:
-                waiting += members.values()
-    return names
 
 
 def _command(header: RunHeader, data: str, number: int) -> str:
