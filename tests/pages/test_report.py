@@ -36,18 +36,8 @@ from report_pages import QUICK, Element, findings_in, parsed, report_of
 
 SAMPLE = load_sample()
 SECTIONS = {
-    "summary",
-    "leaderboard",
-    "curves",
-    "breakdowns",
-    "pairs",
-    "hypotheses",
-    "picks",
-    "failures",
-    "costs",
-    "papers-here",
-    "signatures",
-    "method",
+    *("summary", "leaderboard", "curves", "breakdowns", "pairs", "hypotheses", "picks", "failures", "costs"),
+    *("papers-here", "signatures", "method"),
 }
 BEST = {one.id: [index for held in one.labels.sources.values() for index in held] for one in SAMPLE}
 HOSTILE = "\u202e</script><img src=x onerror=alert(1)>\x00&amp;<!--\"'`]]>"

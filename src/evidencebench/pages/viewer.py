@@ -268,12 +268,11 @@ def viewer_data_of(
     title: str = "",
     exchanges: ExchangeSource | None = None,
 ) -> ViewerData:
-    """Return the data of a viewer that shows run files, with the controls after them.
+    """Return the data of a viewer that shows run files, with the controls after them; raises as `score_runs` does.
 
     Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
-    instance has no labels, those with a fixed budget come first. ``title`` is the page's title; empty: the data's name.
-    ``rules`` read the answers of runs; controls are read by the default rules. ``exchanges`` is as in
-    `ViewerData`. Raises the errors of `score_runs`.
+    instance has no labels, those with a fixed budget come first. ``rules`` read the answers of runs; controls are read
+    by the default rules.
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():

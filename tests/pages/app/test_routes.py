@@ -125,27 +125,6 @@ def test_rows_are_the_same_before_they_are_known(sample_viewed: ViewerData, app:
     assert (found["n_scored"], found["n_searched"]) == (0, 0)
 
 
-def test_the_list_is_sorted_filtered_and_searched(app: Running) -> None:
-    def positions(**asked: Any) -> list[int]:
-        return [row["position"] for row in app.ask("/api/rows", **asked).json["rows"]]
-
-    by_length = sorted(range(len(SAMPLE)), key=lambda position: -len(SAMPLE[position].query.sentences))
-    assert positions(sort="length", order="desc") == by_length
-    assert positions(sort="length", order="desc", offset=2, n=3) == by_length[2:5]
-    without = [position for position, instance in enumerate(SAMPLE) if not instance.labels.results]
-    assert positions(only="no_results") == without
-    word = SAMPLE[4].query.hypothesis.split()[0]
-    holding = [
-        position
-        for position, instance in enumerate(SAMPLE)
-        if word.lower() in " ".join((instance.query.hypothesis, *instance.query.sentences)).lower()
-    ]
-    assert set(positions(q=f"{word} {SAMPLE.ids[4].rpartition('_')[2]}")) <= set(holding)
-    assert 4 in positions(q=word)
-    assert positions(q="nosuchwordanywhere") == []
-    assert app.ask("/api/rows", q="nosuchwordanywhere").json["n_found"] == 0
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

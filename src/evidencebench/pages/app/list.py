@@ -102,24 +102,16 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The instances that pass a search and the filters of a query, and numbers of them under its task.
+    """The instances that pass a search and the filters of a query, and numbers of them under its task."""
 
-    ``positions`` is in the order of the query. ``means`` are of A, B and the ceiling, None where nothing is known;
-    ``n_means`` is over how many instances. ``found`` has for no system, one, two ... the aspects that so many find,
-    before the filter ``ListQuery.found``.
-    """
-
-    positions: Positions
-    means: tuple[float | None, float | None, float | None]
-    n_means: int
-    found: list[int]
+    positions: Positions  # in the order of the query
+    means: tuple[float | None, float | None, float | None]  # of A, B and the ceiling; None: nothing is known
+    n_means: int  # over how many instances
+    found: list[int]  # for no system, one, two ... the aspects that so many find, before the filter ``ListQuery.found``
 
 
 def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Positions | None = None) -> Matches:
-    """Return what passes a query; its offset and n are not applied.
-
-    ``searched``: only these positions, ascending; None: all.
-    """
+    """Return what passes a query, of the positions ``searched`` (None: of all); its offset and n are not applied."""
     positions = np.arange(len(columns)) if searched is None else np.asarray(searched, dtype=np.intp)
     if query.only:
         positions = positions[_filter_mask(columns, query)[positions]]

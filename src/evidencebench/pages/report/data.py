@@ -59,7 +59,7 @@ class Findings:
         """Task name -> the standings on its leaderboard, the best first."""
         return {task: board.standings for task, board in self.boards.items()}
 
-    def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
+    def bar(self, row: Standing, recall: Estimate | None = None) -> Bar:
         """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
         return bar_of(
             row.system,
@@ -67,7 +67,6 @@ class Findings:
             is_control=row.is_control,
             unfinished=row.unfinished,
             series=self.series_of(row.system, is_control=row.is_control),
-            note=note,
         )
 
     @property
@@ -108,14 +107,13 @@ class Findings:
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
         """Return the runs, the best on a task first; those without a rank last.
 
-        Runs that score as the best does on every instance come after those that do not: the first two are shown
-        against each other, and two that are the same would show nothing.
+        The first two are shown against each other, so runs that score as the best does everywhere come after others.
         """
         rows = [row for row in self.standings[task.name] if not row.is_control]
         best, *others = sorted(rows, key=lambda row: row.rank is None)
 
         def is_same(row: Standing) -> bool:
-            first, second = (self.scored.scores[one.system][task.name].recalls for one in (best, row))
+            first, second = (self.scored.scores[shown.system][task.name].recalls for shown in (best, row))
             return np.array_equal(first, second)
 
         return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
@@ -129,10 +127,7 @@ class Findings:
         return (*runs[:_MOST_FOREMOST], *best, *oracle)
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the controls on a task that read no labels, the best first.
-
-        A control that is among the runs stands on the leaderboard as that run. `run_of_control` finds it.
-        """
+        """Return the names of the controls on a task that read no labels, or of the runs that are them, best first."""
         by_task = self.scored.controls
         controls = [name for name in by_task if task.name in by_task[name] and not CONTROLS[name].knows_labels]
         stands_for = {run_of_control(self.scored, name, task) for name in controls}

@@ -242,7 +242,7 @@ def _signatures_section(findings: Findings) -> Node:
     return section(
         "signatures",
         "Data, runs and signatures",
-        _facts(findings),
+        _scored_facts(findings),
         note(
             "A signature names all that decides a score: two scores with the same one are the same number, where the "
             "system answers alike each time. What stands behind the name of a model or a library may have changed."
@@ -251,20 +251,21 @@ def _signatures_section(findings: Findings) -> Node:
     )
 
 
-def _facts(findings: Findings) -> Node:
+def _scored_facts(findings: Findings) -> Node:
     dataset, n, n_texts = findings.dataset, findings.n_instances, findings.n_papers
     limit = "" if n == len(dataset) else f"the first {n:,} of "
     texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
-    changed = {label: run for label, (run, _) in findings.changed.items()}
-    facts: dict[str, Sequence[Child]] = {
-        "Data": [isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)],
-        "Papers": [f"{limit}{counted(len(dataset), 'paper')}{texts}"],
-        "Runs": [_runs(findings.scored.runs, findings.unfinished)],
-    }
-    if changed:
-        facts["Asked changed queries"] = [_runs(changed, {})]
-    facts["Made by"] = [f"evidencebench {__version__}"]
-    return terms_node(facts.items(), look="facts")
+    runs = {"Runs": _runs(findings.scored.runs, findings.unfinished)}
+    if findings.changed:
+        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
+    return _facts(dataset, f"{limit}{counted(len(dataset), 'paper')}{texts}", runs)
+
+
+def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
+    data = (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256))
+    of_runs = [(name, (listed,)) for name, listed in runs.items()]
+    made_by = (f"evidencebench {__version__}",)
+    return terms_node([("Data", data), ("Papers", (papers,)), *of_runs, ("Made by", made_by)], look="facts")
 
 
 def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
@@ -305,13 +306,11 @@ def report_page(
 ) -> str:
     """Return the report as one HTML page.
 
-    Sections on one task hold a block for each, and the page shows that of the chosen task. ``title``: empty for the
-    names of the data and the runs. ``largest`` is the last budget of the curves. ``papers`` says whether the page holds
-    the papers (None: if there are at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that
-    the page shows (empty: the data's path). ``command`` is the command that makes the page. ``exchanges``
-    returns what language models were asked and what they replied, to be in the page; None: it is not.
-    ``on_caution`` is called with each caution at the page's head. ``on_progress`` is called with (instances done,
-    instances in all, what is done with them). The other arguments are those of `score_runs`.
+    ``largest`` is the last budget of the curves. ``papers`` says whether the page holds the papers (None: if there are
+    at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that the page shows (empty: the
+    data's path), ``command`` the one that makes the page. ``exchanges`` returns what language models were asked and
+    replied (None: that is not in the page). ``on_caution`` is called with each caution at the page's head,
+    ``on_progress`` with (instances done, instances in all, what is done). The others are those of `score_runs`.
     """
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
@@ -374,12 +373,6 @@ def _unlabelled_results(
     command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
     listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs)
-    facts: dict[str, list[Child]] = {
-        "Data": [isolated_name(viewed.dataset.name), ", sha256 ", node("code", None, viewed.dataset.sha256)],
-        "Papers": [counted(n_instances, "paper")],
-        "Runs": [list_node(*listed)],
-        "Made by": [f"evidencebench {__version__}"],
-    }
     head = _head(
         viewed.title,
         paragraph(
@@ -390,7 +383,7 @@ def _unlabelled_results(
             "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
             "er_at_optimal allows is known only with labels."
         ),
-        terms_node(facts.items(), look="facts"),
+        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": list_node(*listed)}),
     )
     return node("main", {"id": "results"}, head)
 
