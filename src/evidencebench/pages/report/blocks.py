@@ -11,7 +11,7 @@ from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.significance import signed
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 from evidencebench.wording import without_folders
 
 # Attributes of an element that shows text from a file; the browser takes the text's direction from the text.
@@ -81,29 +81,38 @@ def legend(bars: Sequence[Bar]) -> Node:
     return node("ul", {"class": "legend"}, *map(entry, bars))
 
 
-def table_node(table: Table, *, most: int = 300, links: Mapping[str, Callable[[str], str]] | None = None) -> Node:
-    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut."""
-    columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
-    numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
+def table_node(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    most: int = 300,
+    links: Mapping[str, Callable[[str], str]] | None = None,
+) -> Node | None:
+    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut.
+
+    ``links`` has by column the address of a cell's text. None: there are no rows.
+    """
+    if not rows:
+        return None
+    numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)]
     number = {"class": "number"}
     head = (
         node("th", {"scope": "col", **(number if right else _word_attributes(name))}, beginning_of(name))
-        for name, right in zip(table.columns, numeric, strict=True)
+        for name, right in zip(columns, numeric, strict=True)
     )
 
     def line(row: Sequence[Cell]) -> Node:
         cells: list[Node] = []
-        for name, cell, right in zip(table.columns, row, numeric, strict=True):
+        for name, cell, right in zip(columns, row, numeric, strict=True):
             text = _cell_text(cell, most)
             look = number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
             shown = node("a", {"href": links[name](str(cell))}, text) if links and name in links else text
             cells.append(node("td", look, shown) if cells else node("th", {"scope": "row", **look}, shown))
         return node("tr", None, *cells)
 
-    caption = node("caption", None, table.title) if table.title else None
-    body = node("tbody", None, *map(line, table.rows))
-    label = beginning_of(table.title or f"Table: {', '.join(table.columns)}")
-    return framed(label, node("table", None, caption, node("thead", None, node("tr", None, *head)), body))
+    inner = (node("thead", None, node("tr", None, *head)), node("tbody", None, *map(line, rows)))
+    return framed(beginning_of(title), node("table", None, node("caption", None, title), *inner))
 
 
 def framed(label: str, inner: Node) -> Node:

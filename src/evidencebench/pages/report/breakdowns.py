@@ -42,7 +42,6 @@ from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns, bootstrap_defined
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
-from evidencebench.tables import Table
 from evidencebench.wording import counted
 
 # Aspect recall by budget.
@@ -157,7 +156,7 @@ def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int)
             "the ceiling, the most that so many sentences can cover; the other systems are the thin lines behind."
         ),
         node("div", {"class": "panels"}, *(_chart(findings, curves) for curves in drawn)),
-        folding_part("All systems, with intervals, as tables", *(table_node(_curve_table(curves)) for curves in drawn))
+        folding_part("All systems, with intervals, as tables", *map(_curve_table, drawn))
         if drawn
         else note("There is no curve to draw."),
         None
@@ -191,12 +190,12 @@ def _chart(findings: Findings, curves: Curves) -> Node:
     return line_chart(lines, title=_title(curves), x_name="sentences that count", y_name="aspect recall, %", width=400)
 
 
-def _curve_table(curves: Curves) -> Table:
+def _curve_table(curves: Curves) -> Node | None:
     shown = (*curves.curves, curves.ceiling)
     columns = ["sentences", *(f"{curve.system}\u00a0*" if curve.is_control else curve.system for curve in shown)]
     by_budget = zip(*(curve.points for curve in shown), strict=True)
     rows = [[str(k), *(_cell(point, curves.n) for point in points)] for k, points in enumerate(by_budget, 1)]
-    return Table(title=f"{_title(curves)}: aspect recall in %", columns=columns, rows=rows)
+    return table_node(f"{_title(curves)}: aspect recall in %", columns, rows)
 
 
 def _title(curves: Curves) -> str:
@@ -311,7 +310,7 @@ def breakdowns_section(findings: Findings) -> Node:
 def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> list[Node]:
     rows = findings.foremost(task)
     panels = (_panel(findings, rows, *bins) for bins in by_property.items())
-    tables = (table_node(_bin_table(*bins)) for bins in by_property.items())
+    tables = (_bin_table(*bins) for bins in by_property.items())
     return [
         legend([findings.bar(row) for row in rows]),
         node("div", {"class": "panels"}, *panels),
@@ -341,15 +340,12 @@ def _short(name: str) -> str:
     return name
 
 
-def _bin_table(property_name: str, bins: Bins) -> Table:
+def _bin_table(property_name: str, bins: Bins) -> Node | None:
     means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
     heads = [f"{name} ({mean.extent})" for name, mean in means.items()]
     systems = next(iter(bins.values()))
-    return Table(
-        title=f"By {property_name}: aspect recall in %",
-        columns=["system", *heads],
-        rows=[[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems],
-    )
+    rows = [[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems]
+    return table_node(f"By {property_name}: aspect recall in %", ["system", *heads], rows)
 
 
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.

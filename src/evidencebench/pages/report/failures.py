@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import NamedTuple
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from evidencebench.runs.run import Failure, RunFile
 from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.significance import cost_text, notes_line
 from evidencebench.system import merged_notes
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 from evidencebench.wording import counted
 
 # Prefixes of notes: of those that count replies by class, and of those that count them by the grammar's branch.
@@ -101,7 +101,7 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         else note(_ALL_WELL),
         *(by_task(findings.tasks, lambda task: [tables[task.name] or note(_ALL_WELL)]) if any(tables.values()) else ()),
         *_left_out(findings),
-        _table(
+        table_node(
             "Errors by kind, on all tasks",
             ["run", "error", "count", "first at", "which says"],
             [[label, kind.name, kind.n, kind.instance_id, kind.example] for label, kind in errors],
@@ -121,7 +121,7 @@ def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node |
     rows = [row for row in rows if any(row[1:])]
     n_well = len(scores) - len(rows)
     title = f"Answers on {task}{f' ({n_well} more had none of this)' if n_well else ''}"
-    return _table(title, ["run", *map(_COUNTED.__getitem__, kept)], rows)
+    return table_node(title, ["run", *map(_COUNTED.__getitem__, kept)], rows)
 
 
 def _left_out(findings: Findings) -> list[Node]:
@@ -136,16 +136,6 @@ def _left_out(findings: Findings) -> list[Node]:
     ]
 
 
-def _table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
-    *,
-    links: Mapping[str, Callable[[str], str]] | None = None,
-) -> Node | None:
-    return table_node(Table(title=title, columns=columns, rows=rows), links=links) if rows else None
-
-
 def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     replies = {
         label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
@@ -157,7 +147,7 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
         for label, found in replies.items()
         if found
     ]
-    return _table(title, ["run", "replies", *classes], rows)
+    return table_node(title, ["run", "replies", *classes], rows)
 
 
 def costs_section(findings: Findings) -> Node:
@@ -170,11 +160,13 @@ def costs_section(findings: Findings) -> Node:
     }
     columns = ["answers in the run", "graded here"]
     asked = [label for label, found in notes.items() if "requests" in found or cost_text(found) is not None]
-    token_counts = ("requests", "prompt_tokens", "completion_tokens")
-    all_notes = Table(
-        title="All that the runs note",
-        columns=["run", *columns, "notes"],
-        rows=[[*named[label], notes_line(found)] for label, found in notes.items()],
+    spent: list[list[Cell]] = []
+    for label in asked:
+        tokens = (notes[label].get(name, 0) for name in ("requests", "prompt_tokens", "completion_tokens"))
+        spent.append([*named[label], *tokens, cost_text(notes[label]) or "none noted"])
+    title, all_notes = (
+        "All that the runs note",
+        [[*named[label], notes_line(of_run)] for label, of_run in notes.items()],
     )
     return section(
         "costs",
@@ -184,17 +176,10 @@ def costs_section(findings: Findings) -> Node:
         )
         if notes
         else None,
-        _table(
+        table_node(
             "Language models",
             ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"],
-            [
-                [
-                    *named[label],
-                    *(notes[label].get(name, 0) for name in token_counts),
-                    cost_text(notes[label]) or "none noted",
-                ]
-                for label in asked
-            ],
+            spent,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(
@@ -203,12 +188,12 @@ def costs_section(findings: Findings) -> Node:
         )
         if asked
         else None,
-        _table(
+        table_node(
             "People",
             ["person", *columns, "median seconds", "seconds in all"],
-            [[*named[label], float(median(one)), sum(one)] for label in notes if (one := _seconds(runs[label]))],
+            [[*named[label], float(median(took)), sum(took)] for label in notes if (took := _seconds(runs[label]))],
         ),
-        folding_part(all_notes.title, table_node(all_notes)) if notes else None,
+        folding_part(title, table_node(title, ["run", *columns, "notes"], all_notes)) if notes else None,
     )
 
 

@@ -37,7 +37,7 @@ from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, con
 from evidencebench.scoring.significance import p_text, percent, signed
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 
 _NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
 _WRONG, _NEVER, _NOT_MEASURED = "wrong hypothesis", "cannot", "not measured"
@@ -213,8 +213,8 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
 
     columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
     title = "Own against changed queries: aspect recall in %"
-    table = Table(title=title, columns=[*columns, "stranger, %", "n"], rows=list(map(row, results)))
-    return folding_part("All changed queries on all tasks, as a table", table_node(table))
+    table = table_node(title, [*columns, "stranger, %", "n"], list(map(row, results)))
+    return folding_part("All changed queries on all tasks, as a table", table)
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:

@@ -57,7 +57,6 @@ from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, Caution, cautions_of, has_labels, score_runs
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.scoring.significance import p_text, percent, score_text
-from evidencebench.tables import Table
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
@@ -238,7 +237,7 @@ def _signatures_section(findings: Findings) -> Node:
         for row in findings.standings[task.name]
         if row.signature is not None
     ]
-    table = Table(title="Signatures", columns=["run", "task", "score", "signature"], rows=rows)
+    table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     return section(
         "signatures",
         "Data, runs and signatures",
@@ -247,7 +246,7 @@ def _signatures_section(findings: Findings) -> Node:
             "A signature names all that decides a score: two scores with the same one are the same number, where the "
             "system answers alike each time. What stands behind the name of a model or a library may have changed."
         ),
-        folding_part(f"Signatures of {counted(len(rows), 'score')}", table_node(table, most=100_000)),
+        folding_part(f"Signatures of {counted(len(rows), 'score')}", table),
     )
 
 

@@ -27,7 +27,7 @@ from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, p_text, percent
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 
 
 def leaderboard_section(findings: Findings) -> Node:
@@ -42,12 +42,12 @@ def leaderboard_section(findings: Findings) -> Node:
             "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
-        folding_part("All tasks, in one table", table_node(_overview(findings))) if len(findings.tasks) > 1 else None,
+        folding_part("All tasks, in one table", _overview(findings)) if len(findings.tasks) > 1 else None,
         *by_task(findings.tasks, lambda task: [folding_part("This task, as a table", _board(findings, task))]),
     )
 
 
-def _overview(findings: Findings) -> Table:
+def _overview(findings: Findings) -> Node | None:
     shown: dict[str, dict[str, str]] = {}  # task -> system -> mean, interval and ranks
     for task in findings.tasks:
         cells = shown[task.name] = {}
@@ -55,18 +55,16 @@ def _overview(findings: Findings) -> Table:
             ranks = f" ({row.rank_text})" if row.rank else ""
             cells[_name(findings, row)] = f"{percent(row.recall, alone='')}{ranks}"
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
-    return Table(
-        title="Mean aspect recall in % [interval] (ranks), by task",
-        columns=["system", *shown],
-        rows=[[name, *(rows.get(name) for rows in shown.values())] for name in names],
-    )
+    title = "Mean aspect recall in % [interval] (ranks), by task"
+    rows = [[name, *(cells.get(name) for cells in shown.values())] for name in names]
+    return table_node(title, ["system", *shown], rows)
 
 
 def _name(findings: Findings, row: Standing) -> str:
     return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
 
 
-def _board(findings: Findings, task: Task) -> Node:
+def _board(findings: Findings, task: Task) -> Node | None:
     def cell(column: BoardColumn, row: Standing) -> Cell:
         is_recall = column.name == "mean"
         return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)
@@ -77,7 +75,7 @@ def _board(findings: Findings, task: Task) -> Node:
         unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
         rows.append([f"{_name(findings, row)}{unfinished}", *(cell(column, row) for column in columns)])
     heads = ["system", *(column.page_heading for column in columns)]
-    return table_node(Table(title=task.name, columns=heads, rows=rows))
+    return table_node(task.name, heads, rows)
 
 
 # The forest plot of a task: every system in order, its interval, and which systems cannot be told apart.
