@@ -241,6 +241,7 @@ def test_names_of_lines_stand_apart_in_the_order_in_which_the_lines_end(ends: li
     assert set(found) == {str(n) for n in range(len(ends))}
     heights = sorted(found.values())
     assert all(after - before >= 15.9 for before, after in pairwise(heights))
+    assert heights[-1] <= size_of(chart)[1] - 37  # above the names of the ticks
     lowest_first = sorted(found, key=lambda name: -found[name])
     assert [ends[int(name)] for name in lowest_first] == pytest.approx(sorted(ends), abs=0.001)
 
