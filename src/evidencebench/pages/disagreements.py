@@ -21,7 +21,12 @@ def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> 
         kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(member.kind for member in members).most_common())
         link = node("a", {"href": f"#pattern-{number}"}, _words(pattern))
         contents.append(node("li", {"dir": "auto"}, link, f": {len(members)}", node("small", None, kinds)))
-        sections.append(_section(number, pattern, members))
+        by_task: dict[str, list[Disagreement]] = defaultdict(list)
+        for disagreement in members:
+            by_task[disagreement.task].append(disagreement)
+        parts = [part for of_task in by_task.values() for part in _task(of_task)]
+        heading = node("h2", {"dir": "auto"}, _words(pattern))
+        sections.append(node("section", {"id": f"pattern-{number}"}, heading, *parts))
     body = node(
         "main",
         None,
@@ -31,14 +36,6 @@ def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> 
         *sections,
     )
     return static_page(title, body)
-
-
-def _section(number: int, pattern: _Pattern, members: Sequence[Disagreement]) -> Node:
-    by_task: dict[str, list[Disagreement]] = defaultdict(list)
-    for disagreement in members:
-        by_task[disagreement.task].append(disagreement)
-    items = [part for of_task in by_task.values() for part in _task(of_task)]
-    return node("section", {"id": f"pattern-{number}"}, node("h2", {"dir": "auto"}, _words(pattern)), *items)
 
 
 def _task(of_task: Sequence[Disagreement]) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""Findings as words, JSON, CSV, RIS, page; the app's page."""
+"""What `find` found: in words, as a table, RIS, JSON and a page; and the app for papers of one's own."""
 
 import hashlib
 import threading
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.finding import Finding, FoundSentence, find_evidence
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
-from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Node, encode_json, node, static_page
+from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Child, Node, encode_json, node, static_page
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
@@ -171,10 +171,6 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 
 # Findings as one HTML page without scripts or requests: each paper with its evidence marked.
 
-_Mark = tuple[int, int, str]
-"""A finding that names a sentence: the hypothesis from 1, the rank from 1, what is reported where that was read."""
-_Marks = Mapping[int, Sequence[_Mark]]
-
 
 def findings_page(findings: Sequence[Finding]) -> str:
     """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked."""
@@ -190,24 +186,21 @@ def findings_page(findings: Sequence[Finding]) -> str:
 
 def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
     paper = findings[0].paper
-    marks: dict[int, list[_Mark]] = defaultdict(list)
+    several = len(findings) > 1
+    parts: list[Node] = []
+    labels: dict[int, list[str]] = defaultdict(list)  # of a marked sentence: hypothesis, rank and what is reported
     for place, finding in enumerate(findings, 1):
+        parts += _finding_parts(number, finding, hypothesis=place if several else None)
         for rank, found in enumerate(finding.evidence, 1):
             reported = "" if found.direction in {None, ReportedDirection.NOT_SAID} else f" {found.direction}"
-            marks[found.sentence].append((place, rank, reported))
-    several = len(findings) > 1
-    lists = [
-        part
-        for place, finding in enumerate(findings, 1)
-        for part in _finding_parts(number, finding, hypothesis=place if several else None)
-    ]
+            labels[found.sentence].append(f"{f'{place}.' * several}{rank}{reported}")
     return node(
         "section",
         None,
         node("h2", {"dir": "auto"}, paper.title or paper.name),
         node("p", {"class": "note"}, f"{paper.name} ({paper.format})") if paper.title else None,
-        *lists,
-        node("article", {"dir": "auto"}, *_text(number, paper, marks, several=several)),
+        *parts,
+        node("article", {"dir": "auto"}, *_text(number, paper, labels)),
     )
 
 
@@ -228,7 +221,7 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
         yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
 
 
-def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterator[Node]:
+def _text(number: int, paper: Paper, labels: Mapping[int, Sequence[str]]) -> Iterator[Node]:
     rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
     for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
         indices = [index for index, _ in of_block]
@@ -236,21 +229,16 @@ def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterato
             for index in indices:
                 level = min(6, 3 + len(paper.places[index].section))
                 yield node(f"h{level}", None, paper.sentences[index])
-        else:
-            sentences = [
-                child
-                for index in indices
-                for child in (_sentence(number, index, paper, marks.get(index, ()), several=several), " ")
-            ]
-            is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
-            yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
-
-
-def _sentence(number: int, index: int, paper: Paper, marks: Sequence[_Mark], *, several: bool) -> Node | str:
-    if not marks:
-        return paper.sentences[index]
-    labels = [f"{f'{hypothesis}.' * several}{rank}{reported}" for hypothesis, rank, reported in marks]
-    return node("mark", {"id": _anchor(number, index)}, paper.sentences[index], node("sup", None, ", ".join(labels)))
+            continue
+        sentences: list[Child] = []
+        for index in indices:
+            sentence: Child = paper.sentences[index]
+            if index in labels:
+                label = node("sup", None, ", ".join(labels[index]))
+                sentence = node("mark", {"id": _anchor(number, index)}, sentence, label)
+            sentences += [sentence, " "]
+        is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
+        yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
 
 
 def _anchor(number: int, index: int) -> str:

@@ -1,4 +1,4 @@
-"""Node(), assets, pages in one file."""
+"""HTML and SVG as trees, JSON inside pages, scripts and styles, and pages in one file."""
 
 import base64
 import hashlib
@@ -69,7 +69,7 @@ def as_xml(root: Node) -> str:
 
 
 def read_asset(name: str) -> str:
-    """Return the text of a script or style sheet in ``viewer/assets/``."""
+    """Return the text of a script or style sheet in ``assets/``."""
     return (files("evidencebench.pages") / "assets" / name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Records of a paper and its graded answers for scripts."""
+"""The records that pages give to their scripts: papers, tasks, systems, graded answers."""
 
 from collections.abc import Iterable
 from typing import Literal

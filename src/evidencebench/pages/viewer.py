@@ -1,4 +1,4 @@
-"""ViewerData; stored exchanges."""
+"""What the viewer and the report show: a data set with its systems, a record for each instance."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

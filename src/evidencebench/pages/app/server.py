@@ -1,4 +1,4 @@
-"""Address, security, static files, JSON responses."""
+"""The server of the pages: its address, who may ask it, its page with script and style, its JSON."""
 
 import asyncio
 import ipaddress
@@ -91,9 +91,9 @@ def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
         raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
 
 
-def json_response(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(record: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response whose body is the record as JSON."""
-    return Response(encode_json(found), status, headers, "application/json")
+    return Response(encode_json(record), status, headers, "application/json")
 
 
 # The checks before every response of the app: who may ask, how large a request may be, what the browser may do.

@@ -1,4 +1,4 @@
-"""Routes of the viewer."""
+"""The routes of the viewer: its list of papers, a paper, and the list as a CSV file."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Bar, ChartLine, their tables."""
+"""The records that charts draw, their tables, and how much of a name is shown."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a person picks from, and how they scored."""
+"""The papers in which people pick sentences, what they see afterwards, and their scores beside the systems."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -3,7 +3,7 @@
 In reading order:
 
 * `page`: report_page(): the page, its verdict, its method
-* `data`: Scored once for all sections
+* `data`: The runs, scored and ranked once for all sections
 * `blocks`: Tables, notes, folded parts
 * `scores`: Leaderboards, forest, pairs
 * `hypotheses`: Query controls

@@ -1,4 +1,4 @@
-"""Scored once for all sections."""
+"""The runs of a report, scored and ranked once for all sections, and the records of its papers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

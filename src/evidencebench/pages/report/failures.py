@@ -1,4 +1,4 @@
-"""The failures and costs of answers; each line of a run counts once, also where it serves several tasks."""
+"""Answers that failed, and what answers cost; an answer counts once, also where it serves several tasks."""
 
 import re
 from collections import Counter
@@ -85,9 +85,9 @@ _ALL_WELL = (
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
-    notes = {label: notes_of(*found) for label, found in graded.items()}
-    errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
-    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.changed.items()}}
+    notes = {label: notes_of(*answers) for label, answers in graded.items()}
+    errors = [(label, kind) for label, answers in graded.items() for kind in errors_of(*answers)]
+    scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.changed.items()}}
     tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
     return section(
         "failures",
@@ -138,14 +138,14 @@ def _left_out(findings: Findings) -> list[Node]:
 
 def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     replies = {
-        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
-        for label, found in notes.items()
+        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in of_run.items() if name.startswith(prefix)}
+        for label, of_run in notes.items()
     }
-    classes = sorted({name for found in replies.values() for name in found})
+    classes = sorted({name for counts in replies.values() for name in counts})
     rows: list[list[Cell]] = [
-        [label, sum(found.values()), *(found.get(name, 0) for name in classes)]
-        for label, found in replies.items()
-        if found
+        [label, sum(counts.values()), *(counts.get(name, 0) for name in classes)]
+        for label, counts in replies.items()
+        if counts
     ]
     return table_node(title, ["run", "replies", *classes], rows)
 
@@ -153,13 +153,13 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
 def costs_section(findings: Findings) -> Node:
     """Return the section on the cost of language models' answers, and on the time that people took."""
     runs = findings.every_run
-    notes = {label: found for label, run in runs.items() if (found := notes_of(run))}
+    notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
     named: dict[str, tuple[Cell, ...]] = {
         label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
     }
     columns = ["answers in the run", "graded here"]
-    asked = [label for label, found in notes.items() if "requests" in found or cost_text(found) is not None]
+    asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     spent: list[list[Cell]] = []
     for label in asked:
         tokens = (notes[label].get(name, 0) for name in ("requests", "prompt_tokens", "completion_tokens"))
