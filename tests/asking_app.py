@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from evidencebench.pages.app.search import BackgroundScan
 from evidencebench.pages.app.server import BODY_SECONDS, Address, address_of
 from evidencebench.pages.app.viewer import make_app
-from evidencebench.pages.people.tasks import TaskApp, make_task_app
+from evidencebench.pages.people.tasks import TaskApp
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
 
@@ -111,7 +111,7 @@ def running(
     if picking is None:
         app = make_app(viewed, scan, address=address, body_seconds=body_seconds)
     else:
-        app = make_task_app(picking, address=address)
+        app = picking.make_app(address)
     with closing(scan), served_in_thread(app, bound, connection):
         if is_scanned:
             scan.start()

@@ -51,9 +51,10 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.integrations.trec import run_frame as run_frame
     from evidencebench.integrations.trec import with_qrels as with_qrels
     from evidencebench.models.llm.client import make_client as make_client
-    from evidencebench.pages.figures.bars import difference_chart as difference_chart
-    from evidencebench.pages.figures.bars import grouped_chart as grouped_chart
-    from evidencebench.pages.figures.bars import interval_chart as interval_chart
+    from evidencebench.pages.figures.charts import difference_chart as difference_chart
+    from evidencebench.pages.figures.charts import grouped_chart as grouped_chart
+    from evidencebench.pages.figures.charts import interval_chart as interval_chart
+    from evidencebench.pages.figures.charts import line_chart as line_chart
     from evidencebench.pages.figures.data import Bar as Bar
     from evidencebench.pages.figures.data import BarGroup as BarGroup
     from evidencebench.pages.figures.data import ChartLine as ChartLine
@@ -63,7 +64,6 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.pages.figures.drawing import stacked as stacked
     from evidencebench.pages.figures.files import png_file as png_file
     from evidencebench.pages.figures.files import svg_file as svg_file
-    from evidencebench.pages.figures.lines import line_chart as line_chart
     from evidencebench.pages.figures.terminal import terminal_bars as terminal_bars
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
@@ -111,8 +111,7 @@ _NAMES_OF = {
     "integrations.trec": "answers_of_frame candidates_frame qrels_frame run_frame qrels_dict with_qrels run_dict",
     "models.llm.client": "make_client",
     "pages.figures.data": "Bar BarGroup ChartLine table_of_bars table_of_groups table_of_lines",
-    "pages.figures.bars": "difference_chart grouped_chart interval_chart",
-    "pages.figures.lines": "line_chart",
+    "pages.figures.charts": "difference_chart grouped_chart interval_chart line_chart",
     "pages.figures.files": "png_file svg_file",
     "pages.figures.drawing": "stacked",
     "pages.figures.terminal": "terminal_bars",

@@ -37,13 +37,13 @@ def test_every_turn_of_an_answer_is_there_with_its_reply_tokens_and_dollars(view
     first, second = viewed.asked(A, 0, 0).requests
     assert [first.title, second.title] == [f"Request {turn}: {MODEL}" for turn in (1, 2)]
     prompt, reply = first.texts
-    assert prompt.name == f"Prompt, user: {len(prompt.text):,} characters"
-    assert SAMPLE[A].query.hypothesis in prompt.text
-    assert f"[0] {SAMPLE[A].query.sentences[0]}" in prompt.text
-    assert (reply.name, reply.text[: len(HOSTILE)]) == ("Reply", HOSTILE)
+    assert prompt["name"] == f"Prompt, user: {len(prompt['text']):,} characters"
+    assert SAMPLE[A].query.hypothesis in prompt["text"]
+    assert f"[0] {SAMPLE[A].query.sentences[0]}" in prompt["text"]
+    assert (reply["name"], reply["text"][: len(HOSTILE)]) == ("Reply", HOSTILE)
     assert first.facts == "100 + 10 tokens; $0.0012; ended: stop; served by gpt-<i>"
     assert second.facts == f"{first.facts}; after the messages above and their reply"
-    assert [text.name.partition(":")[0] for text in second.texts] == ["Prompt, user", "Reply"]
+    assert [text["name"].partition(":")[0] for text in second.texts] == ["Prompt, user", "Reply"]
     assert viewed.asked(A, 0, 0).note == ""
     assert viewed.asked(A, 0, 1).requests != viewed.asked(A, 0, 0).requests
 
@@ -62,7 +62,7 @@ def test_what_an_answer_took_stands_in_the_papers_record_and_is_left_out_where_n
 
 def test_what_cannot_be_shown_is_said(viewed: ViewerData, tmp_path: Path) -> None:
     lacking = viewed.asked(B, 0, 0)
-    assert [[text.name[:6] for text in one.texts] for one in lacking.requests] == [["Prompt"]]
+    assert [[text["name"][:6] for text in one.texts] for one in lacking.requests] == [["Prompt"]]
     assert lacking.note.startswith("The reply to 1 request is not stored on this machine: it was removed")
     assert viewed.asked(A, 1, 0).note.startswith("This system asks no language model")
     with stored_exchanges(SAMPLE, tmp_path / "elsewhere") as exchanges:
@@ -80,7 +80,7 @@ def test_what_cannot_be_shown_is_said(viewed: ViewerData, tmp_path: Path) -> Non
 
 def test_long_texts_are_cut_in_the_middle(viewed: ViewerData, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "MOST_CHARACTERS", 100)
-    text = viewed.asked(A, 0, 0).requests[0].texts[0].text
+    text = viewed.asked(A, 0, 0).requests[0].texts[0]["text"]
     assert "characters left out here …]" in text
     assert len(text) < 200
 

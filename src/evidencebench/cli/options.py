@@ -442,9 +442,7 @@ class PageServing:
 
         @contextmanager
         def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
-            from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - an extra
-
-            yield make_task_app(make(), address=address), what
+            yield make().make_app(address), what
 
         self.serve(command, app)
 

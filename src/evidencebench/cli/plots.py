@@ -10,11 +10,10 @@ import click
 from evidencebench.cli.options import option
 from evidencebench.cli.output import prose_width
 from evidencebench.files.atomic import whole_file
-from evidencebench.pages.figures.bars import difference_chart, grouped_chart, interval_chart, reach_of
+from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart, reach_of
 from evidencebench.pages.figures.data import Bar, BarGroup, ChartLine, bar_of
 from evidencebench.pages.figures.drawing import stacked
 from evidencebench.pages.figures.files import png_file, require_png, svg_file
-from evidencebench.pages.figures.lines import line_chart
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
 from evidencebench.pages.html import Node
 from evidencebench.query import AspectScope

@@ -74,7 +74,6 @@ def command(
         from evidencebench.pages.app.viewer import make_app  # noqa: PLC0415 - an extra
         from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow
         from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
-        from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - an extra
         from evidencebench.pages.viewer import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
         dataset = open_dataset(data)
@@ -82,7 +81,7 @@ def command(
             viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
             if folder is not None:
                 with closing(pick_tasks(viewed, folder, shown_tasks[0], limit=limit)) as picking:
-                    yield make_task_app(picking, address=address), f"people pick in {printable(viewed.title)}"
+                    yield picking.make_app(address), f"people pick in {printable(viewed.title)}"
                 return
             with closing(BackgroundScan(viewed)) as scan:
                 scan.start()

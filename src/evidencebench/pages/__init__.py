@@ -2,12 +2,12 @@
 
 In reading order:
 
-* `html`: node(), assets, pages in one file
-* `paper`: Records of a paper and its graded answers for scripts
-* `viewer`: ViewerData; stored exchanges
+* `html`: HTML and SVG as trees, assets, pages in one file
+* `paper`: The records that pages give to their scripts
+* `viewer`: A data set with its systems, as the viewer and the report show it
 * `figures`: Charts of scores: as SVG, as PNG, and as text in a terminal. Their input is numbers and names only
 * `report`: The report: one HTML file that shows the scores of runs on a data set, with intervals, tests and papers
-* `findings`: Findings as words, JSON, CSV, RIS, page; the app's page
+* `findings`: What `find` found, in words, files and pages
 * `app`: The local app: a server for the paper viewer, with data of any size
 * `people`: The pages for people who answer tasks, each by name
 * `disagreements`: Disagreements as a page

@@ -16,31 +16,26 @@ def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> 
     by_pattern: dict[_Pattern, list[Disagreement]] = defaultdict(list)
     for disagreement in disagreements:
         by_pattern[disagreement.marked_by, disagreement.not_marked_by].append(disagreement)
-    sections = [_section(number, pattern, some) for number, (pattern, some) in enumerate(by_pattern.items())]
+    contents, sections = [], []
+    for number, (pattern, members) in enumerate(by_pattern.items()):
+        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(member.kind for member in members).most_common())
+        link = node("a", {"href": f"#pattern-{number}"}, _words(pattern))
+        contents.append(node("li", {"dir": "auto"}, link, f": {len(members)}", node("small", None, kinds)))
+        by_task: dict[str, list[Disagreement]] = defaultdict(list)
+        for disagreement in members:
+            by_task[disagreement.task].append(disagreement)
+        parts = [part for of_task in by_task.values() for part in _task(of_task)]
+        heading = node("h2", {"dir": "auto"}, _words(pattern))
+        sections.append(node("section", {"id": f"pattern-{number}"}, heading, *parts))
     body = node(
         "main",
         None,
         node("h1", {"dir": "auto"}, title),
         node("p", None, f"{counted(len(disagreements), 'sentence')} on which raters differ, by who marked them:"),
-        node("ul", None, *_contents(by_pattern)),
+        node("ul", None, *contents),
         *sections,
     )
     return static_page(title, body)
-
-
-def _contents(by_pattern: dict[_Pattern, list[Disagreement]]) -> Iterator[Node]:
-    for number, (pattern, members) in enumerate(by_pattern.items()):
-        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(one.kind for one in members).most_common())
-        link = node("a", {"href": f"#pattern-{number}"}, _words(pattern))
-        yield node("li", {"dir": "auto"}, link, f": {len(members)}", node("small", None, kinds))
-
-
-def _section(number: int, pattern: _Pattern, members: Sequence[Disagreement]) -> Node:
-    by_task: dict[str, list[Disagreement]] = defaultdict(list)
-    for disagreement in members:
-        by_task[disagreement.task].append(disagreement)
-    items = [part for of_task in by_task.values() for part in _task(of_task)]
-    return node("section", {"id": f"pattern-{number}"}, node("h2", {"dir": "auto"}, _words(pattern)), *items)
 
 
 def _task(of_task: Sequence[Disagreement]) -> Iterator[Node]:

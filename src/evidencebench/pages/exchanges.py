@@ -10,10 +10,9 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of, requests_can_be_made
 from evidencebench.models.llm.chat import Message
-from evidencebench.models.llm.client import Replayed
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache, stored_replies
-from evidencebench.pages.viewer import AskedRecord, ExchangeSource, RequestRecord, TextRecord
+from evidencebench.pages.viewer import AskedRecord, ExchangeSource, RequestRecord
 from evidencebench.runs.run import RunFile
 from evidencebench.wording import counted
 
@@ -36,7 +35,7 @@ def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_
         changed = changed_since(run)
     except EvidenceBenchError:  # its message may name files of this machine
         return AskedRecord(note="The requests cannot be made again; “evidencebench llm show” says why.")
-    n_lacking = sum(one.replayed.reply is None for one in exchanges)
+    n_lacking = sum(exchange.replayed.reply is None for exchange in exchanges)
     notes = []
     if not exchanges:
         notes.append("Nobody was asked: the task wants no sentence of this paper.")
@@ -55,29 +54,22 @@ def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
         request, reply = exchange.replayed.request, exchange.replayed.reply
         follows = bool(known) and request.messages[: len(known)] == known
         texts = [
-            TextRecord(
-                name=f"Prompt, {message.role}: {counted(len(message.text), 'character')}", text=_cut(message.text)
-            )
+            {"name": f"Prompt, {message.role}: {counted(len(message.text), 'character')}", "text": _cut(message.text)}
             for message in request.messages[len(known) + 1 if follows else 0 :]  # the one more is the reply
         ]
-        texts += [] if reply is None else [TextRecord(name="Reply", text=_cut(reply.text))]
-        behind = "; after the messages above and their reply" if follows else ""
-        yield RequestRecord(
-            title=f"Request {exchange.turn}: {request.model}",
-            facts=f"{_facts(exchange.replayed)}{behind}",
-            texts=tuple(texts),
-        )
+        facts = "not stored"
+        if reply is not None:
+            texts.append({"name": "Reply", "text": _cut(reply.text)})
+            used = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
+            prompt, completion = ("unknown" if n is None else f"{n:,}" for n in used)
+            usd = exchange.replayed.cost_usd
+            cost = "price unknown" if usd is None else shown_usd(usd)
+            served = f"; served by {reply.served_by}" if reply.served_by else ""
+            facts = f"{prompt} + {completion} tokens; {cost}; ended: {reply.finish}{served}"
+        facts += "; after the messages above and their reply" if follows else ""
+        title = f"Request {exchange.turn}: {request.model}"
+        yield RequestRecord(title=title, facts=facts, texts=tuple(texts))
         known = request.messages
-
-
-def _facts(replayed: Replayed) -> str:
-    if replayed.reply is None:
-        return "not stored"
-    used = [replayed.reply.usage.prompt_tokens, replayed.reply.usage.completion_tokens]
-    prompt, completion = ("unknown" if n is None else f"{n:,}" for n in used)
-    cost = "price unknown" if replayed.cost_usd is None else shown_usd(replayed.cost_usd)
-    served = f"; served by {replayed.reply.served_by}" if replayed.reply.served_by else ""
-    return f"{prompt} + {completion} tokens; {cost}; ended: {replayed.reply.finish}{served}"
 
 
 def _cut(text: str) -> str:

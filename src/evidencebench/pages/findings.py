@@ -1,10 +1,10 @@
-"""Findings as words, JSON, CSV, RIS, page; the app's page."""
+"""What `find` found: in words, as a table, RIS, JSON and a page; and the app for papers of one's own."""
 
 import hashlib
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,14 +12,13 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from evidencebench.errors import DataError, EvidenceBenchError
+from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.finding import Finding, FoundSentence, find_evidence
-from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.pages.app.server import Address, RefusedError, json_response, page_app
-from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Node, encode_json, node, static_page
+from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
+from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Child, Node, encode_json, node, static_page
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
@@ -32,9 +31,6 @@ from evidencebench.tables import Cell, Table, as_csv, as_markdown, printable
 from evidencebench.wording import counted
 
 # Findings in words: where a sentence stands, how likely it is evidence, what it reports; what is not mentioned.
-
-
-_RARE, _MOST = 0.02, 0.95
 
 _COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
 # Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
@@ -64,11 +60,11 @@ def _chance_text(chance: float) -> str:
     >>> [_chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
     ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
     """
-    if chance < _RARE:
+    if chance < 0.02:  # noqa: PLR2004 - one in fifty
         return "under 1 in 50"
     if chance < 0.1:  # noqa: PLR2004 - below one in ten, as one in so many
         return f"about 1 in {round(1 / chance)}"
-    return "over 9 in 10" if chance > _MOST else f"about {round(10 * chance)} in 10"
+    return f"about {round(10 * chance)} in 10" if chance <= 0.95 else "over 9 in 10"  # noqa: PLR2004 - as it says
 
 
 def about(found: FoundSentence) -> str:
@@ -122,7 +118,6 @@ def not_searched(paper: Paper) -> list[str]:
 
 # Findings as a table (CSV, Markdown) and as RIS, which managers of references read.
 
-
 _COLUMNS = (
     *("paper", "title", "hypothesis", "rank", "sentence"),
     *("section", "paragraph", "page", "chance", "direction", "text", "told"),
@@ -134,21 +129,16 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     rows: list[Sequence[Cell]] = []
     for finding in findings:
         paper, note = finding.paper, told(finding)
-        head = (_as_cell(printable(paper.name)), _as_cell(paper.title), _as_cell(finding.hypothesis))
+        head = (printable(paper.name), paper.title, finding.hypothesis)
         for rank, found in enumerate(finding.evidence, 1):
             place = found.place
-            where = (_as_cell(" > ".join(place.section)), place.paragraph + 1, place.page)
+            where = (" > ".join(place.section), place.paragraph + 1, place.page)
             shown = rank if finding.ordered else None
             chance = None if found.chance is None else f"{found.chance:.3f}"
-            rows.append((*head, shown, found.sentence, *where, chance, found.direction, _as_cell(found.text), note))
+            rows.append((*head, shown, found.sentence, *where, chance, found.direction, found.text, note))
         if not finding.evidence:
             rows.append((*head, *(None,) * 8, note))
     return Table(columns=_COLUMNS, rows=rows)
-
-
-def _as_cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: behind an apostrophe where it begins like one."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def findings_ris(findings: Sequence[Finding]) -> str:
@@ -169,26 +159,17 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
         "doi": paper.ids.get("doi", ""),
         "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid", ""),
     }
-    given = {name: printable(value) for name, value in fields.items() if value}
-    return {**given, "notes": [_note(finding) for finding in findings]}
-
-
-def _note(finding: Finding) -> str:
-    """Return a finding on one line, since a line of RIS is a field."""
-    directions = ("" if found.direction is None else f"; {REPORTS[found.direction]}" for found in finding.evidence)
-    sentences = (
-        f"[{rank}] {found.text} ({about(found)}{direction})"
-        for rank, (found, direction) in enumerate(zip(finding.evidence, directions, strict=True), 1)
-    )
-    return printable(" ".join((f"Evidence for or against '{finding.hypothesis}':", *sentences, told(finding)))).strip()
+    notes = []
+    for finding in findings:
+        words = [f"Evidence for or against '{finding.hypothesis}':"]
+        for rank, found in enumerate(finding.evidence, 1):
+            direction = "" if found.direction is None else f"; {REPORTS[found.direction]}"
+            words.append(f"[{rank}] {found.text} ({about(found)}{direction})")
+        notes.append(printable(" ".join((*words, told(finding)))).strip())  # a line of RIS is a field
+    return {**{name: printable(value) for name, value in fields.items() if value}, "notes": notes}
 
 
 # Findings as one HTML page without scripts or requests: each paper with its evidence marked.
-
-
-_Mark = tuple[int, int, str]
-"""A finding that names a sentence: the hypothesis from 1, the rank from 1, what is reported where that was read."""
-_Marks = Mapping[int, Sequence[_Mark]]
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
@@ -205,24 +186,21 @@ def findings_page(findings: Sequence[Finding]) -> str:
 
 def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
     paper = findings[0].paper
-    marks: dict[int, list[_Mark]] = defaultdict(list)
+    several = len(findings) > 1
+    parts: list[Node] = []
+    labels: dict[int, list[str]] = defaultdict(list)  # of a marked sentence: hypothesis, rank and what is reported
     for place, finding in enumerate(findings, 1):
+        parts += _finding_parts(number, finding, hypothesis=place if several else None)
         for rank, found in enumerate(finding.evidence, 1):
             reported = "" if found.direction in {None, ReportedDirection.NOT_SAID} else f" {found.direction}"
-            marks[found.sentence].append((place, rank, reported))
-    several = len(findings) > 1
-    lists = [
-        part
-        for place, finding in enumerate(findings, 1)
-        for part in _finding_parts(number, finding, hypothesis=place if several else None)
-    ]
+            labels[found.sentence].append(f"{f'{place}.' * several}{rank}{reported}")
     return node(
         "section",
         None,
         node("h2", {"dir": "auto"}, paper.title or paper.name),
         node("p", {"class": "note"}, f"{paper.name} ({paper.format})") if paper.title else None,
-        *lists,
-        node("article", {"dir": "auto"}, *_text(number, paper, marks, several=several)),
+        *parts,
+        node("article", {"dir": "auto"}, *_text(number, paper, labels)),
     )
 
 
@@ -243,7 +221,7 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
         yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
 
 
-def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterator[Node]:
+def _text(number: int, paper: Paper, labels: Mapping[int, Sequence[str]]) -> Iterator[Node]:
     rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
     for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
         indices = [index for index, _ in of_block]
@@ -251,21 +229,16 @@ def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterato
             for index in indices:
                 level = min(6, 3 + len(paper.places[index].section))
                 yield node(f"h{level}", None, paper.sentences[index])
-        else:
-            sentences = [
-                child
-                for index in indices
-                for child in (_sentence(number, index, paper, marks.get(index, ()), several=several), " ")
-            ]
-            is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
-            yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
-
-
-def _sentence(number: int, index: int, paper: Paper, marks: Sequence[_Mark], *, several: bool) -> Node | str:
-    if not marks:
-        return paper.sentences[index]
-    labels = [f"{f'{hypothesis}.' * several}{rank}{reported}" for hypothesis, rank, reported in marks]
-    return node("mark", {"id": _anchor(number, index)}, paper.sentences[index], node("sup", None, ", ".join(labels)))
+            continue
+        sentences: list[Child] = []
+        for index in indices:
+            sentence: Child = paper.sentences[index]
+            if index in labels:
+                label = node("sup", None, ", ".join(labels[index]))
+                sentence = node("mark", {"id": _anchor(number, index)}, sentence, label)
+            sentences += [sentence, " "]
+        is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
+        yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
 
 
 def _anchor(number: int, index: int) -> str:
@@ -288,7 +261,22 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "unmentioned": finding.unmentioned,
         "not_searched": not_searched(paper),
         "told": told(finding),
-        "evidence": [_sentence_record(found) for found in finding.evidence],
+        "evidence": [
+            {
+                "sentence": found.sentence,
+                "kind": found.kind.value,
+                "text": found.text,
+                "section": found.place.section,
+                "paragraph": found.place.paragraph,
+                "page": found.place.page,
+                "start": found.span.start,
+                "stop": found.span.stop,
+                "chance": found.chance,
+                "direction": found.direction,
+                "told": about(found),
+            }
+            for found in finding.evidence
+        ],
         "notes": dict(finding.notes),
     }
 
@@ -306,24 +294,7 @@ def paper_record(paper: Paper) -> dict[str, Any]:
     }
 
 
-def _sentence_record(found: FoundSentence) -> dict[str, Any]:
-    return {
-        "sentence": found.sentence,
-        "kind": found.kind.value,
-        "text": found.text,
-        "section": found.place.section,
-        "paragraph": found.place.paragraph,
-        "page": found.place.page,
-        "start": found.span.start,
-        "stop": found.span.stop,
-        "chance": found.chance,
-        "direction": found.direction,
-        "told": about(found),
-    }
-
-
 # The app's page for a paper of the reader's own: take a file, find evidence in it, export what was found.
-
 
 PAPER_PATH = "/api/find/paper"
 MOST_SENTENCES = 100
@@ -332,7 +303,7 @@ MOST_SENTENCES = 100
 _MOST_PAPERS = 8
 _LONGEST_NAME = 200
 
-_Body = TypeVar("_Body")
+_Result = TypeVar("_Result")
 
 
 class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -359,9 +330,60 @@ _EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
 
 def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     """Return an app of this one page, with its security checks; ``address`` is where it is served."""
+    papers: OrderedDict[str, Paper] = OrderedDict()  # the last few that were sent, by the checksum of their files
+    lock = threading.Lock()
+
+    def keep_paper(content: bytes, name: str) -> Response:
+        key = hashlib.sha256(content).hexdigest()
+        paper = _or_refuse(lambda: read_content(content, name=name))
+        with lock:
+            papers[key] = paper
+            papers.move_to_end(key)
+            while len(papers) > _MOST_PAPERS:
+                papers.popitem(last=False)
+        return json_response({"key": key, **paper_record(paper)})
+
+    def find(question: _Question, *, split: bool) -> Finding:
+        with lock:
+            paper = papers.get(question.paper)
+        if paper is None:
+            raise RefusedError(410, "the app has forgotten this paper; send it again")
+        read = reported_directions if split else None
+        brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
+        return _or_refuse(
+            lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish, read_directions=read)
+        )
+
+    def file_of(wanted: _Export) -> Response:
+        finding = find(wanted, split=wanted.split)
+        suffix, text_of = _EXPORTS[wanted.format]
+        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget])))
+        return json_response({"name": f"evidence{suffix}", "text": text})
+
+    async def take_paper(request: Request) -> Response:
+        """Read the file that is the body of the request; return its record, with the key by which it is asked about."""
+        name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
+        return await run_in_threadpool(keep_paper, await request.body(), name)
+
+    async def answer(request: Request) -> Response:
+        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
+        question = decode(await request.body(), _Question)
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+        finding = await run_in_threadpool(find, question, split=True)
+        return json_response({**finding_record(finding), **words})
+
+    async def export(request: Request) -> Response:
+        """Return the first sentences of an answer as a file: its name and its text."""
+        return await run_in_threadpool(file_of, decode(await request.body(), _Export))
+
+    routes = (
+        Route(PAPER_PATH, take_paper, methods=["POST"]),
+        Route("/api/find/answer", answer, methods=["POST"]),
+        Route("/api/find/export", export, methods=["POST"]),
+    )
     return page_app(
         "Evidence in a paper of your own",
-        FindingPages(system=system).routes(),
+        routes,
         source="find",
         address=address,
         scripts=FIND_SCRIPTS,
@@ -370,84 +392,8 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingPages:
-    """The routes below ``/api/find/``; the last few papers that were sent are kept, by the checksum of their files."""
-
-    system: NamedSystem
-    papers: OrderedDict[str, Paper] = field(default_factory=OrderedDict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def routes(self) -> tuple[BaseRoute, ...]:
-        """Return the routes: a paper is sent, asked about, and what was found is exported."""
-        return (
-            Route(PAPER_PATH, self.take_paper, methods=["POST"]),
-            Route("/api/find/answer", self.answer, methods=["POST"]),
-            Route("/api/find/export", self.export, methods=["POST"]),
-        )
-
-    async def take_paper(self, request: Request) -> Response:
-        """Read the file that is the body of the request, and return the paper."""
-        name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
-        content = await request.body()
-        return await run_in_threadpool(lambda: json_response(self.keep_paper(content, name)))
-
-    def keep_paper(self, content: bytes, name: str) -> dict[str, object]:
-        """Read a paper and keep it; return its record, with the key by which it is asked about."""
-        key = hashlib.sha256(content).hexdigest()
-        try:
-            paper = read_content(content, name=name)
-        except DataError as error:
-            raise RefusedError(422, str(error)) from error
-        with self.lock:
-            self.papers[key] = paper
-            self.papers.move_to_end(key)
-            while len(self.papers) > _MOST_PAPERS:
-                self.papers.popitem(last=False)
-        return {"key": key, **paper_record(paper)}
-
-    async def answer(self, request: Request) -> Response:
-        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
-        question = _decoded(_Question, await request.body())
-        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
-
-        def answer() -> Response:
-            return json_response({**finding_record(self._find(question, split=True)), **words})
-
-        return await run_in_threadpool(answer)
-
-    async def export(self, request: Request) -> Response:
-        """Return the first sentences of an answer as a file: its name and its text."""
-        wanted = _decoded(_Export, await request.body())
-
-        def write() -> Response:
-            finding = self._find(wanted, split=wanted.split)
-            suffix, text_of = _EXPORTS[wanted.format]
-            cut = replace(finding, evidence=finding.evidence[: wanted.budget])
-            try:
-                return json_response({"name": f"evidence{suffix}", "text": text_of(cut)})
-            except EvidenceBenchError as error:
-                raise RefusedError(422, str(error)) from error
-
-        return await run_in_threadpool(write)
-
-    def _find(self, question: _Question, *, split: bool) -> Finding:
-        with self.lock:
-            paper = self.papers.get(question.paper)
-        if paper is None:
-            raise RefusedError(410, "the app has forgotten this paper; send it again")
-        try:
-            brief = Brief(budget=MOST_SENTENCES)
-            read = reported_directions if split else None
-            return find_evidence(
-                self.system, paper, question.hypothesis, brief=brief, wish=question.wish, read_directions=read
-            )
-        except EvidenceBenchError as error:
-            raise RefusedError(422, str(error)) from error
-
-
-def _decoded(shape: type[_Body], body: bytes) -> _Body:
+def _or_refuse(work: Callable[[], _Result]) -> _Result:
     try:
-        return msgspec.json.decode(body, type=shape)
-    except BROKEN_JSON as error:
-        raise RefusedError(400, f"the request is not as expected: {error}") from error
+        return work()
+    except EvidenceBenchError as error:
+        raise RefusedError(422, str(error)) from error

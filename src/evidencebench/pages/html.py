@@ -1,4 +1,4 @@
-"""Node(), assets, pages in one file."""
+"""HTML and SVG as trees, JSON inside pages, scripts and styles, and pages in one file."""
 
 import base64
 import hashlib
@@ -19,7 +19,6 @@ import msgspec
 from evidencebench.pages.paper import GradedInstance, ListRow, Overview
 
 # HTML and SVG as trees, JSON inside HTML, and assets. Text from files is escaped, so it never becomes markup.
-
 
 Node = ET.Element
 Child = Node | str | None
@@ -70,7 +69,7 @@ def as_xml(root: Node) -> str:
 
 
 def read_asset(name: str) -> str:
-    """Return the text of a script or style sheet in ``viewer/assets/``."""
+    """Return the text of a script or style sheet in ``assets/``."""
     return (files("evidencebench.pages") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -88,7 +87,6 @@ def encode_json(record: object) -> bytes:
 
 
 # The script and the style of a page: each is one text, joined from the files in ``assets/``.
-
 
 # In the order in which they are joined; a file may use the names that earlier files define.
 SHARED_SCRIPTS = (
@@ -175,15 +173,12 @@ def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
             waiting.append(threads.submit(_compressed, piece))
             if len(waiting) > _MOST_WAITING:
                 yield waiting.popleft().result()
-        for one in waiting:
-            yield one.result()
+        for piece_made in waiting:
+            yield piece_made.result()
 
 
 def _compressed(piece: bytes) -> str:
     return base64.b64encode(zlib.compress(piece, _COMPRESSION)).decode()
-
-
-# A page in one file, for reading: without scripts or requests.
 
 
 def static_page(title: str, body: Node) -> str:

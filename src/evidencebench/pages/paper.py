@@ -1,4 +1,4 @@
-"""Records of a paper and its graded answers for scripts."""
+"""The records that pages give to their scripts: papers, tasks, systems, graded answers."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -6,9 +6,6 @@ from typing import Literal
 import msgspec
 
 from evidencebench.query import AspectScope, Kind, Query
-
-# A paper as the pages show it, without labels.
-
 
 _LETTERS = {Kind.HEADING: "h", Kind.ABSTRACT: "a", Kind.BODY: "b"}
 
@@ -43,44 +40,36 @@ def kind_letters(kinds: Iterable[Kind]) -> str:
 
 # The JSON records of a page: the contract between Python and the scripts in ``assets/``.
 
-
 Status = Literal["answered", "empty", "failed", "missing", "invalid"]
 """A system's answer has sentences, has none, is an error, is not in the run, or names sentences that do not exist."""
-
 
 Recalls = tuple[tuple[float | None, ...], ...]
 """The recalls of one instance as ``[system][task]``; None where the task does not apply."""
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A task: its budget (a number, ``"optimal"`` or None: any number of sentences), and which aspects count.
-
-    ``title`` is the task in words. ``best`` are the positions of the runs, the best on this task first; the first two
-    are A and B where the reader chose none. Empty where the scores come later than the page.
-    """
+    """A task."""
 
     name: str
     scope: AspectScope
-    budget: int | Literal["optimal"] | None
-    title: str = ""
-    best: tuple[int, ...] = ()
+    budget: int | Literal["optimal"] | None  # None: any number of sentences
+    title: str = ""  # in words
+    best: tuple[int, ...] = ()  # the runs, the best first; empty where the scores come later than the page
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A system: its label, its signature, and whether it is a control that this package adds.
+    """A system.
 
-    ``asks_model``: whether it is known how to make its requests to a language model again. ``unfinished`` is how many
-    instances a run answered where some have no answer, such as ``3 of 12``.
     ``is_counted`` says whether it counts among the systems that find an aspect. The oracle and every other system that
     knows the labels do not, nor do runs on changed queries, nor a control that stands also as a run.
     """
 
     label: str
     signature: str
-    is_control: bool = False
+    is_control: bool = False  # one that this package adds
     knows_labels: bool = False
-    unfinished: str = ""
-    asks_model: bool = False
+    unfinished: str = ""  # how many instances a run answered where some have no answer, such as ``3 of 12``
+    asks_model: bool = False  # it is known how to make its requests to a language model again
     is_counted: bool = True
 
     @property
@@ -104,14 +93,13 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
     """What the list knows of the answers to one instance.
 
-    ``unanswered`` names by task the systems without an answer: failed, missing, invalid or empty. ``found`` counts by
-    task the aspects that no system, one, two ... of the counted systems find; zeros at its end are left out. Aspects
-    that do not count in the task, or that no sentence states, are not among them. An aspect that a system covers by
-    chance counts as found.
+    ``found`` counts by task the aspects that no system, one, two ... of the counted systems find; zeros at its end are
+    left out. Aspects that do not count in the task, or that no sentence states, are not among them. An aspect that a
+    system covers by chance counts as found.
     """
 
     recalls: Recalls
-    unanswered: tuple[tuple[int, ...], ...]
+    unanswered: tuple[tuple[int, ...], ...]  # by task the systems whose answer failed, or is missing, invalid or empty
     found: tuple[tuple[int, ...], ...]
 
 
@@ -124,22 +112,19 @@ class Hits(msgspec.Struct, frozen=True):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The row of an instance in the list of papers.
-
-    ``n_aspects`` and ``n_results`` are None where it has no labels; ``hits`` are those of a search in its text.
-    """
+    """The row of an instance in the list of papers, with its `RowGrades`."""
 
     position: int
     id: str
     paper_id: str
     hypothesis: str
     n_sentences: int
-    n_aspects: int | None
+    n_aspects: int | None  # None: it has no labels
     n_results: int | None
     recalls: Recalls
     unanswered: tuple[tuple[int, ...], ...]
     found: tuple[tuple[int, ...], ...]
-    hits: Hits | None = None
+    hits: Hits | None = None  # of a search in its text
 
 
 class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,14 +137,11 @@ class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """A task on one instance: the budget (None: any number), how many aspects count, and the ceiling of recall.
+    """A task on one instance."""
 
-    No aspect counts only where the instance has no labels.
-    """
-
-    budget: int | None
-    n_aspects: int
-    ceiling: float | None
+    budget: int | None  # None: any number
+    n_aspects: int  # that count; 0 only where the instance has no labels
+    ceiling: float | None  # of recall
 
 
 class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,10 +1,10 @@
-"""ViewerData; stored exchanges."""
+"""What the viewer and the report show: a data set with its systems, a record for each instance."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import compress
+from itertools import compress, repeat
 from math import isnan
 from pathlib import Path
 from typing import TypeAlias
@@ -26,6 +26,7 @@ from evidencebench.pages.paper import (
     ListRow,
     Overview,
     RowGrades,
+    Status,
     SystemRecord,
     TaskRecord,
     TaskTerms,
@@ -39,8 +40,6 @@ from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import spent_line
 from evidencebench.version import __version__
 from evidencebench.wording import counted, without_folders
-
-# The title of a task, the same on every page; its name stands beside it, in small letters.
 
 
 def task_title(task: Task) -> str:
@@ -59,22 +58,12 @@ def task_title(task: Task) -> str:
 # What a language model was asked for a paper and what it replied, as a page shows it: the records for its script.
 
 
-class TextRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of a prompt, or the reply."""
-
-    name: str
-    text: str
-
-
 class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: what it is, tokens and cost in words, and its messages with the reply, where that is stored.
-
-    Messages that the request before had too are left out, and ``facts`` says so.
-    """
+    """One request: what it is, tokens and cost in words, and its messages with the reply, where that is stored."""
 
     title: str
-    facts: str
-    texts: tuple[TextRecord, ...]
+    facts: str  # says also where messages are left out, since the request before had them too
+    texts: tuple[Mapping[str, str], ...]  # each with its ``name`` and ``text``
 
 
 class AskedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +79,6 @@ ExchangeSource = Callable[[RunFile, str, Task], AskedRecord]
 
 # Makes the page records of a data set and its runs, one instance at a time.
 
-
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
 # So many answers of a run tell whether it asks a language model.
@@ -105,15 +93,12 @@ _Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSystem:
-    """A system that is shown: its record, the source of its answers, and the rules that read them.
-
-    A system with ``selects`` false ranks all sentences, so it cannot answer a task without a budget.
-    """
+    """A system that is shown: its record, the source of its answers, and the rules that read them."""
 
     record: SystemRecord
     source: AnswerSource
     rules: Rules
-    selects: bool = True
+    selects: bool = True  # False: it ranks all sentences, so it cannot answer a task without a budget
     run: RunFile | None = None  # where it is one
 
     def answer(self, case: Case | None, task: Task) -> GradedAnswer | None:
@@ -133,18 +118,14 @@ class ShownSystem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewerData:
-    """A data set with the tasks and systems that are shown; records refer to them by their positions here.
-
-    ``best`` has the positions of the runs by task name, the best first, where they are known. ``exchanges``
-    returns what language models were asked and what they replied; None: that is not shown.
-    """
+    """A data set with the tasks and systems that are shown; records refer to them by their positions here."""
 
     title: str
     dataset: Dataset
     tasks: tuple[Task, ...]
     systems: tuple[ShownSystem, ...]
-    best: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    exchanges: ExchangeSource | None = None
+    best: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # task -> the runs, the best first, where known
+    exchanges: ExchangeSource | None = None  # None: what language models were asked is not shown
 
     def overview(self) -> Overview:
         """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
@@ -152,15 +133,20 @@ class ViewerData:
             title=self.title,
             data=self.dataset.name,
             n_instances=len(self.dataset),
-            tasks=tuple(map(self._task_record, self.tasks)),
+            tasks=tuple(
+                TaskRecord(
+                    name=task.name,
+                    scope=task.scope,
+                    budget=task.budget,
+                    title=task_title(task),
+                    best=self.best.get(task.name, ()),
+                )
+                for task in self.tasks
+            ),
             systems=tuple(_with_distinct_labels([shown.record for shown in self.systems])),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
-
-    def _task_record(self, task: Task) -> TaskRecord:
-        best = self.best.get(task.name, ())
-        return TaskRecord(name=task.name, scope=task.scope, budget=task.budget, title=task_title(task), best=best)
 
     def row(self, position: int, instance: Instance, grades: RowGrades | None = None) -> ListRow:
         """Return the row of an instance in the list; where ``grades`` is None, its answers are graded for it."""
@@ -225,23 +211,14 @@ class ViewerData:
         return [(task, shown_case(instance, task)) for task in self.tasks]
 
     def _grades(self, coverages: Sequence[Coverage | None], answers: _Answers) -> RowGrades:
-        by_task = list(zip(*answers, strict=True)) or [()] * len(coverages)
         is_counted = [shown.record.is_counted for shown in self.systems]
-        return RowGrades(
-            recalls=tuple(
-                tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers
-            ),
-            unanswered=tuple(
-                tuple(
-                    place for place, answer in enumerate(of_task) if answer is not None and answer.status != "answered"
-                )
-                for of_task in by_task
-            ),
-            found=tuple(
-                () if coverage is None else _found_counts(coverage, compress(of_task, is_counted))
-                for coverage, of_task in zip(coverages, by_task, strict=True)
-            ),
-        )
+        unanswered, counts = [], []
+        for coverage, of_task in zip(coverages, zip(*answers, strict=True) if answers else repeat(()), strict=False):
+            lacking = (place for place, answer in enumerate(of_task) if answer and answer.status != "answered")
+            unanswered.append(tuple(lacking))
+            counts.append(() if coverage is None else _found_counts(coverage, compress(of_task, is_counted)))
+        recalls = (tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers)
+        return RowGrades(recalls=tuple(recalls), unanswered=tuple(unanswered), found=tuple(counts))
 
 
 def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRecord]:
@@ -269,22 +246,17 @@ def record_of(
     """Return an instance with its labels; ``terms`` are by task, ``answers`` and ``spent`` by system and task."""
     labels = instance.labels
     results = frozenset(labels.results)
-    return GradedInstance(
-        paper=paper_of(position, instance.query),
-        review_id=labels.review_id,
-        aspects=tuple(
-            AspectRecord(
-                id=aspect,
-                text=labels.texts.get(aspect),
-                is_result=aspect in results,
-                sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
-            )
-            for aspect in labels.aspects
-        ),
-        terms=terms,
-        answers=answers,
-        spent=spent,
+    aspects = tuple(
+        AspectRecord(
+            id=aspect,
+            text=labels.texts.get(aspect),
+            is_result=aspect in results,
+            sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
+        )
+        for aspect in labels.aspects
     )
+    paper, review = paper_of(position, instance.query), labels.review_id
+    return GradedInstance(paper=paper, review_id=review, aspects=aspects, terms=terms, answers=answers, spent=spent)
 
 
 def viewer_data_of(
@@ -296,12 +268,11 @@ def viewer_data_of(
     title: str = "",
     exchanges: ExchangeSource | None = None,
 ) -> ViewerData:
-    """Return the data of a viewer that shows run files, with the controls after them.
+    """Return the data of a viewer that shows run files, with the controls after them; raises as `score_runs` does.
 
     Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
-    instance has no labels, those with a fixed budget come first. ``title`` is the page's title; empty: the data's name.
-    ``rules`` read the answers of runs; controls are read by the default rules. ``exchanges`` is as in
-    `ViewerData`. Raises the errors of `score_runs`.
+    instance has no labels, those with a fixed budget come first. ``rules`` read the answers of runs; controls are read
+    by the default rules.
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():
@@ -321,17 +292,30 @@ def shown_systems(
     runs: Mapping[str, RunFile], dataset: Dataset, tasks: Sequence[Task], rules: Rules
 ) -> tuple[ShownSystem, ...]:
     """Return runs by their labels, and the controls that can be shown after them."""
-    shown_runs = (_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items())
-    return (*shown_runs, *(_shown_control(name, runs.values()) for name in SHOWN_CONTROLS))
+    shown = [_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items()]
+    headers = [run.header for run in runs.values() if run.header is not None]
+    for name in SHOWN_CONTROLS:
+        system = CONTROLS[name].named
+        is_run = any(header.system.name == name and header.control is None for header in headers)
+        record = SystemRecord(
+            label=name,
+            signature=name,
+            is_control=True,
+            knows_labels=system.knows_labels,
+            is_counted=not system.knows_labels and not is_run,
+        )
+        source = answers_from(system)
+        shown.append(ShownSystem(record=record, source=source, rules=Rules(), selects=system.selects))
+    return tuple(shown)
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
     ids = dataset.ids[: None if run.header is None else run.header.limit]
     answered = run.ids
-    lacking = [one for one in ids if one not in answered]
+    lacking = [instance_id for instance_id in ids if instance_id not in answered]
     is_part = run.header is not None and run.header.per_task  # it was asked only where a task applies
     if is_part and len(lacking) <= _MOST_LOOKED_UP:
-        applying = [one for one in lacking if any(task.applies_to(dataset[one].labels) for task in tasks)]
+        applying = [key for key in lacking if any(task.applies_to(dataset[key].labels) for task in tasks)]
         ids, lacking = ids[len(lacking) - len(applying) :], applying
     return f"{len(ids) - len(lacking):,} of {len(ids):,}" if lacking else ""
 
@@ -350,20 +334,6 @@ def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> Shown
     return ShownSystem(record=record, source=answers_of(run), rules=rules, run=run)
 
 
-def _shown_control(name: str, runs: Iterable[RunFile]) -> ShownSystem:
-    system = CONTROLS[name].named
-    headers = [run.header for run in runs if run.header is not None]
-    is_run = any(header.system.name == name and header.control is None for header in headers)
-    record = SystemRecord(
-        label=name,
-        signature=name,
-        is_control=True,
-        knows_labels=system.knows_labels,
-        is_counted=not system.knows_labels and not is_run,
-    )
-    return ShownSystem(record=record, source=answers_from(system), rules=Rules(), selects=system.selects)
-
-
 def shown_case(instance: Instance, task: Task) -> Case | None:
     """Return the case of an instance on a task, as `case_of`; where the budget is fixed, also of one without labels."""
     if instance.labels.aspects or task.budget == "optimal":
@@ -374,14 +344,18 @@ def shown_case(instance: Instance, task: Task) -> Case | None:
 
 def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
     """Return the sentences of an answer that count, with its recall; the grade is the same as by `evaluate`."""
+
+    def without_sentences(status: Status, error: str) -> GradedAnswer:
+        return GradedAnswer(status=status, error=beginning_of(without_folders(error), _MOST_ERROR_CHARACTERS))
+
     try:
         graded = grade(case, answer, rules)
     except AnswerError as error:
-        return GradedAnswer(status="invalid", error=_shown_error(str(error)))
+        return without_sentences("invalid", str(error))
     if graded.checked.is_missing:
         return GradedAnswer(status="missing")
-    if (failure := graded.checked.error) is not None:
-        return GradedAnswer(status="failed", error=_shown_error(failure))
+    if graded.checked.error is not None:
+        return without_sentences("failed", graded.checked.error)
     selection = graded.selection
     return GradedAnswer(
         status="answered" if selection.size else "empty",
@@ -390,10 +364,6 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
         n_drawn=selection.n_drawn,
         recall=graded.recall if case.coverage.n_aspects else None,
     )
-
-
-def _shown_error(error: str) -> str:
-    return beginning_of(without_folders(error), _MOST_ERROR_CHARACTERS)
 
 
 def terms_of(case: Case) -> TaskTerms:

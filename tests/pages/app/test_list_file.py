@@ -9,8 +9,6 @@ import pytest
 from asking_app import Reply, Running, running
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.execution.run import execute
 from evidencebench.pages.viewer import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
@@ -48,15 +46,6 @@ def test_no_cell_is_a_formula(start: str, tmp_path: Path) -> None:
         lines = lines_of(app.ask("/api/papers.csv", task=0))
     assert [line["hypothesis"] for line in lines] == [f"'{texts[0]}", texts[1]]
     assert [line["id"] for line in lines] == [f"'{start}10", f"'{start}11"]
-
-
-def test_a_control_that_is_a_run_too_has_a_column_of_its_own(tmp_path: Path) -> None:
-    execute("lead", SAMPLE, tmp_path / "lead.jsonl")
-    with running(viewer_data_of([tmp_path / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]])) as app:
-        app.scan.wait(60)
-        lines = lines_of(app.ask("/api/papers.csv", task=0))
-    for line in lines:
-        assert line["lead, er_at_10"] == line["lead (control), er_at_10"]
 
 
 def test_a_list_that_is_not_complete_is_not_saved(sample_viewed: ViewerData) -> None:

@@ -125,27 +125,6 @@ def test_rows_are_the_same_before_they_are_known(sample_viewed: ViewerData, app:
     assert (found["n_scored"], found["n_searched"]) == (0, 0)
 
 
-def test_the_list_is_sorted_filtered_and_searched(app: Running) -> None:
-    def positions(**asked: Any) -> list[int]:
-        return [row["position"] for row in app.ask("/api/rows", **asked).json["rows"]]
-
-    by_length = sorted(range(len(SAMPLE)), key=lambda position: -len(SAMPLE[position].query.sentences))
-    assert positions(sort="length", order="desc") == by_length
-    assert positions(sort="length", order="desc", offset=2, n=3) == by_length[2:5]
-    without = [position for position, instance in enumerate(SAMPLE) if not instance.labels.results]
-    assert positions(only="no_results") == without
-    word = SAMPLE[4].query.hypothesis.split()[0]
-    holding = [
-        position
-        for position, instance in enumerate(SAMPLE)
-        if word.lower() in " ".join((instance.query.hypothesis, *instance.query.sentences)).lower()
-    ]
-    assert set(positions(q=f"{word} {SAMPLE.ids[4].rpartition('_')[2]}")) <= set(holding)
-    assert 4 in positions(q=word)
-    assert positions(q="nosuchwordanywhere") == []
-    assert app.ask("/api/rows", q="nosuchwordanywhere").json["n_found"] == 0
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -180,15 +159,6 @@ def test_errors_are_json_in_words_and_tell_nothing_of_the_machine(app: Running) 
     for reply in (unknown, wrong_way, app.ask("/api/instances", id=str(sample_path()) * 20)):
         assert b"Traceback" not in reply.body
         assert b"site-packages" not in reply.body
-
-
-def test_scripts_are_fetched_once(app: Running) -> None:
-    for path, media_type in (("/static/app.js", "text/javascript"), ("/static/app.css", "text/css")):
-        first = app.ask(path)
-        assert first.headers["content-type"] == f"{media_type}; charset=utf-8"
-        again = app.ask(path, headers={"If-None-Match": first.headers["etag"]})
-        assert (again.status, again.body) == (304, b"")
-        assert app.ask(path, headers={"If-None-Match": '"other"'}).body == first.body
 
 
 def test_the_page_names_its_scripts_and_holds_none(app: Running) -> None:

@@ -19,7 +19,7 @@ def test_every_reply_says_what_a_browser_may_do_with_it(app: Running, path: str)
     reply = app.ask(path)
     assert SECURITY_HEADERS.items() <= reply.headers.items()
     assert "server" not in reply.headers
-    assert reply.headers["cache-control"] == ("no-cache" if path in ("/static/app.css", "/favicon.ico") else "no-store")
+    assert reply.headers["cache-control"] == "no-store"
     policy = reply.headers["content-security-policy"]
     assert "unsafe" not in policy
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")

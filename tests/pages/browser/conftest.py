@@ -14,7 +14,9 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
 from evidencebench.execution.run import execute
+from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer import viewer_data_of
+from evidencebench.scoring.resampling import Resampling
 from serving_commands import Serving, serving_command
 
 _HERE = Path(__file__).parent
@@ -119,8 +121,19 @@ def sample(page: Page, sample_page: Path) -> Page:
     return page
 
 
+@pytest.fixture(scope="session")
+def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a report of two runs over the sample."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    quick, command = Resampling(n_draws=200), "evidencebench report ..."
+    tasks = ("er_at_10", "result_er_at_5")
+    made = report_page(sample_runs, load_sample(), tasks, resampling=quick, title="Two rankings", command=command)
+    path.write_text(made, "utf-8")
+    return path
+
+
 @pytest.fixture
 def opened(page: Page, report: Path) -> Page:
-    """Open the report that the fixture ``report`` of a test file gives, and wait until it is drawn."""
+    """Open the report, or that which a fixture ``report`` of the test file gives, and wait until it is drawn."""
     open_report(page, report)
     return page

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import Running, running
-from browsing import NewPage, assert_accessible, assert_fits, screens
+from browsing import NewPage, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.pages.viewer import viewer_data_of
@@ -39,8 +39,11 @@ def test_list_search_and_papers_come_from_the_server(page: Page, served: Running
     expect(page.locator("#viewer")).to_contain_text(SAMPLE[1].query.sentences[1])
     assert SAMPLE.ids[1] in page.url
     assert_accessible(page)
+    page.set_viewport_size({"width": 360, "height": 740})
     page.goto(served.url)
     rows(page)
+    assert_fits(page)
+    assert_accessible(page)
     word = max(SAMPLE[3].query.hypothesis.split(), key=len).strip(".,")
     found = served.ask("/api/rows", q=word).json
     assert 0 < found["n_found"] < len(SAMPLE)
@@ -67,15 +70,6 @@ def test_the_list_is_saved_as_it_is_found_with_all_systems(page: Page, served: R
         "all => all.map((one) => one.dataset.id)"
     )
     assert {"bm25, er_at_10", "oracle, er_at_10"} <= set(lines[0])
-
-
-@pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
-def test_it_fits_the_screen_and_is_accessible(new_page: NewPage, served: Running, width: int, dark: bool) -> None:  # noqa: FBT001 - a test's
-    page = new_page(width, dark=dark)
-    page.goto(served.url)
-    rows(page)
-    assert_fits(page)
-    assert_accessible(page)
 
 
 def test_the_policy_stops_what_is_written_into_the_page(new_page: NewPage, served: Running) -> None:

@@ -78,30 +78,28 @@ def test_a_dropped_paper_is_shown_as_text_asked_marked_and_exported(page: Page, 
     expect(page.locator(".evidence-list li").first).to_contain_text("3.1 mmHg")
     page.locator(".evidence-list a").first.click()
     expect(page.locator(".sentence.is-evidence:focus")).to_have_count(1)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
-    download.value.save_as(tmp_path / "evidence.csv")
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "evidence.csv").read_text(encoding="utf-8"))))
+    rows = list(csv.DictReader(io.StringIO(_exported(page, "csv", tmp_path / "evidence.csv"))))
     assert [row["rank"] for row in rows] == ["1", "2"]
     assert "3.1 mmHg" in rows[0]["text"]
 
 
-@pytest.mark.parametrize("form", ["markdown", "json", "ris", "html"])
-def test_every_export_names_the_evidence_and_a_page_is_accessible(
-    page: Page, url: str, form: str, tmp_path: Path
-) -> None:
-    _asked(page, url)
+def _exported(page: Page, form: str, path: Path) -> str:
     page.get_by_label("Export as").select_option(form)
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
-    download.value.save_as(tmp_path / f"evidence.{form}")
-    text = (tmp_path / f"evidence.{form}").read_text(encoding="utf-8")
-    assert "3.1 mmHg" in text
-    assert "<script" not in text or form == "markdown"
-    if form == "html":
-        page.goto((tmp_path / "evidence.html").as_uri())
-        assert_accessible(page)
-        assert_fits(page)
+    download.value.save_as(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_export_names_the_evidence_and_a_page_is_accessible(page: Page, url: str, tmp_path: Path) -> None:
+    _asked(page, url)
+    for form in ("markdown", "json", "ris", "html"):
+        text = _exported(page, form, tmp_path / f"evidence.{form}")
+        assert "3.1 mmHg" in text, form
+        assert "<script" not in text or form == "markdown"
+    page.goto((tmp_path / "evidence.html").as_uri())
+    assert_accessible(page)
+    assert_fits(page)
 
 
 def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: Page, url: str, tmp_path: Path) -> None:
@@ -123,12 +121,7 @@ def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: P
     assert_accessible(page)
     for form, split in (("csv", True), ("html", True), ("csv", False)):
         page.get_by_label("Group by what they report").set_checked(split)
-        page.get_by_label("Export as").select_option(form)
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Export").click()
-        download.value.save_as(tmp_path / "evidence")
-        text = (tmp_path / "evidence").read_text(encoding="utf-8")
-        assert ("no difference" in text) is split
+        assert ("no difference" in _exported(page, form, tmp_path / "evidence")) is split
 
 
 def test_words_that_no_sentence_has_are_told_with_what_was_searched_also_where_nothing_is_found(

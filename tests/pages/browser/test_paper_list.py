@@ -211,21 +211,6 @@ def test_bars_of_aspects_open_the_papers_that_have_them(sample: Page, sample_run
     expect(show.locator("option:checked")).to_have_text("no system finds some aspect")
 
 
-def test_papers_without_an_answer_are_found(page: Page, tmp_path: Path) -> None:
-    answers: list[dict[str, object]] = [{"id": one, "sentences": [0]} for one in SAMPLE.ids]
-    answers[2] = {"id": SAMPLE.ids[2], "error": "timeout"}
-    answers[5] = {"id": SAMPLE.ids[5], "sentences": []}
-    del answers[7]
-    run = tmp_path / "mine.jsonl"
-    run.write_text("".join(json.dumps(line) + "\n" for line in answers))
-    path = tmp_path / "page.html"
-    path.write_text(bare_page(viewer_data_of([run], SAMPLE)), encoding="utf-8")
-    page.goto(address_of(path))
-    page.get_by_role("combobox", name="Show", exact=True).select_option("A gave no answer")
-    expect(page.locator("a.row-link")).to_have_count(3)
-    assert ids(page) == [SAMPLE.ids[2], SAMPLE.ids[5], SAMPLE.ids[7]]
-
-
 TEA = ("Tea lowers it.", ["Coffee.", "Naïve teas and a tea.", "One.", "Tealeaf TEA."])
 
 

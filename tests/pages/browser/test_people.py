@@ -14,20 +14,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits, box_of
+from browsing import NewPage, Pages, assert_accessible, assert_asks_before_leaving, assert_fits, box_of
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.pages.app.server import Address
 from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.query import Query
-from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people import PeopleFolder, Picks
 from evidencebench.runs.run import read_run
-from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
 from serving_commands import serving_command
 
@@ -288,24 +284,6 @@ def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(picking: Pa
     expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
 
 
-def test_two_people_at_once_each_have_their_own(serve: Serve, new_page: NewPage) -> None:
-    with serve() as served:
-        ada, bob = new_page(), new_page()
-        for page, name, index in ((ada, "Ada", 2), (bob, "Bob", 4)):
-            sign_in(page, served, name)
-            open_first(page)
-            sentence(page, index).click()
-            saved(page)
-        for page in (ada, bob):
-            submit(page, "Submit 1 sentence")
-        runs = {name: read_run(served.run_file(name)).answer(A, "er_at_optimal") for name in ("Ada", "Bob")}
-        paths = [str(served.run_file(name)) for name in ("Ada", "Bob")]
-    assert runs == {"Ada": Ranking(sentences=(2,), ordered=False), "Bob": Ranking(sentences=(4,), ordered=False)}
-    (pair,) = command("compare", *paths, "--data", "sample", "--limit", "1")["pairs"]
-    assert {pair["first"], pair["second"]} == {"person(name=Ada)", "person(name=Bob)"}
-    assert pair["overlap"]["mean"] == 0
-
-
 def test_tabs_of_one_browser_may_be_different_people(serve: Serve, new_page: NewPage) -> None:
     page = new_page(expected_errors=["status of 401"])
     with serve() as served:
@@ -378,39 +356,6 @@ def test_hostile_texts_and_names_are_shown_as_text(serve: Serve, page: Page, tmp
         assert_fits(page)
         submit(page, "Submit 6 sentences")
         assert page.locator(".people img").count() == 0
-
-
-def test_a_person_who_answered_3_of_10_is_not_drawn_like_a_finished_one(
-    page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
-) -> None:
-    people = PeopleFolder(
-        tmp_path,
-        data=DataHeader(name="sample.json", path="", sha256=SAMPLE.sha256, n=10),
-        task=OPTIMAL.name,
-        limit=None,
-    )
-    for name, n_papers in (("Ada", 3), ("Bob", 10)):
-        for instance_id in SAMPLE.ids[:n_papers]:
-            people.person(name).begin(instance_id)
-            people.person(name).submit(instance_id, Picks(sentences=(1,)))
-    people.close()
-    runs = [*sorted(tmp_path.glob("*.jsonl")), *sample_runs]
-    made = report_page(runs, SAMPLE, OPTIMAL, resampling=Resampling(n_draws=50))
-    (tmp_path / "report.html").write_text(made, "utf-8")
-    page.goto(address_of(tmp_path / "report.html"))
-    plot = page.locator("table.forest").first
-    ada, bob = (plot.locator("tr").filter(has_text=f"person(name={name})") for name in ("Ada", "Bob"))
-    dashes = """(one) => [...one.querySelectorAll(".chart-marker, .chart-interval")]
-        .map((part) => getComputedStyle(part).strokeDasharray)"""
-    assert all(dash != "none" for dash in ada.evaluate(dashes))
-    assert all(dash == "none" for dash in bob.evaluate(dashes))
-    expect(ada.get_by_role("rowheader")).to_have_text("person(name=Ada) (3 of 10 done)")
-    expect(bob.get_by_role("rowheader")).to_have_text("person(name=Bob)")
-    expect(page.get_by_text("Hollow with a dashed line: unfinished; what has no answer counts as 0.")).to_be_visible()
-    page.get_by_role("link", name="Papers", exact=True).click()
-    expect(page.get_by_label("System A").locator("option")).to_contain_text(
-        ["person(name=Ada) (3 of 10 done)", "person(name=Bob)"]
-    )
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])

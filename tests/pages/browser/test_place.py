@@ -7,9 +7,6 @@ from playwright.sync_api import Page, expect
 
 from browsing import NewPage, address_of
 from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.pages.report.page import report_page
-from evidencebench.scoring.resampling import Resampling
 
 SAMPLE = load_sample()
 TOP_SENTENCE = "[...document.querySelectorAll('.sentence')].find((one) => one.getBoundingClientRect().top > 120).id"
@@ -26,14 +23,6 @@ LEAVE_AS_SOON_AS_BUILT = """() => new Promise((resume) => {
 FRAMES = """async () => {
   for (let n = 0; n < 8; n += 1) await new Promise(requestAnimationFrame);
 }"""
-
-
-@pytest.fixture(scope="module")
-def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("place") / "report.html"
-    made = report_page(sample_runs, SAMPLE, [TASKS["er_at_10"]], resampling=Resampling(n_draws=50))
-    path.write_text(made, "utf-8")
-    return path
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -22,17 +22,6 @@ HOSTILE = "\u202e</script><img src=x onerror='window.owned=1'><svg onload=window
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
 
-@pytest.fixture(scope="module")
-def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a report of two runs over the sample."""
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    tasks = (TASKS["er_at_10"], TASKS["result_er_at_5"])
-    quick, command = Resampling(n_draws=200), "evidencebench report ..."
-    made = report_page(sample_runs, SAMPLE, tasks, resampling=quick, title="Two rankings", command=command)
-    path.write_text(made, "utf-8")
-    return path
-
-
 def test_results_and_papers_take_turns_back_goes_back_and_a_link_leads_to_a_section_even_from_a_paper(
     opened: Page,
 ) -> None:
@@ -130,14 +119,6 @@ def test_without_a_script_the_results_of_all_tasks_are_shown_under_their_titles(
     page.goto(address_of(report))
     assert shown_tasks(page) == {"er_at_10", "result_er_at_5"}
     expect(page.locator("#leaderboard").get_by_text("Results aspects, 5 sentences")).to_be_visible()
-    expect(page.locator("#task-switch")).to_be_hidden()
-
-
-def test_print_has_the_chosen_task_and_says_which(page: Page, report: Path) -> None:
-    page.goto(address_of(report, "#?task=result_er_at_5"))
-    page.emulate_media(media="print")
-    assert shown_tasks(page) == {"result_er_at_5"}
-    expect(page.locator("#summary").get_by_text("Results aspects, 5 sentences")).to_be_visible()
     expect(page.locator("#task-switch")).to_be_hidden()
 
 
@@ -259,15 +240,6 @@ def test_the_papers_are_found_again_as_they_were_left(page: Page, report: Path) 
     assert page.url.endswith("#/papers?a=lead&sort=length")
 
 
-def test_print_of_a_paper_is_the_paper(page: Page, report: Path) -> None:
-    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}"))
-    page.locator("#s-0").wait_for()
-    page.emulate_media(media="print")
-    expect(page.locator(".hypothesis")).to_be_visible()
-    for hidden in ("#results", ".list-pane", ".choice-bar", ".paper-bar"):
-        expect(page.locator(hidden)).to_be_hidden()
-
-
 def test_a_mark_leads_to_its_paper_with_the_two_systems(opened: Page) -> None:
     opened.locator("#task-switch select").select_option("result_er_at_5")
     opened.get_by_label("System A").select_option("lead")
@@ -331,7 +303,9 @@ def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
     assert_accessible(page)
 
 
-def test_print_is_on_white_without_what_is_folded(new_page: NewPage, report: Path) -> None:
+def test_print_is_on_white_has_the_chosen_task_or_the_paper_and_not_what_is_folded(
+    new_page: NewPage, report: Path
+) -> None:
     page = new_page(dark=True)
     open_report(page, report)
     page.get_by_role("button", name="Theme").click()
@@ -343,6 +317,14 @@ def test_print_is_on_white_without_what_is_folded(new_page: NewPage, report: Pat
     expect(page.locator("#curves table").first).to_be_visible()
     for folded in page.locator("details:not([open]):not(.facts *)").all():
         expect(folded).to_be_hidden()
+    page.goto(address_of(report, "#?task=result_er_at_5"))
+    expect(page.locator("#summary").get_by_text("Results aspects, 5 sentences")).to_be_visible()
+    assert shown_tasks(page) == {"result_er_at_5"}
+    expect(page.locator("#task-switch")).to_be_hidden()
+    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}"))
+    expect(page.locator(".hypothesis")).to_be_visible()
+    for hidden in ("#results", ".list-pane", ".choice-bar", ".paper-bar"):
+        expect(page.locator(hidden)).to_be_hidden()
 
 
 def test_a_report_of_nineteen_systems_is_short(new_page: NewPage, tmp_path: Path) -> None:

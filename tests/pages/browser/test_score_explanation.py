@@ -1,5 +1,6 @@
 """The explanation of a score in a real Chromium: the words of every case, and two systems side by side."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,119 +24,89 @@ from paper_records import (
     show_paper,
 )
 
+answered = partial(GradedAnswer, status="answered")
+TIED = answered(tied=(2, 5, 0), n_drawn=2, recall=0.5)
+# What is said of an answer where two sentences are allowed, and all four aspects count.
+ANSWERS: list[tuple[GradedAnswer, str]] = [
+    (HALF, "bm25 selected 2 sentences. 2 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %."),
+    (HALF, "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 of 4 "),
+    (HALF, "The best 2 sentences cover 3 of 4 (75.0 %), so nobody can score more here."),
+    (OTHER, "cover 3 of the 4 aspects that count: 75.0 %, the most that is possible."),
+    (answered(certain=(0,)), "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of"),
+    (answered(certain=(0,)), "None of them is evidence, so it covers 0 of the 4 aspects that"),
+    (TIED, "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the mean"),
+    (TIED, "with the same chance: the score is the mean over all choices. On average, 1.3 of them are evidence and"),
+    (TIED, "On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %."),
+    (
+        answered(certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625),
+        "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
+    ),
+    (
+        GradedAnswer(status="failed", error="the server is down"),
+        "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
+    ),
+    (GradedAnswer(status="empty"), "bm25 answered, but selected no sentence. An empty answer covers nothing."),
+    (GradedAnswer(status="missing"), "bm25 has no answer to this paper in its run, which counts as 0 %."),
+    (
+        GradedAnswer(status="invalid", error="selects sentence 99"),
+        "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
+    ),
+]
+# What is said on other tasks and papers.
+OTHERS: list[tuple[TaskRecord, GradedInstance, str]] = [
+    (
+        UNLIMITED,
+        record_of(None, terms=TaskTerms(budget=None, n_aspects=4, ceiling=1.0)),
+        "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
+    ),
+    (
+        UNLIMITED,
+        record_of(HALF, n_results=2, terms=TaskTerms(budget=None, n_aspects=2, ceiling=1.0)),
+        (
+            "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
+            "All sentences together cover all 2 (100.0 %)."
+        ),
+    ),
+    (
+        RESULTS_AT_2,
+        record_of(None, n_results=0),
+        "This task counts Results aspects only, and the paper has none. It is left out of this task's scores.",
+    ),
+    (
+        AT_2,
+        record_of(HALF, sources=((2,), (4,), (), ()), terms=TERMS),
+        "2 aspects have no sentence in the paper and cannot be covered, but they count: 2 3",
+    ),
+    (
+        AT_2,
+        record_of(HALF, terms=TaskTerms(budget=2, n_aspects=4, ceiling=None)),
+        "How much the best choice could cover is not known: it could not be proven.",
+    ),
+    (
+        AT_OPTIMAL,
+        record_of(HALF, terms=TaskTerms(budget=3, n_aspects=4, ceiling=1.0)),
+        (
+            "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. "
+            "All 4 aspects of the paper count. The best 3 sentences cover all 4 (100.0 %)."
+        ),
+    ),
+    (
+        AT_OPTIMAL,
+        record_of(GradedAnswer(status="empty"), sources=((),), terms=TaskTerms(budget=0, n_aspects=1, ceiling=0.0)),
+        (
+            "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
+            "The paper's only aspect counts."
+        ),
+    ),
+]
 
-@pytest.mark.parametrize(
-    ("task", "record", "said"),
-    [
-        (
-            AT_2,
-            record_of(HALF, terms=TERMS),
-            "bm25 selected 2 sentences. 2 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
-        ),
-        (
-            AT_2,
-            record_of(HALF, terms=TERMS),
-            (
-                "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 "
-                "of 4 (75.0 %), so nobody can score more here."
-            ),
-        ),
-        (
-            AT_2,
-            record_of(OTHER, terms=TERMS),
-            "cover 3 of the 4 aspects that count: 75.0 %, the most that is possible.",
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="answered", certain=(0,)), terms=TERMS),
-            "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of the 4 aspects that",
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5), terms=TERMS),
-            (
-                "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the "
-                "mean over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: "
-                "50.0 %."
-            ),
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="answered", certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625), terms=TERMS),
-            "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="failed", error="the server is down"), terms=TERMS),
-            "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="empty"), terms=TERMS),
-            "bm25 answered, but selected no sentence. An empty answer covers nothing.",
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="missing"), terms=TERMS),
-            "bm25 has no answer to this paper in its run, which counts as 0 %.",
-        ),
-        (
-            AT_2,
-            record_of(GradedAnswer(status="invalid", error="selects sentence 99"), terms=TERMS),
-            "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
-        ),
-        (
-            UNLIMITED,
-            record_of(None, terms=TaskTerms(budget=None, n_aspects=4, ceiling=1.0)),
-            "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
-        ),
-        (
-            UNLIMITED,
-            record_of(HALF, n_results=2, terms=TaskTerms(budget=None, n_aspects=2, ceiling=1.0)),
-            (
-                "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
-                "All sentences together cover all 2 (100.0 %)."
-            ),
-        ),
-        (
-            RESULTS_AT_2,
-            record_of(None, n_results=0),
-            "This task counts Results aspects only, and the paper has none. It is left out of this task's scores.",
-        ),
-        (
-            AT_2,
-            record_of(HALF, sources=((2,), (4,), (), ()), terms=TERMS),
-            "2 aspects have no sentence in the paper and cannot be covered, but they count: 2 3",
-        ),
-        (
-            AT_2,
-            record_of(HALF, terms=TaskTerms(budget=2, n_aspects=4, ceiling=None)),
-            "How much the best choice could cover is not known: it could not be proven.",
-        ),
-        (
-            AT_OPTIMAL,
-            record_of(HALF, terms=TaskTerms(budget=3, n_aspects=4, ceiling=1.0)),
-            (
-                "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. "
-                "All 4 aspects of the paper count. The best 3 sentences cover all 4 (100.0 %)."
-            ),
-        ),
-        (
-            AT_OPTIMAL,
-            record_of(GradedAnswer(status="empty"), sources=((),), terms=TaskTerms(budget=0, n_aspects=1, ceiling=0.0)),
-            (
-                "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
-                "The paper's only aspect counts."
-            ),
-        ),
-    ],
-)
-def test_the_account_says_why_the_score_is_what_it_is(
-    page: Page, tmp_path: Path, task: TaskRecord, record: GradedInstance, said: str
-) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"], task), record)
-    _unfold(page)
-    expect(page.locator(".explanation")).to_contain_text(said, use_inner_text=True)
+
+def test_the_account_says_why_the_score_is_what_it_is(page: Page, tmp_path: Path) -> None:
+    of_answers = ((AT_2, record_of(answer, terms=TERMS), words) for answer, words in ANSWERS)
+    for task, record, words in (*of_answers, *OTHERS):
+        show_paper(page, tmp_path, overview_of(["bm25"], task), record)
+        _unfold(page)
+        expect(page.locator(".explanation"), words).to_contain_text(words, use_inner_text=True)
 
 
 def test_the_account_says_what_two_systems_chose_in_common(page: Page, tmp_path: Path) -> None:

@@ -8,12 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, address_of, assert_fits, box_of
+from browsing import address_of, assert_fits, box_of
 from evidencebench.data.sample import load_sample
 from evidencebench.pages.paper import GradedAnswer, TaskTerms
-from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer import viewer_data_of
-from evidencebench.scoring.resampling import Resampling
 from paper_records import State, overview_of, record_of, show_paper
 
 SAMPLE = load_sample()
@@ -33,16 +31,10 @@ def _assert_text_first(page: Page, address: str) -> None:
         assert_fits(page)
 
 
-def test_the_first_sentence_is_on_the_first_screen_of_a_report(
-    page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
+def test_the_first_sentence_is_on_the_first_screen_of_a_report_and_of_the_app(
+    page: Page, report: Path, sample_runs: tuple[Path, ...]
 ) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(report_page(sample_runs, SAMPLE, resampling=Resampling(n_draws=50)), "utf-8")
-    _assert_text_first(page, address_of(path, f"#/papers/{SAMPLE.ids[0]}?a=bm25&b=tfidf"))
-
-
-def test_the_first_sentence_is_on_the_first_screen_of_the_app(new_page: NewPage, sample_runs: tuple[Path, ...]) -> None:
-    page = new_page()
+    _assert_text_first(page, address_of(report, f"#/papers/{SAMPLE.ids[0]}?a=bm25&b=tfidf"))
     with running(viewer_data_of(sample_runs, SAMPLE)) as app:
         _assert_text_first(page, f"{app.url}#/papers/{SAMPLE.ids[0]}?a=bm25&b=tfidf")
         page.goto("about:blank")

@@ -9,7 +9,6 @@ from starlette.testclient import TestClient
 from evidencebench.construction.people.tasks import AnnotationTask, FileDigest, TasksHeader, read_tasks, write_tasks
 from evidencebench.pages.app.server import Address
 from evidencebench.pages.people.annotations import annotation_tasks
-from evidencebench.pages.people.tasks import make_task_app
 from evidencebench.query import Kind
 
 URL = "http://127.0.0.1:8642"
@@ -40,7 +39,7 @@ class Browser:
 
     def __init__(self, folder: Path, name: str) -> None:
         app = annotation_tasks(read_tasks(folder / "tasks.jsonl"), folder / "people")
-        self.client = TestClient(make_task_app(app, address=Address()), base_url=URL, headers={"Origin": URL})
+        self.client = TestClient(app.make_app(Address()), base_url=URL, headers={"Origin": URL})
         self.name = name
         self.client.post("/api/people/session", json={"name": name}).raise_for_status()
 

@@ -20,12 +20,7 @@ _LEAST_DIFFERENCE = 1e-9
 
 
 class Columns:
-    """Numbers of every instance, by its position in the data; NaN until they are set. Threads may share it.
-
-    ``n_known`` counts the instances that are set or left out. ``recalls`` has the axes instance, system, task; it is
-    NaN also where the task does not apply. ``is_unanswered`` has the same axes. ``found`` has the axes instance, task,
-    number of systems; see `RowGrades`. ``ceiling`` is the oracle's place among the systems; None: it is not shown.
-    """
+    """Numbers of every instance, by its position in the data; NaN until they are set. Threads may share it."""
 
     def __init__(
         self, n_instances: int, n_systems: int, n_tasks: int, *, n_counted: int = 0, ceiling: int | None = None
@@ -33,10 +28,10 @@ class Columns:
         self.n_sentences = np.full(n_instances, np.nan)
         self.n_aspects = np.full(n_instances, np.nan)
         self.n_results = np.full(n_instances, np.nan)
-        self.recalls = np.full((n_instances, n_systems, n_tasks), np.nan)
+        self.recalls = np.full((n_instances, n_systems, n_tasks), np.nan)  # NaN also where the task does not apply
         self.is_unanswered = np.zeros((n_instances, n_systems, n_tasks), dtype=np.bool_)
-        self.found = np.zeros((n_instances, n_tasks, n_counted + 1), dtype=np.uint32)
-        self.ceiling = ceiling
+        self.found = np.zeros((n_instances, n_tasks, n_counted + 1), dtype=np.uint32)  # see `RowGrades`
+        self.ceiling = ceiling  # the oracle's place among the systems; None: it is not shown
         self._is_known = np.zeros(n_instances, dtype=np.bool_)
         self._lock = threading.Lock()
 
@@ -107,24 +102,16 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The instances that pass a search and the filters of a query, and numbers of them under its task.
+    """The instances that pass a search and the filters of a query, and numbers of them under its task."""
 
-    ``positions`` is in the order of the query. ``means`` are of A, B and the ceiling, None where nothing is known;
-    ``n_means`` is over how many instances. ``found`` has for no system, one, two ... the aspects that so many find,
-    before the filter ``ListQuery.found``.
-    """
-
-    positions: Positions
-    means: tuple[float | None, float | None, float | None]
-    n_means: int
-    found: list[int]
+    positions: Positions  # in the order of the query
+    means: tuple[float | None, float | None, float | None]  # of A, B and the ceiling; None: nothing is known
+    n_means: int  # over how many instances
+    found: list[int]  # for no system, one, two ... the aspects that so many find, before the filter ``ListQuery.found``
 
 
 def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Positions | None = None) -> Matches:
-    """Return what passes a query; its offset and n are not applied.
-
-    ``searched``: only these positions, ascending; None: all.
-    """
+    """Return what passes a query, of the positions ``searched`` (None: of all); its offset and n are not applied."""
     positions = np.arange(len(columns)) if searched is None else np.asarray(searched, dtype=np.intp)
     if query.only:
         positions = positions[_filter_mask(columns, query)[positions]]
@@ -134,39 +121,29 @@ def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Pos
         is_there = query.found < counts.shape[1]
         positions = positions[counts[positions, query.found] > 0] if is_there else positions[:0]
     shown = [_recalls_of(columns, system, query.task)[positions] for system in (query.a, query.b, columns.ceiling)]
-    n_means = max(int(np.count_nonzero(~np.isnan(recalls))) for recalls in shown)
-    a, b, ceiling = map(_mean, shown)
+    known = [recalls[~np.isnan(recalls)] for recalls in shown]
+    a, b, ceiling = (float(recalls.mean()) if len(recalls) else None for recalls in known)
     values = _sort_values(columns, query)[positions]
     # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
     positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
-    return Matches(positions=positions, means=(a, b, ceiling), n_means=n_means, found=found)
-
-
-def _mean(values: npt.NDArray[np.float64]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    return Matches(positions=positions, means=(a, b, ceiling), n_means=max(map(len, known)), found=found)
 
 
 def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
-    a = _recalls_of(columns, query.a, query.task)
-    match query.sort:
-        case "position":
-            return np.arange(len(columns), dtype=np.float64)
-        case "aspects":
-            return columns.n_aspects
-        case "length":
-            return columns.n_sentences
-        case "score":
-            return a
-        case "score_b":
-            return _recalls_of(columns, query.b, query.task)
-        case "difference":
-            return a - _recalls_of(columns, query.b, query.task)
+    a, b = (_recalls_of(columns, system, query.task) for system in (query.a, query.b))
+    values: dict[Sort, npt.NDArray[np.float64]] = {
+        "position": np.arange(len(columns), dtype=np.float64),
+        "aspects": columns.n_aspects,
+        "length": columns.n_sentences,
+        "score": a,
+        "score_b": b,
+        "difference": a - b,
+    }
+    return values[query.sort]
 
 
 def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
-    a = _recalls_of(columns, query.a, query.task)
-    b = _recalls_of(columns, query.b, query.task)
+    a, b = (_recalls_of(columns, system, query.task) for system in (query.a, query.b))
     is_known = query.a is not None and query.task is not None
     highest = 1.0 if columns.ceiling is None else _recalls_of(columns, columns.ceiling, query.task)
     masks: dict[Only, npt.NDArray[np.bool_]] = {

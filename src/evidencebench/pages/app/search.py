@@ -1,4 +1,4 @@
-"""Full-text search, background scan."""
+"""Full-text search for papers that hold every typed word, or a word that begins with it; and the background scan."""
 
 import logging
 import re
@@ -6,21 +6,17 @@ import sqlite3
 import threading
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.data.instance import Instance
 from evidencebench.errors import CacheError, ChangedDataError, EvidenceBenchError
 from evidencebench.pages.app.list import Columns, columns_of
 from evidencebench.pages.paper import Hits
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.query import Query
-
-# Full-text search: finds the papers that hold every typed word, or a word that begins with it.
-
 
 Where = Literal["", "hypothesis", "text"]
 """Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
@@ -40,6 +36,10 @@ _WORD = re.compile(r"[^\W_]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 # ASCII letters become lower case, digits stay, all else becomes a space: many times faster than a regular expression.
 _PLAIN = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() and byte < 128 else 32 for byte in range(256))  # noqa: PLR2004
+
+
+PlacedWords = tuple[str, str, str]
+"""The distinct words of an instance's text, of its hypothesis and of its id, each joined by spaces."""
 
 
 class SearchIndex:
@@ -64,24 +64,20 @@ class SearchIndex:
             return None
         try:
             with self._lock:
-                is_found = np.ones(self.n_searched, dtype=np.bool_)
+                is_hit = np.ones(self.n_searched, dtype=np.bool_)
                 for word in dict.fromkeys(words):
-                    is_found &= self._is_holding(word, (where,) if where else _PLACES)
+                    is_holding = np.zeros(self.n_searched, dtype=np.bool_)
+                    for place in (where,) if where else _PLACES:
+                        # A word has letters and digits only, so it cannot hold a quote.
+                        command = f"SELECT rowid FROM {place} WHERE {place} MATCH ?"  # noqa: S608 - names of this module
+                        rows = self._connection.execute(command, (f'"{word}"*',))
+                        is_holding[np.fromiter((rowid for (rowid,) in rows), dtype=np.intp)] = True
+                    is_hit &= is_holding
         except sqlite3.DatabaseError as error:
             raise CacheError(f"the index of the search cannot be read: {error}; start the app again") from error
-        return is_found.nonzero()[0]
+        return is_hit.nonzero()[0]
 
-    def _is_holding(self, word: str, places: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Return for every instance whether one of the places has a word that begins with this one."""
-        is_holding = np.zeros(self.n_searched, dtype=np.bool_)
-        for place in places:
-            # A word has letters and digits only, so it cannot hold a quote.
-            command = f"SELECT rowid FROM {place} WHERE {place} MATCH ?"  # noqa: S608 - names of this module
-            asked = self._connection.execute(command, (f'"{word}"*',))
-            is_holding[np.fromiter((rowid for (rowid,) in asked), dtype=np.intp)] = True
-        return is_holding
-
-    def add(self, words: "Sequence[PlacedWords | None]") -> None:
+    def add(self, words: Sequence[PlacedWords | None]) -> None:
         """Index the next instances of the data; ``words`` has `words_in` of each, or None where it cannot be read."""
         rows = [(position, of) for position, of in enumerate(words, self.n_searched) if of is not None]
         with self._lock:
@@ -102,7 +98,7 @@ class SearchIndex:
 def words_of(text: str) -> list[str]:
     """Return the words of a text in their order: runs of letters and digits, in lower case, without accents.
 
-    The function ``wordsOf`` of ``viewer/assets/row_values.js`` returns the same words.
+    The function ``wordsOf`` of ``assets/row_values.js`` returns the same words.
 
     >>> words_of("IL-6 and naïve T_cells")
     ['il', '6', 'and', 'naive', 't', 'cells']
@@ -120,10 +116,6 @@ def distinct_words(texts: Iterable[str]) -> set[str]:
     for text in texts:
         by_is_ascii[text.isascii()].append(text)
     return {word for members in by_is_ascii.values() for word in words_of(" ".join(members))}
-
-
-PlacedWords = tuple[str, str, str]
-"""The distinct words of an instance's text, of its hypothesis and of its id, each joined by spaces."""
 
 
 def words_in(query: Query) -> PlacedWords:
@@ -152,7 +144,6 @@ def hits_in(sentences: Sequence[str], text: str) -> Hits | None:
 
 
 # Reads all instances once, in a thread, while pages are shown already: their words for search, the list's columns.
-
 
 _log = logging.getLogger(__name__)
 
@@ -196,17 +187,24 @@ class BackgroundScan:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        if len(self._viewed.dataset) > _LARGE:
+        n_instances, batch = len(self._viewed.dataset), []
+        if n_instances > _LARGE:
             self._is_ending.wait(_HEAD_START_SECONDS)
-        batch = []
-        has_room = True
-        for position, instance in self._instances():
-            self._set_columns(position, instance)
-            batch.append(None if instance is None else words_in(instance.query))
+        has_room = True  # on the disk, for the index
+        for position in range(n_instances):
+            until = time.monotonic() + _LONGEST_REST_SECONDS
+            while self.n_asking and time.monotonic() < until:
+                time.sleep(_REST_SECONDS)
+            if self._is_ending.is_set():
+                return
+            try:
+                batch.append(self._words(position))
+            except ChangedDataError as error:
+                _log.warning("%s", error)
+                break
             if has_room and len(batch) == _BATCH:
-                has_room = self._index(batch)
-                batch = []
-        if has_room and not self._is_ending.is_set():
+                has_room, batch = self._index(batch), []
+        if has_room:
             self._index(batch)
 
     def _index(self, batch: Sequence[PlacedWords | None]) -> bool:
@@ -218,30 +216,16 @@ class BackgroundScan:
             return False
         return True
 
-    def _set_columns(self, position: int, instance: Instance | None) -> None:
-        if self.columns.is_set(position):
-            return
+    def _words(self, position: int) -> PlacedWords | None:
+        """Return the words of an instance, after its numbers are set; None where it cannot be read."""
+        words = None
         try:
-            if instance is not None:
+            instance = self._viewed.dataset[position]
+            words = words_in(instance.query)
+            if not self.columns.is_set(position):
                 self.columns.set(self._viewed.row(position, instance))
-                return
+        except ChangedDataError:
+            raise
         except EvidenceBenchError:  # the instance's own page shows the error
-            pass
-        self.columns.leave_out(position)
-
-    def _instances(self) -> Iterator[tuple[int, Instance | None]]:
-        """Yield (position, instance) in order, pausing while requests are answered; None: it cannot be read."""
-        dataset = self._viewed.dataset
-        for position in range(len(dataset)):
-            if self._is_ending.is_set():
-                return
-            try:
-                yield position, dataset[position]
-            except ChangedDataError as error:
-                _log.warning("%s", error)
-                return
-            except EvidenceBenchError:
-                yield position, None
-            until = time.monotonic() + _LONGEST_REST_SECONDS
-            while self.n_asking and time.monotonic() < until:
-                time.sleep(_REST_SECONDS)
+            self.columns.leave_out(position)
+        return words

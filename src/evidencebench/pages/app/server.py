@@ -1,7 +1,6 @@
-"""Address, security, static files, JSON responses."""
+"""The server of the pages: its address, who may ask it, its page with script and style, its JSON."""
 
 import asyncio
-import hashlib
 import ipaddress
 import logging
 import secrets
@@ -10,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.pages.html import APP_SCRIPTS, APP_STYLES, encode_json, replace_forbidden, script, style
 
 # The app's address: where it listens, and the host names that reach it.
@@ -79,9 +80,20 @@ class RefusedError(HTTPException):
     """Refuses a request: the response has this HTTP status, and the text of the error as its reason."""
 
 
-def json_response(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+_Shape = TypeVar("_Shape")
+
+
+def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
+    """Return what a page has sent as JSON; refuse what has another form."""
+    try:
+        return msgspec.json.decode(content, type=shape)
+    except BROKEN_JSON as error:
+        raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
+
+
+def json_response(record: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response whose body is the record as JSON."""
-    return Response(encode_json(found), status, headers, "application/json")
+    return Response(encode_json(record), status, headers, "application/json")
 
 
 # The checks before every response of the app: who may ask, how large a request may be, what the browser may do.
@@ -110,30 +122,23 @@ _SAFE_METHODS = ("GET", "HEAD")
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class SecuredApp:
     """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``.
 
     A body is JSON; below ``file_paths`` it is a file, up to `MAX_FILE_BYTES`.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        address: Address,
-        *,
-        body_seconds: float = BODY_SECONDS,
-        file_paths: frozenset[str] = frozenset(),
-    ) -> None:
-        self._app = app
-        self._address = address
-        self._body_seconds = body_seconds
-        self._file_paths = file_paths
+    app: ASGIApp
+    address: Address
+    body_seconds: float
+    file_paths: frozenset[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        address, request = self._address, Request(scope, receive)
+        address, request = self.address, Request(scope, receive)
         cookies: list[str] = []
 
         async def send_secured(message: Message) -> None:
@@ -146,9 +151,7 @@ class SecuredApp:
             await send(message)
 
         try:
-            _check_target(scope)
-            _check_host(address, request)
-            _check_origin(request)
+            _check_sender(address, request)
             if _check_token(address, request):
                 cookies.append(f"{address.cookie}={address.token}; Path=/; HttpOnly; SameSite=Strict")
             body = await self._body(request)
@@ -160,13 +163,13 @@ class SecuredApp:
         except ClientDisconnect:
             return
         try:
-            await self._app(scope, _replay_body(body, receive), send_secured)
+            await self.app(scope, _replay_body(body, receive), send_secured)
         except Exception:  # noqa: BLE001 - an error in one request must not end the app
             _log.exception("the app failed to answer %s", scope["path"])
 
     async def _body(self, request: Request) -> bytes:
         """Return the whole body of a request; refuse one that is too long, too slow, or of the wrong type."""
-        is_file = request.scope["path"] in self._file_paths
+        is_file = request.scope["path"] in self.file_paths
         expected, most = (
             ("application/octet-stream", MAX_FILE_BYTES) if is_file else ("application/json", MAX_BODY_BYTES)
         )
@@ -181,13 +184,13 @@ class SecuredApp:
             raise RefusedError(415, "expected a file" if is_file else "expected JSON")
         body = bytearray()
         try:
-            async with asyncio.timeout(self._body_seconds):
+            async with asyncio.timeout(self.body_seconds):
                 async for part in request.stream():
                     body += part
                     if len(body) > most:
                         raise RefusedError(413, f"expected at most {most:,} bytes")
         except TimeoutError:
-            raise RefusedError(408, f"the request did not end within {self._body_seconds:g} seconds") from None
+            raise RefusedError(408, f"the request did not end within {self.body_seconds:g} seconds") from None
         return bytes(body)
 
 
@@ -209,23 +212,16 @@ def _single_header(request: Request, name: str) -> str | None:
     return values[0].strip() if values else None
 
 
-def _check_target(scope: Scope) -> None:
-    if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET_BYTES:
+def _check_sender(address: Address, request: Request) -> None:
+    """Refuse a request to another host, or from another site's page, unless it follows a link to the first page."""
+    if len(request.scope.get("raw_path") or b"") + len(request.scope["query_string"]) > MAX_TARGET_BYTES:
         raise RefusedError(414, f"the address is longer than {MAX_TARGET_BYTES} bytes")
-
-
-def _check_host(address: Address, request: Request) -> None:
     host = (_single_header(request, "host") or "").lower()
     # With a token any host name is allowed: a page under a foreign name has neither the token nor our cookie.
     if address.token is None and host not in address.hosts():
         raise RefusedError(421, "this app answers only to its own address")
-
-
-def _check_origin(request: Request) -> None:
-    """Refuse a request from another site's page, unless it follows a link to the first page."""
     origin, site = _single_header(request, "origin"), _single_header(request, "sec-fetch-site")
-    own = f"http://{_single_header(request, 'host') or ''}".lower()
-    is_foreign = (origin is not None and origin.lower() != own) or site in ("cross-site", "same-site")
+    is_foreign = (origin is not None and origin.lower() != f"http://{host}") or site in ("cross-site", "same-site")
     if request.method in _SAFE_METHODS:
         is_link = _single_header(request, "sec-fetch-mode") == "navigate" and request.scope["path"] == "/"
         is_refused = is_foreign and not is_link
@@ -272,13 +268,19 @@ def page_app(
     file_paths: frozenset[str] = frozenset(),
 ) -> ASGIApp:
     """Return an app with one page, its script and style, and the routes that the script asks; with security checks."""
-
-    async def first(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
-        return Response(_page_without_data(title, source), media_type="text/html")
+    page = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(replace_forbidden(title))}</title>\n"
+        '<link rel="icon" href="/favicon.ico" type="image/svg+xml">\n'
+        '<link rel="stylesheet" href="/static/app.css">\n<script src="/static/app.js" defer></script>\n</head>\n'
+        f'<body data-source="{source}">\n<header class="page-head"></header>\n<main id="viewer"></main>\n'
+        "<noscript>This page needs JavaScript, which is off.</noscript>\n</body>\n</html>\n"
+    )
 
     app = Starlette(
         routes=[
-            Route("/", first),
+            static_route("/", page, "text/html"),
             static_route("/static/app.js", script(scripts), "text/javascript"),
             static_route("/static/app.css", style(styles), "text/css"),
             static_route("/favicon.ico", _ICON, "image/svg+xml"),
@@ -287,7 +289,7 @@ def page_app(
         exception_handlers={HTTPException: _answer_error, Exception: _answer_error, **(errors or {})},
     )
     app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
-    return SecuredApp(app, address, body_seconds=body_seconds, file_paths=file_paths)
+    return SecuredApp(app, address, body_seconds, file_paths)
 
 
 def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
@@ -300,25 +302,9 @@ def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG0
 
 
 def static_route(path: str, text: str, media_type: str) -> Route:
-    """Return a route that answers with a text, or with status 304 where the browser has the same text already."""
-    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": "no-cache"}  # the browser asks each time whether its copy is current
+    """Return a route that answers with a text."""
 
-    async def answer(request: Request) -> Response:
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return Response(text, media_type=media_type, headers=headers)
+    async def answer(request: Request) -> Response:  # noqa: ARG001 - as above
+        return Response(text, media_type=media_type)
 
     return Route(path, answer)
-
-
-def _page_without_data(title: str, source: str) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(replace_forbidden(title))}</title>\n"
-        '<link rel="icon" href="/favicon.ico" type="image/svg+xml">\n'
-        '<link rel="stylesheet" href="/static/app.css">\n<script src="/static/app.js" defer></script>\n</head>\n'
-        f'<body data-source="{source}">\n<header class="page-head"></header>\n<main id="viewer"></main>\n'
-        "<noscript>This page needs JavaScript, which is off.</noscript>\n</body>\n</html>\n"
-    )

@@ -1,4 +1,4 @@
-"""Routes of the viewer."""
+"""The routes of the viewer: its list of papers, a paper, and the list as a CSV file."""
 
 import csv
 import io
@@ -32,26 +32,16 @@ from evidencebench.pages.viewer import ViewerData
 from evidencebench.tables import safe_cell
 
 # The list as it is found, as comma-separated values: every paper with the recall of every system on one task.
-
-
 _FIELDS = ("position", "id", "paper_id", "hypothesis", "n_sentences", "n_aspects", "n_results")
 
 
-def csv_lines(systems: Sequence[str], rows: Iterable[ListRow], *, task: int, task_name: str) -> Iterator[bytes]:
-    """Yield the lines of the file, in UTF-8; ``systems`` are the names of the columns with recalls."""
-    yield _line([*_FIELDS, *(f"{system}, {task_name}" for system in systems)])
-    for row in rows:
-        yield _line([*(getattr(row, name) for name in _FIELDS), *(recalls[task] for recalls in row.recalls)])
-
-
-def _line(cells: Iterable[object]) -> bytes:
+def _csv_line(cells: Iterable[object]) -> bytes:
     line = io.StringIO()
     csv.writer(line).writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     return line.getvalue().encode(errors="replace")
 
 
 # The routes of the app: one HTML page, its script and style, and the JSON that its script asks for.
-
 
 MOST_ROWS = 200
 MAX_QUERY_CHARACTERS = 1_000
@@ -97,14 +87,18 @@ class _Pages:
             raise RefusedError(409, "not all papers are read yet; ask again when the list says no more 'so far'")
         task = listing.task or 0
         matches = await run_in_threadpool(lambda: self._matches(listing, text, where))
-        lines = csv_lines(
-            [system.label for system in self.viewed.overview().systems],
-            (self._row(position, "") for position in matches.positions.tolist()),
-            task=task,
-            task_name=self.viewed.tasks[task].name,
-        )
-        told = {"Content-Disposition": 'attachment; filename="papers.csv"'}
-        return StreamingResponse(lines, media_type="text/csv", headers=told)
+
+        def lines() -> Iterator[bytes]:
+            task_name, systems = self.viewed.tasks[task].name, self.viewed.overview().systems
+            yield _csv_line([*_FIELDS, *(f"{system.label}, {task_name}" for system in systems)])
+            for position in matches.positions.tolist():
+                row = self._row(position, "")
+                yield _csv_line(
+                    [*(getattr(row, name) for name in _FIELDS), *(recalls[task] for recalls in row.recalls)]
+                )
+
+        name = {"Content-Disposition": 'attachment; filename="papers.csv"'}
+        return StreamingResponse(lines(), media_type="text/csv", headers=name)
 
     async def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
@@ -136,11 +130,11 @@ class _Pages:
             self.scan.n_asking -= 1
 
     def _read_list_query(self, request: Request) -> ListQuery:
-        n_systems, n_tasks = len(self.viewed.systems), len(self.viewed.tasks)
+        last_system = len(self.viewed.systems) - 1
         given = {
-            "task": _read_number(request, "task", n_tasks - 1),
-            "a": _read_number(request, "a", n_systems - 1),
-            "b": _read_number(request, "b", n_systems - 1),
+            "task": _read_number(request, "task", len(self.viewed.tasks) - 1),
+            "a": _read_number(request, "a", last_system),
+            "b": _read_number(request, "b", last_system),
             "sort": _read_choice(request, "sort", get_args(Sort)),
             "order": _read_choice(request, "order", get_args(Order)),
             "only": _read_choice(request, "only", get_args(Only)),

@@ -1,4 +1,4 @@
-"""Bar, ChartLine, their tables."""
+"""The records that charts draw, their tables, and how much of a name is shown."""
 
 import math
 from collections.abc import Sequence
@@ -11,21 +11,11 @@ from evidencebench.tables import Cell, Table, printable, shortened
 
 # Names in charts: how wide a text is about, and where it is cut. A name comes from a file and may have any length.
 
-
-LONGEST_SHOWN = 40
-"""The most characters of a name that a chart shows."""
-
-FONT_SIZE = 12.0
-"""Size of most text, in units."""
-
-BOLD_SIZE, TITLE_SIZE = 13.5, 15.5
-"""Sizes with which `width_of` measures bold text of 12 and of 14 units, since bold letters are wider."""
-
-_LONGEST_TITLE = 200
+LONGEST_SHOWN = 40  # characters of a name
+# The size of most text, in units; and the sizes with which bold text of 12 and of 14 units is measured, which is wider.
+FONT_SIZE, BOLD_SIZE, TITLE_SIZE = 12.0, 13.5, 15.5
 # The text between the two names of a difference, and the fewest characters in which both names are cut separately.
 _BETWEEN, _LEAST_ROOM = " − ", 12
-# Widths of letters as shares of the font's size, from DejaVu Sans; it is wider than most fonts, so texts fit in those.
-_NARROW, _MIDDLING, _BROAD, _FULL = 0.4, 0.64, 0.8, 1.0
 _NARROW_LETTERS = frozenset("ijlftrI.,:;'|!()[] ")
 _BROAD_LETTERS = frozenset("#&+−<=>^~")
 _FULL_LETTERS = frozenset("mwMW%@")
@@ -45,7 +35,7 @@ def shown_name(name: str, suffix: str = "") -> str:
 
 def title_name(name: str) -> str:
     """Return a name for a title element: on one line, cut to 200 characters."""
-    return cut(name, _LONGEST_TITLE)
+    return cut(name, 200)
 
 
 def cut(text: str, n_characters: int, ellipsis: str = "…") -> str:
@@ -61,7 +51,15 @@ def cut(text: str, n_characters: int, ellipsis: str = "…") -> str:
 
 def width_of(text: str, size: float = FONT_SIZE) -> float:
     """Return about how wide a text is drawn, in units; the estimate is rather too wide than too narrow."""
-    return size * sum(map(_width_share, text))
+
+    def share(letter: str) -> float:  # of the font's size, from DejaVu Sans, which is wider than most fonts
+        if letter in _NARROW_LETTERS:
+            return 0.4
+        if letter in _FULL_LETTERS or letter > _END_OF_LATIN:
+            return 1.0
+        return 0.8 if letter in _BROAD_LETTERS or letter.isupper() or not letter.isascii() else 0.64
+
+    return size * sum(map(share, text))
 
 
 def fit_text(text: str, width: float, size: float = FONT_SIZE) -> str:
@@ -73,15 +71,7 @@ def fit_text(text: str, width: float, size: float = FONT_SIZE) -> str:
     if width_of(text, size) <= width:
         return text
     shorter = (cut(text, n_characters) for n_characters in range(len(text) - 1, 0, -1))
-    return next((found for found in shorter if width_of(found, size) <= width), "…")
-
-
-def _width_share(letter: str) -> float:
-    if letter in _NARROW_LETTERS:
-        return _NARROW
-    if letter in _FULL_LETTERS or letter > _END_OF_LATIN:
-        return _FULL
-    return _BROAD if letter in _BROAD_LETTERS or letter.isupper() or not letter.isascii() else _MIDDLING
+    return next((candidate for candidate in shorter if width_of(candidate, size) <= width), "…")
 
 
 # The records that charts draw, and the tables of the same numbers.
@@ -133,6 +123,11 @@ class ChartLine:
     series: int | None = None  # number of its mark, dashes and colour; None: its place among the lines
     is_context: bool = False  # drawn thin and grey behind the others, without a name beside it
 
+    @property
+    def suffix(self) -> str:
+        """What stands behind its name: a control's star."""
+        return " *" if self.is_control else ""
+
 
 def bar_of(name: str, estimate: Estimate, **look: Any) -> Bar:
     """Return a bar with the mean and interval of an estimate; ``look`` are the other fields of a `Bar`."""
@@ -163,8 +158,9 @@ def bar_title(bar: Bar, *, signed: bool = False) -> str:
     >>> bar_title(Bar(name="Ada", mean=0.1, low=None, high=None, unfinished="3 of 12"))
     'Ada: 10.0, unfinished: 3 of 12 done'
     """
-    few = f", unfinished: {bar.unfinished} done" if bar.unfinished else ""
-    return f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {value_text(bar, signed=signed)}{few}"
+    unfinished = f", unfinished: {bar.unfinished} done" if bar.unfinished else ""
+    control = " (control)" if bar.is_control else ""
+    return f"{title_name(bar.name)}{control}: {value_text(bar, signed=signed)}{unfinished}"
 
 
 def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:
@@ -180,38 +176,28 @@ def table_of_groups(groups: Sequence[BarGroup], *, group: str = "group", name: s
 def _table(heads: Sequence[str], named: Sequence[tuple[Sequence[str], Bar]]) -> Table:
     has_notes = any(bar.note for _, bar in named)
     rows: list[list[Cell]] = [
-        [
-            *of,
-            f"{bar.name}{bar.suffix}",
-            *map(_percent, (bar.mean, bar.low, bar.high)),
-            *([bar.note] if has_notes else []),
-        ]
+        [*of, f"{bar.name}{bar.suffix}", *map(_percent, (bar.mean, bar.low, bar.high)), *[bar.note] * has_notes]
         for of, bar in named
     ]
-    return Table(columns=[*heads, "mean, %", "low", "high", *(["note"] if has_notes else [])], rows=rows)
+    return Table(columns=[*heads, "mean, %", "low", "high", *["note"] * has_notes], rows=rows)
 
 
 def table_of_lines(lines: Sequence[ChartLine], *, x_name: str = "x") -> Table:
     """Return the numbers behind curves in percent: a row for each x, a column for each line, intervals as text."""
-    places = sorted({x for curve in lines for x, _ in curve.points if is_number(x)})
+    numbers = sorted({x for curve in lines for x, _ in curve.points if is_number(x)})
     columns = [_cells(curve) for curve in lines]
-    rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in places]
-    return Table(columns=[x_name, *map(_name_with_star, lines)], rows=rows)
+    rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in numbers]
+    return Table(columns=[x_name, *(f"{curve.name}{curve.suffix}" for curve in lines)], rows=rows)
 
 
 def _cells(curve: ChartLine) -> dict[float, Cell]:
     none = [None] * len(curve.points)
-    lows, highs = none if curve.low is None else curve.low, none if curve.high is None else curve.high
     cells: dict[float, Cell] = {}
-    for (x, y), low, high in zip(curve.points, lows, highs, strict=True):
+    for (x, y), low, high in zip(curve.points, curve.low or none, curve.high or none, strict=True):
         cells[x] = _percent(y)
         if is_number(y) and is_number(low) and is_number(high):
             cells[x] = f"{100 * y:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
     return cells
-
-
-def _name_with_star(shown: ChartLine) -> str:
-    return f"{shown.name} *" if shown.is_control else shown.name
 
 
 def _percent(value: float | None) -> float | None:

@@ -8,41 +8,30 @@ from dataclasses import dataclass
 from evidencebench.pages.figures.data import TITLE_SIZE, Bar, fit_text, title_name
 from evidencebench.pages.html import Child, Node, node
 
-WIDTH = 640
-"""Width of a chart in units; text of 12 units stays readable where the chart is 500 pixels wide."""
-
-NARROW = 360
-"""Width of a chart that fits on a phone, where its text is readable too, or beside another one on a desk."""
-
-MARGIN = 10
-"""Empty space at the edges, in units."""
-
-HEAD = 34
-"""Height of the title, in units."""
-
-_SVG = "http://www.w3.org/2000/svg"
+# In units: the width of a chart, whose text of 12 units stays readable where the chart is 500 pixels wide, and of one
+# that fits on a phone; the empty space at the edges; the height of the title.
+WIDTH, NARROW = 640, 360
+MARGIN, HEAD = 10, 34
 
 # Eight looks, which differ in shape and dashes as well as in colour, for readers who see no colour.
 _N_SERIES = 8
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
 
-# Numbers that differ by less than this are taken as equal.
-_LEAST_STEP = 1e-300
 # A bound that differs from a multiple of the step by rounding only, up to this share of it, counts as the multiple.
 _ROUNDING = 1e-9
 
 
-def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH, key: str | None = None) -> Node:
+def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH) -> Node:
     """Return an ``<svg>`` of ``width`` and ``height`` units, with a title drawn above its body.
 
-    ``description`` has the numbers in words. ``key`` makes its ids unique on a page; None: made from both texts.
+    ``description`` has the numbers in words; both texts make its ids, which differ from those of other charts.
     """
     name = title_name(title)
     heading = text(MARGIN, 20, fit_text(name, width - 2 * MARGIN, TITLE_SIZE), "chart-title")
-    return _root(name, description, heading, *body, height=height, width=width, role="img", key=key)
+    return _root(name, description, heading, *body, height=height, width=width, role="img")
 
 
-def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> Node:
+def stacked(charts: Sequence[Node], *, title: str) -> Node:
     """Return one picture with the charts below one another; a single chart is returned unchanged."""
     if len(charts) == 1:
         return charts[0]
@@ -51,7 +40,7 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)
     names = "; ".join(picture.findtext("title") or "" for picture in charts)
-    root = _root(name, names, height=height or 1, role="group", key=key)
+    root = _root(name, names, height=height or 1, role="group")
     top = 0
     for picture, its_height in zip(charts, heights, strict=True):
         # A class of its own: the page's style for the class ``chart`` would change the size of a part.
@@ -67,33 +56,25 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _root(
-    name: str, description: str, *body: Child, height: int, role: str, key: str | None, width: int = WIDTH
-) -> Node:
+def _root(name: str, description: str, *body: Child, height: int, role: str, width: int = WIDTH) -> Node:
     of_width = "" if width == WIDTH else f"\n{width}"
-    key = key or hashlib.sha256(f"{name}\n{description}{of_width}".encode(errors="replace")).hexdigest()[:12]
+    key = hashlib.sha256(f"{name}\n{description}{of_width}".encode(errors="replace")).hexdigest()[:12]
     attributes = {
-        "xmlns": _SVG,
+        "xmlns": "http://www.w3.org/2000/svg",
         "class": "chart",
         "viewBox": f"0 0 {width} {height}",
         "role": role,
         "aria-labelledby": f"chart-{key}-title",
         "aria-describedby": f"chart-{key}-desc",
     }
-    return node(
-        "svg",
-        attributes,
-        node("title", {"id": f"chart-{key}-title"}, name),
-        node("desc", {"id": f"chart-{key}-desc"}, description),
-        *body,
-    )
+    head = (node("title", {"id": f"chart-{key}-title"}, name), node("desc", {"id": f"chart-{key}-desc"}, description))
+    return node("svg", attributes, *head, *body)
 
 
-def text(x: float, y: float, words: str, look: str = "", anchor: str = "start") -> Node:
+def text(x: float, y: float, words: str, look: str, anchor: str = "start") -> Node:
     """Return a text at (x, y); ``anchor`` says which part of it lies at x: its start, middle or end."""
-    looks = {"class": look} if look else {}
     ends = {"text-anchor": anchor} if anchor != "start" else {}
-    return node("text", {"x": round(x, 1), "y": round(y, 1), **looks, **ends}, words)
+    return node("text", {"x": round(x, 1), "y": round(y, 1), "class": look, **ends}, words)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
@@ -131,7 +112,7 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     [-0.1, -0.05, 0.0, 0.05]
     """
     least = (high - low) / (most - 1)
-    if least < _LEAST_STEP:
+    if least < 1e-300:  # noqa: PLR2004 - numbers so near each other are taken as equal
         return [low]
     power = 10.0 ** math.floor(math.log10(least))
     step = next((nice * power for nice in (1, 2, 5, 10) if nice * power >= least * (1 - _ROUNDING)), 10 * power)

@@ -10,11 +10,9 @@ from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures.drawing import size_of
 from evidencebench.pages.html import Node, as_xml, node, read_asset
 
-_ZOOM = 2
 _FONTS = (
     '"Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", "DejaVu Sans", "Noto Sans", Helvetica, sans-serif'
 )
-_GROUND = ".chart .chart-ground { fill: var(--paper); }\n"
 
 
 def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
@@ -48,23 +46,20 @@ def require_png() -> None:
             "pictures as PNG: need resvg_py, which is not installed: pip install 'evidencebench[plot]'; "
             "SVG needs nothing"
         )
-    if _render(_probe("M")) == _render(_probe("")):
+    attributes = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 40 40", "class": "chart"}
+    style = node("style", None, _style_of_file("light"))
+    letter, nothing = (as_xml(node("svg", attributes, style, node("text", {"x": 4, "y": 30}, s))) for s in ("M", ""))
+    if _render(letter) == _render(nothing):
         raise DataError(
             "pictures as PNG: this machine has none of the fonts they are written in; "
             "install one (Debian: apt install fonts-dejavu-core), or use .svg"
         )
 
 
-def _probe(words: str) -> str:
-    attributes = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 40 40", "class": "chart"}
-    style = node("style", None, _style_of_file("light"))
-    return as_xml(node("svg", attributes, style, node("text", {"x": 4, "y": 30}, words)))
-
-
 def _render(svg: str) -> bytes:
     import resvg_py  # noqa: PLC0415 - an optional dependency
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_ZOOM, background="#ffffff"))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=2, background="#ffffff"))
 
 
 @cache
@@ -78,10 +73,10 @@ def colours_of(theme: Literal["dark", "light"]) -> dict[str, str]:
 @cache
 def _style_of_file(theme: Literal["both", "light"]) -> str:
     """Return the style inside an SVG file, with colours in place of tokens; for both themes, dark is a media query."""
-    light, dark = _rules_in("light"), _rules_in("dark")
+    rules = read_asset("figures.css") + ".chart .chart-ground { fill: var(--paper); }\n"
+
+    def coloured(shown: Literal["dark", "light"]) -> str:
+        return re.sub(r"var\(--([a-z0-9-]+)\)", lambda name: colours_of(shown)[name[1]], rules)
+
+    light, dark = coloured("light"), coloured("dark")
     return light if theme == "light" else f"{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n"
-
-
-def _rules_in(theme: Literal["dark", "light"]) -> str:
-    rules = read_asset("figures.css") + _GROUND
-    return re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: colours_of(theme)[found[1]], rules)

@@ -45,86 +45,67 @@ def terminal_bars(
     bm25  ·     ├──●──┤     ·     ·   37.0
     """
     width = max(width, _LEAST_WIDTH)
-    names = [_name(bar, min(_LONGEST_NAME, width // 3), ascii_only=ascii_only) for bar in bars]
+    longest = min(_LONGEST_NAME, width // 3)
+    names = [_cut(bar.name, longest - len(bar.suffix), ascii_only=ascii_only) + bar.suffix for bar in bars]
     name_width = max(map(cell_len, names), default=0)
     n_columns = width - name_width - len("    ") - len("100.0")
     axis = Scale(low=0, high=1, start=0, end=(n_columns - 1) // 4 * 4)  # so that the ticks are evenly apart
     tracks = [_track(bar, {mark.letter: mark.values[row] for mark in marks}, axis) for row, bar in enumerate(bars)]
-    lines = [f"{' ' * name_width}  {_tick_names(axis)}"] if bars else []
+    head = ""
+    for tick in _TICKS:  # the middle of a name is at its tick; the first begins and the last ends there
+        before = 0 if tick == 0 else len("00") if tick == _TICKS[-1] else len(str(tick)) // 2
+        head = head.ljust(round(axis.at(tick / 100)) - before) + str(tick)
+    lines = [f"{' ' * name_width}  {head}"] if bars else []
     for bar, name, track in zip(bars, names, tracks, strict=True):
         drawn = track.translate(_TO_ASCII) if ascii_only else track
         value = f"{100 * bar.mean:.1f}" if is_number(bar.mean) else "-"
         lines.append(f"{set_cell_size(name, name_width)}  {drawn}  {value:>5}")
-    indent = name_width + 2
-    entries = [_cut_to_columns(entry, width - indent, ascii_only=ascii_only) for entry in _legend(bars, marks, tracks)]
-    return "\n".join([*lines, *_wrap(entries, indent=indent, width=width)])
+    legend = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
+    explained = {
+        "+ several of them": any("+" in track for track in tracks),
+        "◉ one of them at the mean": any("◉" in track for track in tracks),
+        "◌ unfinished: what has no answer counts as 0": any(bar.unfinished for bar in bars),
+    }
+    indent, is_first = name_width + 2, True
+    for entry in (*legend, *(words for words, is_needed in explained.items() if is_needed)):
+        shown = _cut(entry, width - indent, ascii_only=ascii_only)
+        if not is_first and cell_len(lines[-1]) + 2 + cell_len(shown) <= width:
+            lines[-1] += f"  {shown}"
+        else:
+            lines.append(f"{' ' * indent}{shown}")
+        is_first = False
+    return "\n".join(lines)
 
 
-def _name(bar: Bar, n_columns: int, *, ascii_only: bool) -> str:
-    return _cut_to_columns(bar.name, n_columns - len(bar.suffix), ascii_only=ascii_only) + bar.suffix
-
-
-def _cut_to_columns(text: str, n_columns: int, *, ascii_only: bool) -> str:
+def _cut(text: str, n_columns: int, *, ascii_only: bool) -> str:
     """Return text cut to at most ``n_columns`` of a terminal, where a letter may take two columns or none."""
     for n_characters in range(n_columns, 0, -1):
-        found = cut(text, n_characters, "..." if ascii_only else "…")
+        shown = cut(text, n_characters, "..." if ascii_only else "…")
         if ascii_only:
-            found = found.translate(_TO_ASCII).encode("ascii", "replace").decode()
-        if cell_len(found) <= n_columns:
-            return found
+            shown = shown.translate(_TO_ASCII).encode("ascii", "replace").decode()
+        if cell_len(shown) <= n_columns:
+            return shown
     return ""
 
 
-def _column(axis: Scale, value: float) -> int:
-    return round(axis.at(value))
-
-
-def _tick_names(axis: Scale) -> str:
-    line = ""
-    for tick in _TICKS:
-        name, column = str(tick), _column(axis, tick / 100)
-        start = column if tick == 0 else column - (len(name) - 1 if tick == _TICKS[-1] else len(name) // 2)
-        line = line.ljust(start) + name
-    return line
-
-
 def _track(bar: Bar, marks: Mapping[str, float | None], axis: Scale) -> str:
-    track = [" "] * (_column(axis, 1) + 1)
+    def column(value: float) -> int:
+        return round(axis.at(value))
+
+    track = [" "] * (column(1) + 1)
     for tick in _TICKS:
-        track[_column(axis, tick / 100)] = "·"
+        track[column(tick / 100)] = "·"
     if is_number(bar.mean) and bar.interval:
-        low, high = (_column(axis, end) for end in bar.interval)
+        low, high = map(column, bar.interval)
         track[low : high + 1] = "─" * (high + 1 - low)
         track[low], track[high] = "├┤"
     placed: dict[int, str] = {}
     for letter, value in marks.items():
         if is_number(value):
-            column = _column(axis, value)
-            placed[column] = "+" if column in placed else letter
-    for column, letter in placed.items():
-        track[column] = letter
+            placed[column(value)] = "+" if column(value) in placed else letter
+    for place, letter in placed.items():
+        track[place] = letter
     if is_number(bar.mean):
-        column = _column(axis, bar.mean)
-        track[column] = "◉" if column in placed else "○" if bar.is_control else "◌" if bar.unfinished else "●"
+        is_shared = column(bar.mean) in placed
+        track[column(bar.mean)] = "◉" if is_shared else "○" if bar.is_control else "◌" if bar.unfinished else "●"
     return "".join(track)
-
-
-def _legend(bars: Sequence[Bar], marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
-    entries = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
-    if any("+" in track for track in tracks):
-        entries.append("+ several of them")
-    if any("◉" in track for track in tracks):
-        entries.append("◉ one of them at the mean")
-    if any(bar.unfinished for bar in bars):
-        entries.append("◌ unfinished: what has no answer counts as 0")
-    return entries
-
-
-def _wrap(entries: Sequence[str], *, indent: int, width: int) -> list[str]:
-    lines: list[str] = []
-    for entry in entries:
-        if lines and cell_len(lines[-1]) + 2 + cell_len(entry) <= width:
-            lines[-1] += f"  {entry}"
-        else:
-            lines.append(f"{' ' * indent}{entry}")
-    return lines

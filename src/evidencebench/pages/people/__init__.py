@@ -2,8 +2,7 @@
 
 In reading order:
 
-* `tasks`: TaskApp: sign in, list, task, save, submit; for picks, annotations and audits
-* `picks`: Picking: tasks of a paper's sentences
+* `tasks`: TaskApp: sign in, list, task, save, submit; tasks in journals, and papers to pick from
 * `annotations`: Annotating and adjudicating
 * `assignments`: What a person picks from, and how they scored
 * `audits`: Auditing

@@ -1,7 +1,8 @@
-"""What a person picks from, and how they scored."""
+"""The papers in which people pick sentences, what they see afterwards, and their scores beside the systems."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,8 +15,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
 from evidencebench.pages.paper import GradedAnswer, SystemRecord, paper_of
-from evidencebench.pages.people.picks import MeanRecall, OfferedPaper, OwnScores, PickTasks
-from evidencebench.pages.people.tasks import TaskApp, TaskRow
+from evidencebench.pages.people.tasks import MeanRecall, OfferedPaper, OwnScores, TaskApp, TaskRow, picking
 from evidencebench.pages.viewer import ShownSystem, ViewerData
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people import Clock, PeopleFolder, Person, Submission, utc_now
@@ -28,75 +28,50 @@ from evidencebench.wording import counted
 # How well a person has done, beside the systems: over exactly the papers that the person has submitted.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Graded:
-    case: Case
-    recalls: tuple[float, ...]
-    missing: tuple[bool, ...]
+def _own_scores(viewed: ViewerData, task: Task) -> Callable[[Mapping[str, Submission]], OwnScores | None]:
+    """Return what scores a person's submissions; the systems are graded once on each paper that anybody submits."""
 
+    @cache
+    def graded(instance_id: str) -> tuple[Case, list[GradedAnswer]]:
+        case = case_of(viewed.dataset[instance_id], task)
+        assert case is not None, "the queue has only papers that the task applies to"
+        answers = (shown.answer_in_list(case, task) for shown in viewed.systems)
+        return case, [answer for answer in answers if answer is not None]  # all answer, since the task has a budget
 
-class SubmittedPapers:
-    """The papers that anybody has submitted; the systems are graded once on each. All have labels, so recalls."""
-
-    def __init__(self, viewed: ViewerData, task: Task) -> None:
-        self._viewed, self._task = viewed, task
-        self._known: dict[str, _Graded] = {}
-
-    def scores(self, submissions: Mapping[str, Submission]) -> OwnScores | None:
-        """Return the recalls of a person's submissions, and the means of person and systems on these papers."""
+    def scores(submissions: Mapping[str, Submission]) -> OwnScores | None:
         if not submissions:
             return None
-        graded = [self._graded(paper) for paper in submissions]
+        papers = [graded(instance_id) for instance_id in submissions]
+        cases = [case for case, _ in papers]
         own = [
-            grade(paper.case, submission.as_ranking()).recall
-            for paper, submission in zip(graded, submissions.values(), strict=True)
+            grade(case, picked.as_ranking()).recall for case, picked in zip(cases, submissions.values(), strict=True)
         ]
-        values = np.array([[mine, *paper.recalls] for mine, paper in zip(own, graded, strict=True)])
-        you, *others = bootstrap_columns(values, [paper.case.instance.cluster for paper in graded])
-        missing = [sum(lacks) for lacks in zip(*(paper.missing for paper in graded), strict=True)]
+        recalls = [
+            [mine, *(answer.recall for answer in answers)] for mine, (_, answers) in zip(own, papers, strict=True)
+        ]
+        you, *others = bootstrap_columns(np.array(recalls, dtype=float), [case.instance.cluster for case in cases])
         means = [_mean("You", you, is_you=True)]
-        means += [
-            _mean(_label(shown.record, n_missing), found)
-            for shown, found, n_missing in zip(self._viewed.systems, others, missing, strict=True)
-        ]
-        runs = [place for place, shown in enumerate(self._viewed.systems, 1) if not shown.record.is_control]
-        named = runs or [place for place, shown in enumerate(self._viewed.systems, 1) if not shown.record.is_oracle]
+        for place, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
+            n_missing = sum(answers[place].status == "missing" for _, answers in papers)
+            lacks = f" (lacks {counted(n_missing, 'answer')}: 0)" if n_missing else ""
+            means.append(_mean(f"{shown.record.label}{' *' if shown.record.is_control else ''}{lacks}", estimate))
+        runs = [place for place, shown in enumerate(viewed.systems, 1) if not shown.record.is_control]
+        named = runs or [place for place, shown in enumerate(viewed.systems, 1) if not shown.record.is_oracle]
         named.sort(key=lambda place: -means[place].mean)
-        labels = ["You", *(shown.record.label for shown in self._viewed.systems)]
-        said = ", ".join(f"{labels[place]} {100 * means[place].mean:.1f}" for place in [0, *named])
+        labels = ["You", *(shown.record.label for shown in viewed.systems)]
+        words = ", ".join(f"{labels[place]} {100 * means[place].mean:.1f}" for place in [0, *named])
         return OwnScores(
-            summary=f"{said} on your {counted(len(own), 'paper')}.",
-            means=tuple(sorted(means, key=lambda paper: -paper.mean)),
+            summary=f"{words} on your {counted(len(own), 'paper')}.",
+            means=tuple(sorted(means, key=lambda mean: -mean.mean)),
             recalls=dict(zip(submissions, own, strict=True)),
         )
 
-    def _graded(self, instance_id: str) -> _Graded:
-        if instance_id not in self._known:
-            case = case_of(self._viewed.dataset[instance_id], self._task)
-            assert case is not None, "the queue has only papers that the task applies to"
-            answers = [shown.answer_in_list(case, self._task) for shown in self._viewed.systems]
-            self._known[instance_id] = _Graded(
-                case=case,
-                recalls=tuple(map(_recall, answers)),
-                missing=tuple(answer.status == "missing" for answer in answers if answer is not None),
-            )
-        return self._known[instance_id]
+    return scores
 
 
-def _recall(answer: GradedAnswer | None) -> float:
-    assert answer is not None, "the task has a budget"
-    assert answer.recall is not None, "the queue has only papers with labels"
-    return answer.recall
-
-
-def _label(record: SystemRecord, n_missing: int) -> str:
-    lacks = f" (lacks {counted(n_missing, 'answer')}: 0)" if n_missing else ""
-    return f"{record.label}{' *' if record.is_control else ''}{lacks}"
-
-
-def _mean(label: str, found: Estimate, *, is_you: bool = False) -> MeanRecall:
-    text = percent(found)
-    return MeanRecall(label=label, text=text, is_you=is_you, mean=found.mean, low=found.low, high=found.high)
+def _mean(label: str, estimate: Estimate, *, is_you: bool = False) -> MeanRecall:
+    ends = {"low": estimate.low, "high": estimate.high}
+    return MeanRecall(label=label, text=percent(estimate), is_you=is_you, mean=estimate.mean, **ends)
 
 
 # The papers that people are asked to pick in, and the labels that they are shown after they have submitted.
@@ -117,10 +92,8 @@ def pick_tasks(
 
     def offer(instance_id: str) -> OfferedPaper:
         instance = dataset[instance_id]
-        budget = task.brief(instance).budget
-        assert budget is not None, "the task has one"
         paper = paper_of(positions[instance_id], instance.query)
-        return OfferedPaper(**msgspec.structs.asdict(paper), budget=budget)
+        return OfferedPaper(**msgspec.structs.asdict(paper), budget=task.brief(instance).budget or 0)
 
     def reveal(person: Person, instance_id: str, submission: Submission) -> object:
         record = SystemRecord(label=f"{person.name} (you)", signature=person.signature)
@@ -132,14 +105,14 @@ def pick_tasks(
             "seconds": submission.seconds,
         }
 
-    graded = SubmittedPapers(viewed, task)
+    own_scores = _own_scores(viewed, task)
 
     def scores(person: Person) -> OwnScores | None:
-        return graded.scores({one: submission for one, submission in person.submissions.items() if one in rows})
+        return own_scores({paper: picked for paper, picked in person.submissions.items() if paper in rows})
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
-    kind = PickTasks(people=people, rows=rows, offer=offer, reveal=reveal, scores=scores)
+    kind = picking(people, rows, offer=offer, reveal=reveal, scores=scores)
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}
     return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)
 

@@ -8,7 +8,7 @@ import msgspec
 from evidencebench.construction.people.answers import CAUSES, Verdict, verdict_folder
 from evidencebench.construction.people.tasks import Miss, MissesFile
 from evidencebench.pages.paper import kind_letters
-from evidencebench.pages.people.tasks import JournalTasks, TaskApp, TaskRow
+from evidencebench.pages.people.tasks import TaskApp, TaskRow, journal_tasks
 from evidencebench.wording import counted
 
 
@@ -17,11 +17,18 @@ def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
     verdicts = verdict_folder(folder, misses)
     verdicts.read_all()  # raises at once where a file there is damaged, or of other misses
     header = misses.header
-    rows = [TaskRow(id=miss.id, text=miss.aspect or miss.hypothesis, facts=_facts(miss)) for miss in misses.records]
+    rows = [
+        TaskRow(
+            id=miss.id,
+            text=miss.aspect or miss.hypothesis,
+            facts=f"{miss.instance_id} · {counted(len(miss.sentences), 'sentence')}",
+        )
+        for miss in misses.records
+    ]
     report = ["evidencebench", "audit", "report", str(misses.path), "--folder", str(folder)]
     return TaskApp(
         kinds={
-            "tasks": JournalTasks(
+            "tasks": journal_tasks(
                 rows=lambda _: rows,
                 shown=lambda miss: _shown(misses.by_id[miss]),
                 shape=Verdict,
@@ -40,10 +47,6 @@ def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
         },
         folder=folder,
     )
-
-
-def _facts(miss: Miss) -> str:
-    return f"{miss.instance_id} · {counted(len(miss.sentences), 'sentence')}"
 
 
 def _shown(miss: Miss) -> dict[str, object]:

@@ -1,8 +1,7 @@
-"""The app of tasks that people answer one by one, of any kind. It imports no module that knows labels."""
+"""The app of tasks that people answer one by one: in journals, or by picking sentences. No module here knows labels."""
 
 import logging
 import secrets
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import asdict, replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,18 +24,16 @@ from evidencebench.errors import (
     PeopleError,
     RunError,
     StaleError,
+    TaskError,
     UnopenedError,
 )
-from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, json_response, page_app
-from evidencebench.runs.people import checked_name
-
-MOST_UNUSED = 1_000
-MOST_USED = 20_000
+from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, decode, json_response, page_app
+from evidencebench.pages.paper import PaperRecord
+from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, Submission, checked_name, checked_picks
 
 _log = logging.getLogger(__name__)
 
-_Shape = TypeVar("_Shape")
+_Result = TypeVar("_Result")
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,90 +47,212 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     recall: float | None = None
 
 
-class TaskKind(ABC):
-    """Tasks of one kind, and where their answers lie. `TaskApp` answers the errors that the methods raise."""
-
-    shape: type[msgspec.Struct]
-    """The struct of an answer; its field ``task`` is the task's id."""
-
-    @abstractmethod
-    def is_new(self, person: str) -> bool:
-        """Whether a person has answered nothing yet."""
-
-    @abstractmethod
-    def queue(self, person: str) -> Mapping[str, object]:
-        """Return the ``rows`` (`TaskRow`) that a person is shown, in order, and what else the list shows."""
-
-    @abstractmethod
-    def show(self, person: str, task_id: str) -> Mapping[str, object]:
-        """Return the ``task`` and the ``answer`` so far: what a person sees before the answer is final."""
-
-    @abstractmethod
-    def answer(self, person: str, task_id: str) -> object:
-        """Return what the person has answered so far; None: nothing."""
-
-    @abstractmethod
-    def save(self, person: str, answer: Any) -> object:
-        """Keep an answer, and return it as it was kept."""
-
-    def submit(self, person: str, answer: Any) -> None:  # noqa: ARG002 - most kinds have no end
-        """Make an answer final."""
-        raise RefusedError(404, "answers to these tasks are never final")
-
-    def result(self, person: str, task_id: str) -> object:  # noqa: ARG002 - as above
-        """Return what is shown of a task once its answer is final."""
-        raise RefusedError(404, "answers to these tasks are never final")
-
-    def close(self) -> None:  # noqa: B027 - most kinds keep no file open
-        """Close all files."""
+def _is_final(*_: object) -> Any:
+    raise RefusedError(404, "answers to these tasks are never final")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JournalTasks(TaskKind):
-    """Tasks whose answers lie in journals, and can be changed at any time; ``append`` returns what was kept.
+class TaskKind:
+    """Tasks of one kind, as functions that take a person's name first. `TaskApp` answers the errors that they raise."""
 
-    A `TaskRow` of ``rows`` (by person) is as if nothing was said of its task; ``shown`` (by id) is all that is shown.
+    shape: type[msgspec.Struct]  # of an answer; its field ``task`` is the task's id
+    is_new: Callable[[str], bool]  # whether a person has answered nothing yet
+    queue: Callable[[str], Mapping[str, object]]  # the ``rows`` (`TaskRow`), and what else the list shows
+    show: Callable[[str, str], Mapping[str, object]]  # the ``task`` and the ``answer``, before that is final
+    answer: Callable[[str, str], object]  # what the person has answered to a task so far; None: nothing
+    save: Callable[[str, Any], object]  # keep an answer, and return it as it was kept
+    submit: Callable[[str, Any], None] = _is_final  # make an answer final
+    result: Callable[[str, str], object] = _is_final  # what is shown of a task once its answer is final
+    close: Callable[[], None] = lambda: None
+
+
+# Tasks whose answers lie in journals, and can be changed at any time.
+
+
+def journal_tasks(
+    *,
+    shape: type[msgspec.Struct],
+    rows: Callable[[str], Sequence[TaskRow]],
+    shown: Callable[[str], Mapping[str, object]],
+    read: Callable[[str], Mapping[str, Any]],
+    append: Callable[[str, Any], msgspec.Struct],
+    is_done: Callable[[Any], bool],
+) -> TaskKind:
+    """Return the kind; ``append`` returns what was kept.
+
+    A `TaskRow` of ``rows`` (by person) is as if nothing was answered; ``shown`` (by id) is all that is shown of a task.
     """
 
-    shape: type[msgspec.Struct]
-    rows: Callable[[str], Sequence[TaskRow]]
-    shown: Callable[[str], Mapping[str, object]]
-    read: Callable[[str], Mapping[str, Any]]
-    append: Callable[[str, Any], msgspec.Struct]
-    is_done: Callable[[Any], bool]
-
-    def is_new(self, person: str) -> bool:
-        """Whether a person has answered nothing yet."""
-        return not self.read(person)
-
-    def queue(self, person: str) -> Mapping[str, object]:
-        """Return the tasks, each with whether it is open, begun or done."""
-        answers = self.read(person)
-        return {"rows": [self._with_status(row, answers.get(row.id)) for row in self.rows(person)]}
-
-    def show(self, person: str, task_id: str) -> Mapping[str, object]:
-        """Return a task, with what the person has said of it and its place in the list."""
-        ids = [row.id for row in self.rows(person)]
-        if task_id not in ids:
-            raise RefusedError(404, "there is no such task in this list")
-        return {"ids": ids, "task": self.shown(task_id), "answer": self.answer(person, task_id)}
-
-    def answer(self, person: str, task_id: str) -> object:
-        """Return an answer with all its fields, while its file leaves out those with defaults."""
-        answer = self.read(person).get(task_id)
-        return None if answer is None else msgspec.structs.asdict(answer)
-
-    def save(self, person: str, answer: Any) -> object:
-        """Append an answer to the person's journal."""
-        if answer.task not in {row.id for row in self.rows(person)}:
-            raise RefusedError(404, "there is no such task in this list")
-        return msgspec.structs.asdict(self.append(person, answer))
-
-    def _with_status(self, row: TaskRow, answer: object | None) -> TaskRow:
+    def with_status(row: TaskRow, answer: object | None) -> TaskRow:
         if answer is None:
             return row
-        status, words = ("done", "done") if self.is_done(answer) else ("draft", "begun, not done")
-        return msgspec.structs.replace(row, status=status, words=words)
+        return replace(row, status="done", words="done") if is_done(answer) else replace(row, **_BEGUN)
+
+    def queue(person: str) -> Mapping[str, object]:
+        answers = read(person)
+        return {"rows": [with_status(row, answers.get(row.id)) for row in rows(person)]}
+
+    def ids_with(person: str, task_id: str) -> list[str]:
+        ids = [row.id for row in rows(person)]
+        if task_id not in ids:
+            raise RefusedError(404, "there is no such task in this list")
+        return ids
+
+    def answer(person: str, task_id: str) -> object:
+        kept = read(person).get(task_id)
+        return None if kept is None else asdict(kept)  # with all fields; its file leaves out those with defaults
+
+    def show(person: str, task_id: str) -> Mapping[str, object]:
+        ids = ids_with(person, task_id)
+        return {"ids": ids, "task": shown(task_id), "answer": answer(person, task_id)}
+
+    def save(person: str, changed: Any) -> object:
+        ids_with(person, changed.task)
+        return asdict(append(person, changed))
+
+    return TaskKind(
+        shape=shape, is_new=lambda person: not read(person), queue=queue, show=show, answer=answer, save=save
+    )
+
+
+_BEGUN: Mapping[str, Any] = {"status": "draft", "words": "begun, not done"}
+
+# Papers in which people pick sentences, until they submit; what is shown then is handed in, since it reads labels.
+
+
+class PickAnswer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The picks of a person in one paper, as the page sends them."""
+
+    task: str
+    sentences: tuple[int, ...]
+    reached: Annotated[int, msgspec.Meta(ge=0)]
+    seconds: Annotated[int, msgspec.Meta(ge=0)]
+    revision: Annotated[int, msgspec.Meta(ge=0)]
+    tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class OfferedPaper(PaperRecord, frozen=True, kw_only=True):
+    """What a person sees before submitting: the paper, and how many sentences may be picked. Systems get the same."""
+
+    budget: int
+
+
+class MeanRecall(msgspec.Struct, frozen=True, kw_only=True):
+    """The mean aspect recall of the person or of a system, on the papers that the person has submitted."""
+
+    label: str
+    text: str  # with its interval in percent
+    is_you: bool = False
+    mean: float
+    low: float | None  # None where there is one paper only
+    high: float | None
+
+
+class OwnScores(msgspec.Struct, frozen=True, kw_only=True):
+    """How well a person has done on what the person has submitted: a summary, means (the best first), recalls by id."""
+
+    summary: str
+    means: tuple[MeanRecall, ...]
+    recalls: dict[str, float]
+
+
+def picking(
+    people: PeopleFolder,
+    rows: Mapping[str, TaskRow],
+    *,
+    offer: Callable[[str], OfferedPaper],
+    reveal: Callable[[Person, str, Submission], object],
+    scores: Callable[[Person], OwnScores | None],
+) -> TaskKind:
+    """Return the kind of the papers of ``rows``, by their ids; a row is that of a person who has opened none.
+
+    ``offer`` returns what of an instance is shown before it is submitted, ``reveal`` what is shown afterwards, and
+    ``scores`` how well a person has done, None before a submission. All read the data set and its labels.
+    """
+
+    def offered(task_id: str) -> OfferedPaper:
+        if task_id not in rows:
+            raise RefusedError(404, "there is no such task in this list")
+        return _hide_labels(lambda: offer(task_id))
+
+    def queue(name: str) -> Mapping[str, object]:
+        person = people.person(name)
+        own = _hide_labels(lambda: scores(person))
+        recalls = {} if own is None else own.recalls
+        return {
+            "rows": [_with_status(person, row, recalls.get(row.id)) for row in rows.values()],
+            "last": person.last_draft if person.last_draft in rows else None,  # worked on last, and not submitted
+            **({} if own is None else {"scores": {"summary": own.summary, "means": own.means}}),
+        }
+
+    def show(name: str, task_id: str) -> Mapping[str, object]:
+        paper = offered(task_id)
+        return {"task": paper, "answer": _draft_fields(people.person(name).begin(task_id))}
+
+    def answer(name: str, task_id: str) -> object:
+        draft = people.person(name).draft(task_id)
+        return None if draft is None else _draft_fields(draft)
+
+    def save(name: str, given: PickAnswer) -> object:
+        picks = _checked(offered(given.task), given)
+        return _draft_fields(people.person(name).save(given.task, picks))
+
+    def submit(name: str, given: PickAnswer) -> None:
+        picks = _checked(offered(given.task), given)
+        people.person(name).submit(given.task, picks)
+
+    def result(name: str, task_id: str) -> object:
+        person = people.person(name)
+        submission = person.submission(task_id) if task_id in rows else None
+        if submission is None:
+            raise RefusedError(403, "the answer is shown once you have submitted yours")
+        return _hide_labels(lambda: reveal(person, task_id, submission))
+
+    return TaskKind(
+        shape=PickAnswer,
+        is_new=lambda name: people.person(name).is_new,
+        queue=queue,
+        show=show,
+        answer=answer,
+        save=save,
+        submit=submit,
+        result=result,
+        close=people.close,
+    )
+
+
+def _checked(paper: OfferedPaper, given: PickAnswer) -> Picks:
+    n_sentences = len(paper.sentences)
+    sentences = checked_picks(given.sentences, n_sentences=n_sentences, budget=paper.budget)
+    reached = min(given.reached, n_sentences - 1)
+    return Picks(sentences=sentences, reached=reached, seconds=given.seconds, revision=given.revision, tab=given.tab)
+
+
+def _hide_labels(read: Callable[[], _Result]) -> _Result:
+    """Return what is read of the data; refuse without the words of an error, which may name an aspect."""
+    try:
+        return read()
+    except ChangedDataError:
+        raise
+    except (DataError, TaskError) as error:
+        _log.warning("%s", error)
+        raise RefusedError(500, "this paper cannot be offered: 'evidencebench data validate' says why") from error
+
+
+def _with_status(person: Person, row: TaskRow, recall: float | None) -> TaskRow:
+    if person.submission(row.id) is not None:
+        return replace(row, status="done", words="submitted", recall=recall)
+    draft = person.draft(row.id)
+    if draft is None or not draft.sentences:
+        return row
+    return replace(row, status="draft", words=f"{len(draft.sentences)} picked, not submitted")
+
+
+def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
+    return {name: getattr(draft, name) for name in ("sentences", "reached", "seconds", "revision")}
+
+
+# The app.
 
 
 class Sessions:
@@ -142,7 +262,7 @@ class Sessions:
     newest ``most_unused`` are kept; of the used ones, the ``most_used`` that were used last.
     """
 
-    def __init__(self, *, most_unused: int = MOST_UNUSED, most_used: int = MOST_USED) -> None:
+    def __init__(self, *, most_unused: int = 1_000, most_used: int = 20_000) -> None:
         self._most_unused, self._most_used = most_unused, most_used
         self._unused: OrderedDict[str, str] = OrderedDict()
         self._used: OrderedDict[str, str] = OrderedDict()
@@ -194,30 +314,13 @@ class TaskApp:
     folder: Path
     sessions: Sessions = field(default_factory=Sessions)
 
-    def routes(self) -> Sequence[Route]:
-        """Return the routes. Every one answers in JSON; `answer_error` answers the errors that they raise."""
-        table = (
-            ("GET", "session", self.show_session),
-            ("POST", "session", self.sign_in),
-            ("DELETE", "session", self.sign_out),
-            ("GET", "queue", self.show_queue),
-            ("GET", "task", self.show_task),
-            ("PUT", "answer", self.save_answer),
-            ("POST", "submit", self.submit),
-            ("GET", "result", self.show_result),
-        )
-        return [Route(f"/api/people/{name}", endpoint, methods=[method]) for method, name, endpoint in table]
-
     def close(self) -> None:
         """Close the files of all people."""
         for kind in self.kinds.values():
             kind.close()
 
-    async def answer_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
-        """Return the response to an `EvidenceBenchError`; it names no path of this machine.
-
-        Where the fault is the server's (status 500 or more), the whole message goes to the terminal.
-        """
+    async def _answer_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
+        """Answer an `EvidenceBenchError` without a path of this machine; a fault of the server goes to the terminal."""
         details: Mapping[str, object] = {}
         match error:
             case FinalError():
@@ -236,13 +339,12 @@ class TaskApp:
             _log.warning("%s", error)
         return json_response({"error": words, **details}, status)
 
-    async def show_session(self, request: Request) -> Response:
-        """Return the name of the person who is signed in, and what the page must know of all tasks."""
-        return json_response({"person": self._name(request), **self.about})
+    async def _show_session(self, request: Request) -> Response:
+        return json_response({"person": self.sessions.name_of(_token(request)), **self.about})
 
-    async def sign_in(self, request: Request) -> Response:
+    async def _sign_in(self, request: Request) -> Response:
         """Sign a person in by name, replacing the browser's session; a cookie keeps the token there."""
-        name = checked_name((await _read_body(request, _NameBody)).name)
+        name = checked_name(decode(await request.body(), _NameBody).name)
         first = next(iter(self.kinds.values()))
         is_new = await run_in_threadpool(first.is_new, name)
         self.sessions.end(_token(request))
@@ -251,86 +353,83 @@ class TaskApp:
         response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
         return response
 
-    async def sign_out(self, request: Request) -> Response:
-        """Sign the person of this browser out; their answers are kept."""
+    async def _sign_out(self, request: Request) -> Response:
         self.sessions.end(_token(request))
         response = json_response({})
         response.delete_cookie(_cookie_name(request), path="/api", httponly=True, samesite="strict")
         return response
 
-    async def show_queue(self, request: Request) -> Response:
-        """Return the tasks of a list."""
-        name, kind = self._asked(request)
+    async def _show_queue(self, request: Request) -> Response:
+        name, kind = self._kind_for(request)
         return await run_in_threadpool(lambda: json_response({"person": name, **kind.queue(name)}))
 
-    async def show_task(self, request: Request) -> Response:
-        """Return a task, with what the person has said of it."""
+    async def _show_task(self, request: Request) -> Response:
         if request.method == "HEAD":  # it would start the person's time, and show no task
             raise RefusedError(405, "this page cannot be asked in that way")
-        (name, kind), task_id = self._asked(request), _read_id(request)
+        (name, kind), task_id = self._kind_for(request), _task_id(request)
         return await run_in_threadpool(lambda: json_response({"person": name, **kind.show(name, task_id)}))
 
-    async def save_answer(self, request: Request) -> Response:
-        """Keep an answer that can be changed."""
-        name, kind, answer = await self._read_answer(request)
-        return await run_in_threadpool(
-            lambda: _unless_stale(kind, name, answer, lambda: {"answer": kind.save(name, answer)})
-        )
+    async def _save_answer(self, request: Request) -> Response:
+        return await self._keep(request, lambda kind, name, answer: {"answer": kind.save(name, answer)})
 
-    async def submit(self, request: Request) -> Response:
-        """Make an answer final, and return what is shown of its task then."""
-        name, kind, answer = await self._read_answer(request)
-
-        def submitted() -> object:
+    async def _submit(self, request: Request) -> Response:
+        def submitted(kind: TaskKind, name: str, answer: Any) -> object:
             kind.submit(name, answer)
             return kind.result(name, answer.task)
 
-        return await run_in_threadpool(lambda: _unless_stale(kind, name, answer, submitted))
+        return await self._keep(request, submitted)
 
-    async def show_result(self, request: Request) -> Response:
-        """Return what is shown of a task whose answer is final."""
-        (name, kind), task_id = self._asked(request), _read_id(request)
+    async def _keep(self, request: Request, work: Callable[[TaskKind, str, Any], object]) -> Response:
+        """Return what the work returns; where another tab was faster, that tab's answer with the status 409."""
+        body = decode(await request.body(), _AnswerBody)
+        name, kind = self._required_name(request, body.person), self._kind(body.list)
+        answer: Any = decode(body.answer, kind.shape)
+
+        def kept() -> Response:
+            try:
+                return json_response(work(kind, name, answer))
+            except StaleError as error:
+                return json_response({"error": str(error), "answer": kind.answer(name, answer.task)}, 409)
+
+        return await run_in_threadpool(kept)
+
+    async def _show_result(self, request: Request) -> Response:
+        (name, kind), task_id = self._kind_for(request), _task_id(request)
         return await run_in_threadpool(lambda: json_response(kind.result(name, task_id)))
-
-    def _name(self, request: Request) -> str | None:
-        return self.sessions.name_of(_token(request))
 
     def _required_name(self, request: Request, shown: str | None) -> str:
         """Return the name of the person who is signed in; refuse where the page shows another: tabs share a session."""
-        name = self._name(request)
+        name = self.sessions.name_of(_token(request))
         if name is None:
             raise RefusedError(401, "sign in first")
         if shown != name:
             raise RefusedError(401, f"{name} has signed in in another tab of this browser; sign in again")
         return name
 
-    def _asked(self, request: Request) -> tuple[str, TaskKind]:
+    def _kind_for(self, request: Request) -> tuple[str, TaskKind]:
         name = self._required_name(request, request.query_params.get("person"))
         return name, self._kind(request.query_params.get("list", ""))
-
-    async def _read_answer(self, request: Request) -> tuple[str, TaskKind, Any]:
-        body = await _read_body(request, _AnswerBody)
-        name, kind = self._required_name(request, body.person), self._kind(body.list)
-        return name, kind, _decode(body.answer, kind.shape)
 
     def _kind(self, name: str) -> TaskKind:
         if name not in self.kinds:
             raise RefusedError(404, "there is no such list of tasks")
         return self.kinds[name]
 
-
-def make_task_app(tasks: TaskApp, *, address: Address) -> ASGIApp:
-    """Return the app with its page and its security checks; ``address`` is where it is served."""
-    errors = {EvidenceBenchError: tasks.answer_error}
-    return page_app(str(tasks.about["title"]), tasks.routes(), source="tasks", address=address, errors=errors)
-
-
-def _unless_stale(kind: TaskKind, person: str, answer: Any, work: Callable[[], object]) -> Response:
-    """Return what the work returns; where another tab was faster, that tab's answer with the status 409."""
-    try:
-        return json_response(work())
-    except StaleError as error:
-        return json_response({"error": str(error), "answer": kind.answer(person, answer.task)}, 409)
+    def make_app(self, address: Address) -> ASGIApp:
+        """Return the app with its page and its security checks; ``address`` is where it is served."""
+        table = (
+            ("GET", "session", self._show_session),
+            ("POST", "session", self._sign_in),
+            ("DELETE", "session", self._sign_out),
+            ("GET", "queue", self._show_queue),
+            ("GET", "task", self._show_task),
+            ("PUT", "answer", self._save_answer),
+            ("POST", "submit", self._submit),
+            ("GET", "result", self._show_result),
+        )
+        routes = [Route(f"/api/people/{name}", endpoint, methods=[method]) for method, name, endpoint in table]
+        errors = {EvidenceBenchError: self._answer_error}
+        return page_app(str(self.about["title"]), routes, source="tasks", address=address, errors=errors)
 
 
 def _cookie_name(request: Request) -> str:
@@ -342,18 +441,7 @@ def _token(request: Request) -> str:
     return request.cookies.get(_cookie_name(request), "")
 
 
-async def _read_body(request: Request, shape: type[_Shape]) -> _Shape:
-    return _decode(await request.body(), shape)
-
-
-def _decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
-    try:
-        return msgspec.json.decode(content, type=shape)
-    except BROKEN_JSON as error:
-        raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
-
-
-def _read_id(request: Request) -> str:
+def _task_id(request: Request) -> str:
     task_id = request.query_params.get("id")
     if task_id is None:
         raise RefusedError(400, "the request names no task")

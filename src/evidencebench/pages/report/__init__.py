@@ -2,13 +2,11 @@
 
 In reading order:
 
-* `page`: report(): the page
-* `data`: Scored once for all sections
+* `page`: report_page(): the page, its verdict, its method
+* `data`: The runs, scored and ranked once for all sections
 * `blocks`: Tables, notes, folded parts
 * `scores`: Leaderboards, forest, pairs
 * `hypotheses`: Query controls
-* `curves`: Recall by budget
-* `breakdowns`: By properties; what picks add
+* `breakdowns`: Recall by budget and by properties; what picks add
 * `failures`: Failures and costs
-* `method`: Method and signatures
 """

@@ -4,17 +4,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
+from evidencebench.pages.figures.charts import RowAxis, row_axis
 from evidencebench.pages.figures.data import Bar
 from evidencebench.pages.figures.drawing import look_of_bar, marker
 from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.significance import signed
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 from evidencebench.wording import without_folders
 
+# Attributes of an element that shows text from a file; the browser takes the text's direction from the text.
 FOREIGN = {"class": "foreign", "dir": "auto"}
-"""Attributes of an element that shows text from a file; the browser takes the text's direction from the text."""
 
 _LONG = 24
 _NUMBERS = re.compile(r"[-−+\d.,\[\]()$%≤< ]*")
@@ -41,22 +42,15 @@ def isolated_name(text: str) -> Node:
     return node("bdi", FOREIGN, beginning_of(text))
 
 
+def isolated_names(names: Iterable[str] | Mapping[str, str]) -> list[Child]:
+    """Return names from files with commas between them; a mapping has a text to stand behind each."""
+    ends = names if isinstance(names, Mapping) else dict.fromkeys(names, "")
+    return [part for name, end in ends.items() for part in (", ", isolated_name(name), end)][1:]
+
+
 def code(text: str) -> Node:
     """Return an element for a command or a signature; it may be long. Files in it are shown by their names."""
     return node("code", FOREIGN, without_folders(text))
-
-
-def task_switch(tasks: Sequence[Task]) -> Node | None:
-    """Return the choice of a task for the whole page; the page's script shows it. None where there is one task."""
-    if len(tasks) == 1:
-        return None
-    options = (node("option", {"value": task.name}, task_title(task)) for task in tasks)
-    label = node(
-        "label", {"class": "picker"}, node("span", {"class": "picker-name"}, "Task"), node("select", None, *options)
-    )
-    name = node("code", FOREIGN | {"class": "foreign task-name"})
-    told = node("span", {"class": "task-told", "role": "status"})
-    return node("div", {"id": "task-switch", "hidden": ""}, label, name, told)
 
 
 def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> list[Node]:
@@ -70,57 +64,66 @@ def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> l
     return [node("div", {"data-task": task.name}, heading(task), *make(task)) for task in tasks]
 
 
-def folding_part(summary: str, *children: Child, is_open: bool = False) -> Node:
-    """Return a part that the reader can fold away; it is open in print."""
-    return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
+def folding_part(summary: str, *children: Child) -> Node:
+    """Return a part that the reader can unfold; it is open in print."""
+    return node("details", None, node("summary", None, summary), *children)
 
 
 def legend(bars: Sequence[Bar]) -> Node:
     """Return the marks of systems with their names, for charts that show marks only."""
-    return node("ul", {"class": "legend"}, *map(_legend_entry, bars))
+
+    def entry(bar: Bar) -> Node:
+        series, name = bar.series or 0, beginning_of(bar.name)
+        mark = node("g", {"class": look_of_bar(bar, series)}, node("title", None, name), marker(7, 7, series))
+        picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
+        return node("li", None, picture, node("bdi", FOREIGN, f"{name}{bar.suffix}"))
+
+    return node("ul", {"class": "legend"}, *map(entry, bars))
 
 
-def _legend_entry(bar: Bar) -> Node:
-    series = bar.series or 0
-    title = node("title", None, beginning_of(bar.name))
-    mark = node("g", {"class": look_of_bar(bar, series)}, title, marker(7, 7, series))
-    picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
-    return node("li", None, picture, node("bdi", FOREIGN, f"{beginning_of(bar.name)}{bar.suffix}"))
+def table_node(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    most: int = 300,
+    links: Mapping[str, Callable[[str], str]] | None = None,
+) -> Node | None:
+    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut.
 
-
-def table_node(table: Table, *, most: int = 300, links: Mapping[str, Callable[[str], str]] | None = None) -> Node:
-    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut."""
-    columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
-    numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
+    ``links`` has by column the address of a cell's text. None: there are no rows.
+    """
+    if not rows:
+        return None
+    numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)]
     number = {"class": "number"}
     head = (
         node("th", {"scope": "col", **(number if right else _word_attributes(name))}, beginning_of(name))
-        for name, right in zip(table.columns, numeric, strict=True)
+        for name, right in zip(columns, numeric, strict=True)
     )
 
     def line(row: Sequence[Cell]) -> Node:
-        texts = [_cell_text(cell, most) for cell in row]
-        looks = [
-            number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
-            for text, right in zip(texts, numeric, strict=True)
-        ]
-        linked = [
-            node("a", {"href": (links or {})[name](str(cell))}, text) if name in (links or {}) else text
-            for name, cell, text in zip(table.columns, row, texts, strict=True)
-        ]
-        first, *cells = zip(linked, looks, strict=True)
-        name = node("th", {"scope": "row", **first[1]}, first[0])
-        return node("tr", None, name, *(node("td", look, text) for text, look in cells))
+        cells: list[Node] = []
+        for name, cell, right in zip(columns, row, numeric, strict=True):
+            text = _cell_text(cell, most)
+            look = number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
+            shown = node("a", {"href": links[name](str(cell))}, text) if links and name in links else text
+            cells.append(node("td", look, shown) if cells else node("th", {"scope": "row", **look}, shown))
+        return node("tr", None, *cells)
 
-    caption = node("caption", None, table.title) if table.title else None
-    body = node("tbody", None, *map(line, table.rows))
-    label = beginning_of(table.title or f"Table: {', '.join(table.columns)}")
-    return framed(label, node("table", None, caption, node("thead", None, node("tr", None, *head)), body))
+    inner = (node("thead", None, node("tr", None, *head)), node("tbody", None, *map(line, rows)))
+    return framed(beginning_of(title), node("table", None, node("caption", None, title), *inner))
 
 
 def framed(label: str, inner: Node) -> Node:
     """Return an element in a frame, which scrolls (by keyboard too) where the element is wider than the page."""
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
+
+
+def axis_head(name: str, axis: RowAxis) -> Node:
+    """Return the head of a column with a mark in each row; only screen readers read its name."""
+    hidden = node("span", {"class": "visually-hidden"}, name)
+    return node("th", {"scope": "col", "class": "forest-plot"}, hidden, row_axis(axis))
 
 
 def _cell_text(cell: Cell, most: int) -> str:
@@ -155,5 +158,5 @@ def list_node(*items: Child) -> Node:
 
 def terms_node(facts: Iterable[tuple[Child, Sequence[Child]]], look: str = "") -> Node:
     """Return a list of terms, each with what is said of it; ``look`` is its class."""
-    parts = (part for term, said in facts for part in (node("dt", None, term), node("dd", None, *said)))
+    parts = (part for term, words in facts for part in (node("dt", None, term), node("dd", None, *words)))
     return node("dl", {"class": look} if look else None, *parts)

@@ -1,34 +1,221 @@
-"""By properties; what picks add."""
+"""Recall by budget and by kind of paper, for every system, and what the selected sentences add."""
 
 import re
+from array import array
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from evidencebench.data.cover import Coverage, coverage_of
+from evidencebench.data.dataset import reopen_dataset
 from evidencebench.data.instance import Instance
+from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.bars import panel_chart
-from evidencebench.pages.figures.data import BarGroup
-from evidencebench.pages.html import Node, node
-from evidencebench.pages.report.blocks import FOREIGN, by_task, folding_part, legend, note, section, table_node
+from evidencebench.engine.local import InProcess
+from evidencebench.engine.protocol import Engine, outcomes_in_order
+from evidencebench.execution.answers import answers_from
+from evidencebench.pages.figures.charts import line_chart, panel_chart
+from evidencebench.pages.figures.data import BarGroup, ChartLine
+from evidencebench.pages.html import Node, beginning_of, node
+from evidencebench.pages.report.blocks import FOREIGN, by_task, code, folding_part, legend, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.query import AspectScope, Kind
+from evidencebench.runs.formats import open_run
+from evidencebench.runs.run import RunFile
 from evidencebench.scoring.breakdowns import (
     N_AT_AN_END,
     SHARES,
+    BudgetedAnswers,
     PickCounts,
+    ceilings_by_budget,
     coverages_of,
     covered_at_ends,
     picks_of,
     share_group,
 )
+from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.resampling import Estimate, bootstrap_columns
+from evidencebench.scoring.resampling import Estimate, bootstrap_columns, bootstrap_defined
+from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
-from evidencebench.tables import Table
+from evidencebench.wording import counted
+
+# Aspect recall by budget.
+
+_BLOCK_SIZE = 32
+
+
+class Curve(NamedTuple):
+    """One system's mean aspect recall at budgets 1, 2, 3, ...; None where it is undefined."""
+
+    system: str
+    is_control: bool
+    points: tuple[Estimate | None, ...]
+
+
+class Curves(NamedTuple):
+    """The curves over the aspects of a scope, runs first, then controls; each is a mean over ``n`` instances."""
+
+    scope: AspectScope
+    curves: tuple[Curve, ...]
+    ceiling: Curve  # the mean of the highest recall at each budget, over the instances where that is proven
+    n: int
+    asked_per_task: tuple[str, ...]  # the labels of runs that were asked each task separately, so they have few points
+
+
+def curves_of(
+    findings: Findings,
+    largest: int,
+    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    engine: Engine | None = None,
+) -> tuple[Curves, ...]:
+    """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
+    scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
+    on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
+    controls = [name for name in scored.controls if name in on_a_board and not CONTROLS[name].knows_labels]
+    names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
+    answers = _answers(list(scored.runs.values()), scored.rules, controls)
+    blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
+    if engine is None or isinstance(engine, InProcess):
+        parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
+    else:
+        paths = [run.path for run in scored.runs.values()]
+        arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
+        parts = (outcome.value for outcome in outcomes_in_order(engine, _block_recalls, arguments, blocks))
+    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
+    n_done = 0
+    for block, part in zip(blocks, parts, strict=True):
+        for scope, (table, clusters) in part.items():
+            recalls[scope][0].extend(table)
+            recalls[scope][1].extend(clusters)
+        n_done += len(block)
+        if on_progress is not None:
+            on_progress(n_done, findings.n_instances)
+    curves = []
+    for scope, (table, clusters) in recalls.items():
+        if table:
+            columns = np.frombuffer(table).reshape(len(clusters), -1)
+            points = bootstrap_defined(columns, clusters, findings.resampling)
+            *drawn, ceiling = (
+                Curve(name, is_control, tuple(points[largest * place : largest * (place + 1)]))
+                for place, (name, is_control) in enumerate([*names, ("ceiling", True)])
+            )
+            apart = tuple(name for (name, _), answered in zip(names, answers, strict=True) if answered.separate_tasks)
+            curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters), apart))
+    return tuple(curves)
+
+
+_Recalls: TypeAlias = dict[AspectScope, tuple["array[float]", list[str]]]
+"""Recalls: instance after instance, of each every system, then the ceiling, of each every budget; and the clusters."""
+
+
+def _block_recalls(
+    data: DataFile, paths: Sequence[Path], rules: Rules, controls: Sequence[str], largest: int
+) -> Callable[[Sequence[str]], _Recalls]:
+    dataset = reopen_dataset(data)
+    answers = _answers([open_run(path) for path in paths], rules, controls)
+    return lambda ids: _recalls(map(dataset.__getitem__, ids), answers, largest)
+
+
+def _recalls(instances: Iterable[Instance], answers: Sequence[BudgetedAnswers], largest: int) -> _Recalls:
+    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
+    for instance in instances:
+        scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
+        coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
+        systems = [answered.recalls(instance, coverages, largest) for answered in answers]
+        systems.append([ceilings_by_budget(coverage, largest) for coverage in coverages.values()])
+        for scope, *of_systems in zip(scopes, *systems, strict=True):
+            for points in of_systems:
+                recalls[scope][0].extend(points)
+            recalls[scope][1].append(instance.cluster)
+    return recalls
+
+
+def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> list[BudgetedAnswers]:
+    """Return the answers of runs, then of controls, which are read by the default rules, whatever those for runs."""
+    return [
+        *(BudgetedAnswers.of_run(run, rules) for run in runs),
+        *(BudgetedAnswers(source=answers_from(CONTROLS[name].named)) for name in controls),
+    ]
+
+
+def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int) -> Node:
+    """Return the section with a chart for each scope that has aspects, and folded tables of all systems."""
+    asked_per_task = list(dict.fromkeys(label for curves in by_scope for label in curves.asked_per_task))
+    drawn = [curves for curves in by_scope if curves.curves]
+    return section(
+        "curves",
+        "Recall by budget",
+        note(
+            f"Mean aspect recall when 1 to {largest} sentences count. Named are the best runs, the best control and "
+            "the ceiling, the most that so many sentences can cover; the other systems are the thin lines behind."
+        ),
+        node("div", {"class": "panels"}, *(_chart(findings, curves) for curves in drawn)),
+        folding_part("All systems, with intervals, as tables", *map(_curve_table, drawn))
+        if drawn
+        else note("There is no curve to draw."),
+        None
+        if any(curves.scope == "results" for curves in by_scope)
+        else note("No paper has Results aspects, so there is no curve for them."),
+        note(
+            "Asked each task apart, with its budget in the question, and so with a mark at the budgets of its tasks "
+            f"only: {', '.join(map(beginning_of, asked_per_task))}. Other budgets can be asked, as in ",
+            code("evidencebench run ... --task er_at_5 --task er_at_15"),
+            ".",
+        )
+        if asked_per_task
+        else None,
+    )
+
+
+def _chart(findings: Findings, curves: Curves) -> Node:
+    tasks = [task for task in findings.tasks if task.scope == curves.scope] or findings.tasks
+    named = {(row.system, row.is_control) for row in findings.foremost(tasks[0])}
+    lines = [
+        _line(
+            curve,
+            findings.series_of(curve.system, is_control=curve.is_control),
+            is_context=(curve.system, curve.is_control) not in named,
+        )
+        for curve in curves.curves
+        if any(curve.points)
+    ]
+    if any(curves.ceiling.points):  # with the mark and colour of the oracle, whose curve is the same
+        lines.append(_line(curves.ceiling, findings.series_of("oracle", is_control=True)))
+    return line_chart(lines, title=_title(curves), x_name="sentences that count", y_name="aspect recall, %", width=400)
+
+
+def _curve_table(curves: Curves) -> Node | None:
+    shown = (*curves.curves, curves.ceiling)
+    columns = ["sentences", *(f"{curve.system}\u00a0*" if curve.is_control else curve.system for curve in shown)]
+    by_budget = zip(*(curve.points for curve in shown), strict=True)
+    rows = [[str(k), *(_cell(point, curves.n) for point in points)] for k, points in enumerate(by_budget, 1)]
+    return table_node(f"{_title(curves)}: aspect recall in %", columns, rows)
+
+
+def _title(curves: Curves) -> str:
+    return f"{'All' if curves.scope == 'all' else 'Results'} aspects, {counted(curves.n, 'paper')}"
+
+
+def _line(curve: Curve, series: int, *, is_context: bool = False) -> ChartLine:
+    points = [(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)]
+    return ChartLine(
+        name=curve.system, points=points, is_control=curve.is_control, series=series, is_context=is_context
+    )
+
+
+def _cell(point: Estimate | None, n: int) -> str:
+    """Return a mean as text; a mean over fewer than all ``n`` instances, as of a ceiling, says over how many."""
+    if point is None:
+        return ""
+    mean = percent(point, alone="")
+    return mean if point.n == n else f"{mean} ({point.n:,} of {counted(n, 'paper')})"
+
 
 # Aspect recall by properties of the papers, such as their length.
 
@@ -36,48 +223,45 @@ from evidencebench.tables import Table
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
 _NOTHING = "no aspect can be covered"
-_AT_ENDS = (*(f"{share} of the aspects" for share in SHARES), _NOTHING)
-_PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", _NOTHING)
 _WORDS_OF_BINS = re.compile(" (aspects|sentences|in the abstract|of the aspects)")
 
 Bins = Mapping[str, Mapping[str, Estimate]]
 """Name of a bin of instances -> system -> mean aspect recall in the bin; bins without instances are left out."""
 
 
-def breakdowns_of(findings: Findings) -> dict[str, dict[str, Bins]]:
+def breakdowns_of(findings: Findings) -> Mapping[str, Mapping[str, Bins]]:
     """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard."""
     places: dict[AspectScope, list[tuple[int, ...]]] = {task.scope: [] for task in findings.tasks}
     for instance in findings.dataset.instances(findings.n_instances):
         for scope, of_scope in places.items():
             if instance.labels.that_count(scope):
                 of_scope.append(_places(instance, scope))
-    found: dict[str, dict[str, Bins]] = {}
+    bins: dict[str, Mapping[str, Bins]] = {}
     for scope, of_scope in places.items():
         tasks = [task for task in findings.tasks if task.scope == scope]
-        found |= _breakdowns(findings, tasks, np.array(of_scope))
-    return {task.name: found[task.name] for task in findings.tasks}
+        bins |= _breakdowns(findings, tasks, np.array(of_scope))
+    return bins
 
 
 def _breakdowns(
     findings: Findings, tasks: Sequence[Task], places: np.ndarray[tuple[int, int], np.dtype[np.int_]]
-) -> dict[str, dict[str, Bins]]:
+) -> Mapping[str, Mapping[str, Bins]]:
     """Return the breakdowns of tasks over the same aspects; ``places`` are the `_places` of each instance."""
     columns = {task.name: findings.columns(task) for task in tasks}
     keys = [(task, system) for task, scores in columns.items() for system in scores]
     recalls = np.column_stack([columns[task][system].recalls for task, system in keys])
     first = columns[keys[0][0]][keys[0][1]]
-    found: dict[str, dict[str, Bins]] = {task.name: {} for task in tasks}
+    by_task: dict[str, dict[str, dict[str, dict[str, Estimate]]]] = {
+        task.name: {title: {} for title in _PROPERTIES} for task in tasks
+    }
     for place_of, (title, names) in zip(places.T, _PROPERTIES.items(), strict=True):
-        bins: dict[str, dict[str, dict[str, Estimate]]] = {task.name: {} for task in tasks}
         for place, name in enumerate(names):
             inside = np.flatnonzero(place_of == place)
             if inside.size:
-                means = bootstrap_columns(recalls[inside], [first.clusters[one] for one in inside], findings.resampling)
-                for (task, system), mean in zip(keys, means, strict=True):
-                    bins[task].setdefault(name, {})[system] = mean
-        for task_name, of_task in bins.items():
-            found[task_name][title] = of_task
-    return found
+                means = bootstrap_columns(recalls[inside], [first.clusters[n] for n in inside], findings.resampling)
+                for (task_name, system), mean in zip(keys, means, strict=True):
+                    by_task[task_name][title].setdefault(name, {})[system] = mean
+    return by_task
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
@@ -88,8 +272,8 @@ def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
 _PROPERTIES = {
     "the number of aspects that count": _names(_ASPECT_BINS, "aspects"),
     "the length of the paper": _names(_LENGTH_BINS, "sentences"),
-    "what the abstract covers": _PLACES,
-    "what the ends of the paper cover": _AT_ENDS,
+    "what the abstract covers": (*(f"{share} in the abstract" for share in ("all", "some", "none")), _NOTHING),
+    "what the ends of the paper cover": (*(f"{share} of the aspects" for share in SHARES), _NOTHING),
 }
 """Each property of an instance, with the names of its bins; `_places` has an instance's bin in each."""
 
@@ -100,7 +284,7 @@ def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]
     by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
     coverage = coverage_of(instance.labels, scope)
     if not coverage.coverable:
-        return by_aspects, by_length, len(_PLACES) - 1, len(_AT_ENDS) - 1
+        return by_aspects, by_length, 3, len(SHARES)  # nothing can be covered
     covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
     by_abstract = 0 if covered == coverage.coverable else 1 if covered else 2
     n_at_ends, n_coverable, _ = covered_at_ends(instance, scope)
@@ -109,7 +293,7 @@ def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]
 
 def breakdowns_section(findings: Findings) -> Node:
     """Return the section with a small chart for each property, and folded tables of all systems, for each task."""
-    found = breakdowns_of(findings)
+    bins = breakdowns_of(findings)
     return section(
         "breakdowns",
         "Recall by kind of paper",
@@ -119,14 +303,14 @@ def breakdowns_section(findings: Findings) -> Node:
             f"aspects that any sentence covers. The ends are the first and the last {N_AT_AN_END} sentences; "
             "'score --places' tells whether the length of papers explains what they seem to do."
         ),
-        *by_task(findings.tasks, lambda task: _block(findings, task, found[task.name])),
+        *by_task(findings.tasks, lambda task: _block(findings, task, bins[task.name])),
     )
 
 
-def _block(findings: Findings, task: Task, found: Mapping[str, Bins]) -> list[Node]:
+def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> list[Node]:
     rows = findings.foremost(task)
-    panels = (_panel(findings, rows, *bins) for bins in found.items())
-    tables = (table_node(_table(*bins)) for bins in found.items())
+    panels = (_panel(findings, rows, *bins) for bins in by_property.items())
+    tables = (_bin_table(*bins) for bins in by_property.items())
     return [
         legend([findings.bar(row) for row in rows]),
         node("div", {"class": "panels"}, *panels),
@@ -156,35 +340,23 @@ def _short(name: str) -> str:
     return name
 
 
-def _table(property_name: str, bins: Bins) -> Table:
+def _bin_table(property_name: str, bins: Bins) -> Node | None:
     means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
     heads = [f"{name} ({mean.extent})" for name, mean in means.items()]
     systems = next(iter(bins.values()))
-    return Table(
-        title=f"By {property_name}: aspect recall in %",
-        columns=["system", *heads],
-        rows=[[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems],
-    )
+    rows = [[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems]
+    return table_node(f"By {property_name}: aspect recall in %", ["system", *heads], rows)
 
 
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.
 
-
-# Field of `PickCounts` -> its words for one sentence and for several.
+# Field of `PickCounts` -> its words for one sentence and for several, and what they mean.
 _SORTS = {
-    "new": ("new", "new"),
-    "redundant": ("redundant", "redundant"),
-    "heading": ("heading", "headings"),
-    "no_evidence": ("no evidence", "no evidence"),
+    "new": ("new", "new", ": states an aspect that counts and that no earlier pick states"),
+    "redundant": ("redundant", "redundant", ": adds nothing, since earlier picks state its aspects"),
+    "heading": ("heading", "headings", ""),
+    "no_evidence": ("no evidence", "no evidence", ": states no aspect that counts"),
 }
-_MEANINGS = {
-    "new": "new: states an aspect that counts and that no earlier pick states",
-    "redundant": "redundant: adds nothing, since earlier picks state its aspects",
-    "heading": "heading",
-    "no_evidence": "no evidence: states no aspect that counts",
-}
-
-Covered = Mapping[str, tuple[Coverage, frozenset[int]]]
 
 
 def picks_section(findings: Findings) -> Node:
@@ -192,9 +364,9 @@ def picks_section(findings: Findings) -> Node:
     scopes = list(dict.fromkeys(task.scope for task in findings.tasks))
     covered = coverages_of(findings.dataset.instances(findings.n_instances), scopes)
     look = {"class": "pick-bar", "aria-hidden": "true"}
-    legend = (
-        node("li", None, node("svg", look, node("rect", {"class": f"pick-{sort}", "width": "100%"})), text)
-        for sort, text in _MEANINGS.items()
+    meanings = (
+        node("li", None, node("svg", look, node("rect", {"class": f"pick-{sort}", "width": "100%"})), word + meaning)
+        for sort, (word, _, meaning) in _SORTS.items()
     )
     return section(
         "picks",
@@ -203,12 +375,12 @@ def picks_section(findings: Findings) -> Node:
             "Every sentence that a system selected, on all papers, read in the order of its answer. Where chance draws "
             "among sentences, each counts as often as it is drawn, beside the certain ones."
         ),
-        node("ul", {"class": "legend"}, *legend),
+        node("ul", {"class": "legend"}, *meanings),
         *by_task(findings.tasks, lambda task: [_bars(findings, task, covered[task.scope])]),
     )
 
 
-def _bars(findings: Findings, task: Task, covered: Covered) -> Node:
+def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, frozenset[int]]]) -> Node:
     picks = {
         name: picks_of((selection, *covered[id_]) for id_, selection in zip(scores.ids, scores.selections, strict=True))
         for name, scores in findings.columns(task).items()
@@ -245,10 +417,10 @@ def _words(picks: PickCounts) -> str:
     >>> _words(PickCounts(new=1.5, heading=1))
     '2.5 picks: 1.5 new, 1 heading'
     """
+
+    def number(value: float) -> str:
+        return f"{value:,.1f}".removesuffix(".0")
+
     counts = {words: getattr(picks, sort) for sort, words in _SORTS.items()}
-    told = ", ".join(f"{_number(n)} {one if n == 1 else many}" for (one, many), n in counts.items() if n)
-    return f"{_number(picks.total)} {'pick' if picks.total == 1 else 'picks'}{f': {told}' if told else ''}"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}".removesuffix(".0")
+    sorts = ", ".join(f"{number(n)} {word if n == 1 else words}" for (word, words, _), n in counts.items() if n)
+    return f"{number(picks.total)} {'pick' if picks.total == 1 else 'picks'}{f': {sorts}' if sorts else ''}"

@@ -1,4 +1,4 @@
-"""Scored once for all sections."""
+"""The runs of a report, scored and ranked once for all sections, and the records of its papers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,9 +12,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures.data import Bar, bar_of
-from evidencebench.pages.html import Node, node
-from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow, SystemRecord, TaskTerms
-from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph, terms_node
+from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow, TaskTerms
 from evidencebench.pages.viewer import (
     AskedRecord,
     ExchangeSource,
@@ -31,30 +29,20 @@ from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_control
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.version import __version__
-from evidencebench.wording import counted
-
-# The data of a report: the runs, scored and ranked once for all sections.
-
 
 _MOST_FOREMOST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Runs and controls, scored and ranked.
+    """Runs and controls, scored and ranked."""
 
-    ``scored`` has the runs that were asked the data's own queries, and the controls. ``changed`` has the runs that were
-    asked changed queries: label -> (run, scores by task); they are on no leaderboard. ``n_papers``
-    counts the clusters that are resampled: papers, or reviews where the data names them.
-    """
-
-    scored: ScoredRuns
-    changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
+    scored: ScoredRuns  # the runs that were asked the data's own queries, and the controls
+    changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]  # those asked changed ones, which are on no board
     boards: Mapping[str, Board]
     resampling: Resampling
     n_instances: int
-    n_papers: int
+    n_papers: int  # the clusters that are resampled: papers, or reviews where the data names them
 
     @property
     def dataset(self) -> Dataset:
@@ -71,7 +59,7 @@ class Findings:
         """Task name -> the standings on its leaderboard, the best first."""
         return {task: board.standings for task, board in self.boards.items()}
 
-    def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
+    def bar(self, row: Standing, recall: Estimate | None = None) -> Bar:
         """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
         return bar_of(
             row.system,
@@ -79,7 +67,6 @@ class Findings:
             is_control=row.is_control,
             unfinished=row.unfinished,
             series=self.series_of(row.system, is_control=row.is_control),
-            note=note,
         )
 
     @property
@@ -120,14 +107,13 @@ class Findings:
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
         """Return the runs, the best on a task first; those without a rank last.
 
-        Runs that score as the best does on every instance come after those that do not: the first two are shown
-        against each other, and two that are the same would show nothing.
+        The first two are shown against each other, so runs that score as the best does everywhere come after others.
         """
         rows = [row for row in self.standings[task.name] if not row.is_control]
         best, *others = sorted(rows, key=lambda row: row.rank is None)
 
         def is_same(row: Standing) -> bool:
-            first, second = (self.scored.scores[one.system][task.name].recalls for one in (best, row))
+            first, second = (self.scored.scores[shown.system][task.name].recalls for shown in (best, row))
             return np.array_equal(first, second)
 
         return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
@@ -141,18 +127,12 @@ class Findings:
         return (*runs[:_MOST_FOREMOST], *best, *oracle)
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the controls on a task that read no labels, the best first.
-
-        A control that is among the runs stands on the leaderboard as that run. `run_of_control` finds it.
-        """
-        names = [name for name, control in CONTROLS.items() if not control.knows_labels]
-        there = [name for name in names if task.name in self.scored.controls.get(name, {})]
-        stands_for = {run_of_control(self.scored, name, task) for name in there}
-        return tuple(
-            self.name_of(row)
-            for row in self.standings[task.name]
-            if row.system in (there if row.is_control else stands_for)
-        )
+        """Return the names of the controls on a task that read no labels, or of the runs that are them, best first."""
+        by_task = self.scored.controls
+        controls = [name for name in by_task if task.name in by_task[name] and not CONTROLS[name].knows_labels]
+        stands_for = {run_of_control(self.scored, name, task) for name in controls}
+        rows = self.standings[task.name]
+        return tuple(self.name_of(row) for row in rows if row.system in (controls if row.is_control else stands_for))
 
 
 def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
@@ -185,58 +165,13 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
     )
 
 
-# The report of papers without labels: there is nothing to score, so it shows what each run chose.
-
-
-def runs_of(viewed: ViewerData) -> list[SystemRecord]:
-    """Return the records of the runs."""
-    return [shown.record for shown in viewed.systems if not shown.record.is_control]
+# The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.
 
 
 def unlabelled_papers(viewed: ViewerData, n_instances: int) -> Iterator[tuple[ListRow, GradedInstance]]:
-    """Yield the row and the record of each instance."""
+    """Yield the row and the record of each instance; there is nothing to score, so they show what each run chose."""
     for position, instance in enumerate(islice(viewed.dataset, n_instances)):
         yield viewed.row(position, instance), viewed.record(position, instance)
-
-
-def unlabelled_results(viewed: ViewerData, n_instances: int, *, has_papers: bool) -> Node:
-    """Return the page's results: why there are none, and of what data and runs."""
-    papers = counted(n_instances, "paper")
-    if has_papers:
-        link = node("a", {"href": "#/papers"}, "See what each run chose")
-        where = paragraph(link, " in each paper.")
-    else:
-        where = paragraph(
-            "The papers are not in this page; ", code("evidencebench view"), " shows what each run chose."
-        )
-    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs_of(viewed))
-    facts = {
-        "Data": (isolated_name(viewed.dataset.name), ", sha256 ", node("code", None, viewed.dataset.sha256)),
-        "Papers": (papers,),
-        "Runs": (list_node(*listed),),
-        "Made by": (f"evidencebench {__version__}",),
-    }
-    return node(
-        "main",
-        {"id": "results"},
-        node(
-            "section",
-            {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
-            node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, viewed.title),
-            paragraph(
-                "There is nothing to score: the papers have no labels, so no answer is right or wrong.", look="finding"
-            ),
-            where,
-            note(
-                "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
-                "er_at_optimal allows is known only with labels."
-            ),
-            terms_node(facts.items(), look="facts"),
-        ),
-    )
-
-
-# The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.
 
 
 def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:
@@ -273,20 +208,14 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
         for shown in viewed.systems
     ]
     first = next(iter(scored.scores.values()))
-    n_before = dict.fromkeys(first, 0)  # by task: how many instances it applied to so far
+    by_id = [{instance_id: place for place, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
     for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
-        places: list[int | None] = []
-        for task in viewed.tasks:
-            place = n_before[task.name]
-            applies = first[task.name].ids[place : place + 1] == (instance.id,)
-            places.append(place if applies else None)
-            n_before[task.name] += applies
-        of_tasks = list(zip(viewed.tasks, places, strict=True))
+        asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
         answers = tuple(
-            tuple(_answer(shown, one, instance, *of_task) for one, of_task in zip(by_task, of_tasks, strict=True))
+            tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
             for shown, by_task in zip(viewed.systems, scores, strict=True)
         )
-        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
+        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in asked)
         record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
         yield viewed.row(position, instance, viewed.grades_of(record)), record
 

@@ -1,10 +1,10 @@
-"""The failures and costs of answers; each line of a run counts once, also where it serves several tasks."""
+"""Answers that failed, and what answers cost; an answer counts once, also where it serves several tasks."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import quote
 
 from evidencebench.pages.html import Node
@@ -15,21 +15,19 @@ from evidencebench.runs.run import Failure, RunFile
 from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.significance import cost_text, notes_line
 from evidencebench.system import merged_notes
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 from evidencebench.wording import counted
 
 # Prefixes of notes: of those that count replies by class, and of those that count them by the grammar's branch.
 _REPLY, _READ_BY = "reply_", "read_by "
 _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
-_MOST_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorKind:
+class ErrorKind(NamedTuple):
     """The errors of a run that are of one kind."""
 
-    name: str  # as `kind_of` returns it, such as ``TimeoutError``
-    count: int
+    name: str  # as `_kind_of` returns it, such as ``TimeoutError``
+    n: int
     instance_id: str  # the instance of the first error
     example: str  # the whole text of the first error
 
@@ -49,28 +47,25 @@ def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None)
 
 def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> tuple[ErrorKind, ...]:
     """Return the errors of a run by kind, the most frequent first; ``keys`` as in `notes_of`."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    errors: dict[str, list[tuple[str, str]]] = {}
     for instance_id, task in sorted(run.failed if keys is None else run.failed & frozenset(keys), key=str):
         answer = run.answer(instance_id, task)
         if isinstance(answer, Failure):
-            found.setdefault(kind_of(answer.error), []).append((instance_id, answer.error))
-    kinds = [
-        ErrorKind(name=name, count=len(members), instance_id=members[0][0], example=members[0][1])
-        for name, members in found.items()
-    ]
-    return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.name)))
+            errors.setdefault(_kind_of(answer.error), []).append((instance_id, answer.error))
+    kinds = [ErrorKind(name, len(members), *members[0]) for name, members in errors.items()]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.n, kind.name)))
 
 
-def kind_of(error: str) -> str:
+def _kind_of(error: str) -> str:
     """Return the kind of an error: its text before the first colon; of a `ReplyError` the class of the reply too.
 
-    >>> kind_of("TimeoutError: no reply within 60 s"), kind_of("null in the answers file")
+    >>> _kind_of("TimeoutError: no reply within 60 s"), _kind_of("null in the answers file")
     ('TimeoutError', 'null in the answers file')
-    >>> kind_of("ReplyError: refused: the reply says that the model will not answer")
+    >>> _kind_of("ReplyError: refused: the reply says that the model will not answer")
     'ReplyError: refused'
     """
-    found = _REPLY_ERROR.match(error)
-    return found[0] if found else error.partition(":")[0].strip()[:_MOST_CHARACTERS] or "unnamed"
+    reply = _REPLY_ERROR.match(error)
+    return reply[0] if reply else error.partition(":")[0].strip()[:60] or "unnamed"
 
 
 _COUNTED = {
@@ -90,9 +85,9 @@ _ALL_WELL = (
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
-    notes = {label: notes_of(*found) for label, found in graded.items()}
-    errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
-    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.changed.items()}}
+    notes = {label: notes_of(*answers) for label, answers in graded.items()}
+    errors = [(label, kind) for label, answers in graded.items() for kind in errors_of(*answers)]
+    scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.changed.items()}}
     tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
     return section(
         "failures",
@@ -106,35 +101,27 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         else note(_ALL_WELL),
         *(by_task(findings.tasks, lambda task: [tables[task.name] or note(_ALL_WELL)]) if any(tables.values()) else ()),
         *_left_out(findings),
-        _table(
+        table_node(
             "Errors by kind, on all tasks",
             ["run", "error", "count", "first at", "which says"],
-            [[label, kind.name, kind.count, kind.instance_id, kind.example] for label, kind in errors],
-            links={"first at": link_to_paper} if has_papers else None,
+            [[label, kind.name, kind.n, kind.instance_id, kind.example] for label, kind in errors],
+            links={"first at": lambda name: f"#/papers/{quote(name, safe='', errors='replace')}"}
+            if has_papers
+            else None,
         ),
         _replies("Replies of language models by class", _REPLY, notes),
         _replies("Replies by the branch of the grammar that read them", _READ_BY, notes),
     )
 
 
-def link_to_paper(instance_id: str) -> str:
-    """Return the address of a paper in the page.
-
-    >>> link_to_paper("a b/c")
-    '#/papers/a%20b%2Fc'
-    """
-    return f"#/papers/{quote(instance_id, safe='', errors='replace')}"
-
-
 def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
-    counts = {label: [getattr(found[task].counts, name) for name in _COUNTED] for label, found in scores.items()}
-    rows = {label: found for label, found in counts.items() if any(found)}
-    kept = [place for place in range(len(_COUNTED)) if any(found[place] for found in rows.values())]
-    heads = list(_COUNTED.values())
-    cells = [[label, *(found[place] for place in kept)] for label, found in rows.items()]
+    counts = {label: by_task[task].counts for label, by_task in scores.items()}
+    kept = [name for name in _COUNTED if any(getattr(count, name) for count in counts.values())]
+    rows = [[label, *(getattr(count, name) for name in kept)] for label, count in counts.items()]
+    rows = [row for row in rows if any(row[1:])]
     n_well = len(scores) - len(rows)
     title = f"Answers on {task}{f' ({n_well} more had none of this)' if n_well else ''}"
-    return _table(title, ["run", *(heads[place] for place in kept)], cells)
+    return table_node(title, ["run", *map(_COUNTED.__getitem__, kept)], rows)
 
 
 def _left_out(findings: Findings) -> list[Node]:
@@ -149,45 +136,37 @@ def _left_out(findings: Findings) -> list[Node]:
     ]
 
 
-def _table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
-    *,
-    links: Mapping[str, Callable[[str], str]] | None = None,
-) -> Node | None:
-    return table_node(Table(title=title, columns=columns, rows=rows), links=links) if rows else None
-
-
 def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     replies = {
-        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
-        for label, found in notes.items()
+        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in of_run.items() if name.startswith(prefix)}
+        for label, of_run in notes.items()
     }
-    classes = sorted({name for found in replies.values() for name in found})
+    classes = sorted({name for counts in replies.values() for name in counts})
     rows: list[list[Cell]] = [
-        [label, sum(found.values()), *(found.get(name, 0) for name in classes)]
-        for label, found in replies.items()
-        if found
+        [label, sum(counts.values()), *(counts.get(name, 0) for name in classes)]
+        for label, counts in replies.items()
+        if counts
     ]
-    return _table(title, ["run", "replies", *classes], rows)
+    return table_node(title, ["run", "replies", *classes], rows)
 
 
 def costs_section(findings: Findings) -> Node:
     """Return the section on the cost of language models' answers, and on the time that people took."""
     runs = findings.every_run
-    notes = {label: found for label, run in runs.items() if (found := notes_of(run))}
+    notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
     named: dict[str, tuple[Cell, ...]] = {
         label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
     }
     columns = ["answers in the run", "graded here"]
-    asked = [label for label, found in notes.items() if "requests" in found or cost_text(found) is not None]
-    token_counts = ("requests", "prompt_tokens", "completion_tokens")
-    all_notes = Table(
-        title="All that the runs note",
-        columns=["run", *columns, "notes"],
-        rows=[[*named[label], notes_line(found)] for label, found in notes.items()],
+    asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
+    spent: list[list[Cell]] = []
+    for label in asked:
+        tokens = (notes[label].get(name, 0) for name in ("requests", "prompt_tokens", "completion_tokens"))
+        spent.append([*named[label], *tokens, cost_text(notes[label]) or "none noted"])
+    title, all_notes = (
+        "All that the runs note",
+        [[*named[label], notes_line(of_run)] for label, of_run in notes.items()],
     )
     return section(
         "costs",
@@ -197,17 +176,10 @@ def costs_section(findings: Findings) -> Node:
         )
         if notes
         else None,
-        _table(
+        table_node(
             "Language models",
             ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"],
-            [
-                [
-                    *named[label],
-                    *(notes[label].get(name, 0) for name in token_counts),
-                    cost_text(notes[label]) or "none noted",
-                ]
-                for label in asked
-            ],
+            spent,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(
@@ -216,12 +188,12 @@ def costs_section(findings: Findings) -> Node:
         )
         if asked
         else None,
-        _table(
+        table_node(
             "People",
             ["person", *columns, "median seconds", "seconds in all"],
-            [[*named[label], float(median(one)), sum(one)] for label in notes if (one := _seconds(runs[label]))],
+            [[*named[label], float(median(took)), sum(took)] for label in notes if (took := _seconds(runs[label]))],
         ),
-        folding_part(all_notes.title, table_node(all_notes)) if notes else None,
+        folding_part(title, table_node(title, ["run", *columns, "notes"], all_notes)) if notes else None,
     )
 
 

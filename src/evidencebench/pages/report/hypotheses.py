@@ -1,23 +1,26 @@
-"""Query controls."""
+"""Whether systems use the hypothesis: each run beside runs of the same system that were asked changed queries."""
 
 from collections.abc import Mapping, Sequence
 from shlex import join
-from typing import Any, get_args
+from typing import get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS
-from evidencebench.pages.figures.bars import RowAxis, reach_of, row_axis, row_mark
+from evidencebench.pages.figures.charts import RowAxis, reach_of, row_mark
 from evidencebench.pages.figures.data import bar_of
 from evidencebench.pages.html import Child, Node, node
 from evidencebench.pages.report.blocks import (
+    axis_head,
     by_task,
     code,
     folding_part,
     framed,
     isolated_name,
+    isolated_names,
     list_node,
     note,
     paragraph,
@@ -34,103 +37,12 @@ from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, con
 from evidencebench.scoring.significance import p_text, percent, signed
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell
 
-# Whether systems use the hypothesis, as a table: a word for each, how their choice changes, and their recall.
-
-
-NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
-
+_NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
 _WRONG, _NEVER, _NOT_MEASURED = "wrong hypothesis", "cannot", "not measured"
-_PLOT, _VALUE, _HIDDEN = {"class": "forest-plot"}, {"class": "forest-value"}, {"class": "visually-hidden"}
-_SHARES = RowAxis(low=0.0, high=1.0, ticks=tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100)))
-
-
-def use_blocks(
-    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, str]
-) -> list[Child]:
-    """Return the verdict on a task in words, and a table for each kind of changed queries."""
-    places = [row.system for row in findings.standings[task.name] if not row.is_control]
-    here = sorted(
-        (result for result in results if result.comparison.task == task), key=lambda result: places.index(result.system)
-    )
-    by_control = {
-        name: [result for result in here if result.control == name]
-        for name in dict.fromkeys(r.control for r in results)
-    }
-    wrong = by_control.get(_WRONG, [])
-    words: dict[str, str] = {
-        label: _NEVER if reason == NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
-    }
-    words |= {result.system: use_of_hypothesis(result) for result in wrong}
-    blocks: list[Child] = [_told({label: words[label] for label in places if label in words})]
-    blocks += [
-        _table(findings, control, its, has_words=control == _WRONG) for control, its in by_control.items() if its
-    ]
-    return [*blocks, _meaning()] if wrong else blocks
-
-
-def _told(words: Mapping[str, str]) -> Node:
-    said: list[tuple[Child, Sequence[Child]]] = []
-    for word in (*USES, _NOT_MEASURED):
-        if labels := [label for label, its in words.items() if its == word]:
-            names = [part for label in labels for part in (", ", isolated_name(label))][1:]
-            said.append((node("strong", None, word), names))
-    return node("div", {"class": "finding"}, terms_node(said))
-
-
-def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
-    reach = reach_of([bar_of("", result.comparison.test.difference) for result in results])
-    ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
-    points = RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)
-
-    def row(result: ControlResult) -> Node:
-        difference, overlap = result.comparison.test.difference, result.comparison.overlap
-        series = findings.series_of(result.system, is_control=False)
-        return node(
-            "tr",
-            None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system)),
-            node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
-            node(
-                "td",
-                _PLOT,
-                None if overlap is None else row_mark(_SHARES, bar_of(result.system, overlap, series=series)),
-            ),
-            node("td", _VALUE, percent(overlap, alone="")),
-            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, series=series))),
-            node("td", _VALUE, points_text(difference)),
-            node("td", _VALUE, p_text(result.adjusted)),
-        )
-
-    def head(name: str, *inner: Child, look: Mapping[str, str] | None = None) -> Node:
-        return node("th", {"scope": "col", **(look or {})}, node("span", _HIDDEN if inner else None, name), *inner)
-
-    columns = (
-        head("system"),
-        head("verdict") if has_words else None,
-        head("plot of the overlap", row_axis(_SHARES), look=_PLOT),
-        head("overlap, %"),
-        head("plot of the difference", row_axis(points), look=_PLOT),
-        head("own − changed, points"),
-        head("p"),
-    )
-    name = f"Own against changed queries: {control}"
-    inner = (node("caption", None, name), node("thead", None, node("tr", None, *columns)))
-    return framed(name, node("table", {"class": "forest uses"}, *inner, node("tbody", None, *map(row, results))))
-
-
-def _meaning() -> Node:
-    return note(
-        "Overlap: of the sentences chosen with the own or the wrong hypothesis, those chosen with both. Reads it: "
-        "recall is significantly higher with the own one. Changes little: that is not shown, and the overlap lies "
-        f"above {100 * MOST_CHANGED:g} % with its whole interval. Cannot: it chooses the same sentences whatever is "
-        "asked. No gain shown is no proof that there is none: the interval says how large it may be. A system that "
-        "answers differently each time changes its choice without reading anything; only its recall tells."
-    )
-
-
-# The query controls: compares a run with runs of the same system that were asked changed queries.
+_PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
+_WRONG_HYPOTHESIS = ControlHeader(name="wrong_hypothesis")
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
@@ -139,18 +51,22 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     results = _results(findings, partners)
     used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
     asked = {label: _asked(run.header) for label, (run, _) in findings.changed.items()}
-    idle = [label for label in findings.changed if label not in used]
-    # Idle run -> the partner that is shown instead, with another seed; None: there is no such run.
-    shown = {label: next((one for one in used if asked[one] == asked[label]), None) for label in idle}
-    unpaired = [isolated_name(label) for label in idle if shown[label] is None]
+    # Unused run -> the partner that is shown instead, with another seed; None: there is no such run.
     unused = {
-        label: node("span", None, isolated_name(one), " stands in its place") for label, one in shown.items() if one
+        label: next((partner for partner in used if asked[partner] == asked[label]), None)
+        for label in findings.changed
+        if label not in used
     }
-    wrong = {label: by_control.get(_WRONG_HYPOTHESIS) for label, by_control in partners.items()}
+    unpaired = [isolated_name(label) for label, partner in unused.items() if partner is None]
+    replaced: dict[str, Child] = {
+        label: node("span", None, isolated_name(partner), " stands in its place")
+        for label, partner in unused.items()
+        if partner
+    }
     unmeasured = {
         label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
         for label, run in findings.scored.runs.items()
-        if wrong[label] is None
+        if _WRONG_HYPOTHESIS not in partners[label]
     }
     return section(
         "hypotheses",
@@ -160,15 +76,15 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
             "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
             "stranger, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
         ),
-        *by_task(findings.tasks, lambda task: use_blocks(findings, task, results, unmeasured)),
+        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results, unmeasured)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
         _titled_list("Without the run of the same system and options with the own queries: ", unpaired),
-        _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(unused)),
+        _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(replaced)),
     )
 
 
-_WRONG_HYPOTHESIS = ControlHeader(name="wrong_hypothesis")
+# Which runs are compared.
 
 
 def _asked(header: RunHeader | None) -> tuple[SystemHeader, ControlHeader] | None:
@@ -190,15 +106,9 @@ def _partners(run: RunFile, findings: Findings) -> dict[ControlHeader, str]:
 
 def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, str]]) -> tuple[ControlResult, ...]:
     """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
-    names = [name for name in get_args(ControlName) if any(name == one.name for by in partners.values() for one in by)]
     compared = [
-        (
-            label,
-            control.words,
-            findings.scored.scores[label][task.name],
-            findings.changed[partner][1][task.name],
-        )
-        for name in names
+        (label, control.words, findings.scored.scores[label][task.name], findings.changed[partner][1][task.name])
+        for name in get_args(ControlName)
         for label, by_control in partners.items()
         for control, partner in by_control.items()
         if control.name == name
@@ -215,33 +125,104 @@ def _is_blind(system: str) -> bool:
     return system in PACKAGED and not traits_of(SYSTEMS[system]).reads_hypothesis
 
 
+# The verdict on each task in words, how choices change, and the recall with own and changed queries.
+
+
+def _use_blocks(
+    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, str]
+) -> list[Child]:
+    labels = [row.system for row in findings.standings[task.name] if not row.is_control]
+    here = sorted(
+        (result for result in results if result.comparison.task == task), key=lambda result: labels.index(result.system)
+    )
+    by_control = {
+        name: [result for result in here if result.control == name]
+        for name in dict.fromkeys(result.control for result in results)
+    }
+    wrong = by_control.get(_WRONG, [])
+    uses: dict[str, str] = {
+        label: _NEVER if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
+    }
+    uses |= {result.system: use_of_hypothesis(result) for result in wrong}
+    facts: list[tuple[Child, Sequence[Child]]] = [
+        (node("strong", None, use), isolated_names(systems))
+        for use in (*USES, _NOT_MEASURED)
+        if (systems := [label for label in labels if uses.get(label) == use])
+    ]
+    blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
+    blocks += [
+        _table(findings, control, rows, has_words=control == _WRONG) for control, rows in by_control.items() if rows
+    ]
+    meaning = note(
+        "Overlap: of the sentences chosen with the own or the wrong hypothesis, those chosen with both. Reads it: "
+        "recall is significantly higher with the own one. Changes little: that is not shown, and the overlap lies "
+        f"above {100 * MOST_CHANGED:g} % with its whole interval. Cannot: it chooses the same sentences whatever is "
+        "asked. No gain shown is no proof that there is none: the interval says how large it may be. A system that "
+        "answers differently each time changes its choice without reading anything; only its recall tells."
+    )
+    return [*blocks, meaning] if wrong else blocks
+
+
+def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
+    reach = reach_of([bar_of("", result.comparison.test.difference) for result in results])
+    ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
+    shares, points = RowAxis(), RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)
+
+    def row(result: ControlResult) -> Node:
+        difference, overlap = result.comparison.test.difference, result.comparison.overlap
+        series = findings.series_of(result.system, is_control=False)
+        plot = None if overlap is None else row_mark(shares, bar_of(result.system, overlap, series=series))
+        return node(
+            "tr",
+            None,
+            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system)),
+            node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
+            node("td", _PLOT, plot),
+            node("td", _VALUE, percent(overlap, alone="")),
+            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, series=series))),
+            node("td", _VALUE, points_text(difference)),
+            node("td", _VALUE, p_text(result.adjusted)),
+        )
+
+    def head(name: str) -> Node:
+        return node("th", {"scope": "col"}, node("span", None, name))
+
+    columns = (
+        head("system"),
+        head("verdict") if has_words else None,
+        axis_head("plot of the overlap", shares),
+        head("overlap, %"),
+        axis_head("plot of the difference", points),
+        head("own − changed, points"),
+        head("p"),
+    )
+    name = f"Own against changed queries: {control}"
+    inner = (node("caption", None, name), node("thead", None, node("tr", None, *columns)))
+    return framed(name, node("table", {"class": "forest uses"}, *inner, node("tbody", None, *map(row, results))))
+
+
 def _results_table(results: Sequence[ControlResult]) -> Node:
+    def row(result: ControlResult) -> list[Cell]:
+        pair, test = result.comparison, result.comparison.test
+        means = (100 * pair.first.mean, 100 * pair.second.mean)
+        few = "too few papers differ" if test.n_better + test.n_worse else "no paper differs"
+        p = f"none, {few}" if result.adjusted is None else p_text(result.adjusted)
+        stranger = "" if result.stranger is None else percent(result.stranger.selection, alone="")
+        tested = [points_text(test.difference), p, percent(pair.overlap, alone=""), stranger]
+        return [result.system, result.control, pair.task.name, *means, *tested, test.difference.n]
+
     columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
-    title, rows = "Own against changed queries: aspect recall in %", list(map(_row, results))
-    table = Table(title=title, columns=[*columns, "stranger, %", "n"], rows=rows)
-    return folding_part("All changed queries on all tasks, as a table", table_node(table))
-
-
-def _p_text(result: ControlResult) -> str:
-    test = result.comparison.test
-    if result.adjusted is not None:
-        return p_text(result.adjusted)
-    n_differ = test.n_better + test.n_worse
-    return "none, no paper differs" if not n_differ else "none, too few papers differ"
-
-
-def _row(result: ControlResult) -> list[Cell]:
-    found, difference = result.comparison, result.comparison.test.difference
-    means = (100 * found.first.mean, 100 * found.second.mean)
-    stranger = "" if result.stranger is None else percent(result.stranger.selection, alone="")
-    tested = [points_text(difference), _p_text(result), percent(found.overlap, alone=""), stranger]
-    return [result.system, result.control, found.task.name, *means, *tested, difference.n]
+    title = "Own against changed queries: aspect recall in %"
+    table = table_node(title, [*columns, "stranger, %", "n"], list(map(row, results)))
+    return folding_part("All changed queries on all tasks, as a table", table)
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
     """Return the commands that make missing partners, and the runs that can have none; None where none is missing."""
     runs = findings.scored.runs
-    said = f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
+    unmeasured_words = (
+        f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
+    )
     commands: dict[str, Child] = {}
     reasons: dict[str, Child] = {}
     for number, (label, run) in enumerate(runs.items(), 1):
@@ -251,20 +232,23 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
             commands[label] = code(_command(run.header, data, number))
     parts: list[Node] = []
     if commands:
-        parts += [paragraph(f"{said}. To measure it, make these runs and add them to the report:")]
+        parts += [paragraph(f"{unmeasured_words}. To measure it, make these runs and add them to the report:")]
         parts += [list_node(*_items_by_run(commands))]
     if reasons:
-        parts += [paragraph("Not to be measured:" if commands else f"{said}:"), list_node(*_items_by_run(reasons))]
+        parts += [
+            paragraph("Not to be measured:" if commands else f"{unmeasured_words}:"),
+            list_node(*_items_by_run(reasons)),
+        ]
     return folding_part(f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}", *parts) if parts else None
 
 
 def _why_no_partner(system: SystemHeader) -> str:
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
-    if "stored" in _names_in({"name": system.name, "options": system.options}):
+    if b'"name":"stored"' in msgspec.json.encode(system):  # it, or a system in its options
         return "it builds on stored answers, which are for each paper's own hypothesis"
     if _is_blind(system.name):
-        return NEVER_READS
+        return _NEVER_READS
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
     try:
@@ -272,21 +256,6 @@ def _why_no_partner(system: SystemHeader) -> str:
     except SystemSpecError:
         return "its options cannot be written in a command"
     return ""
-
-
-def _names_in(value: Any) -> set[str]:
-    """Return the names of a system and of all systems nested in its options; ``value`` is a header's JSON."""
-    names, waiting = set(), [value]  # no recursion: a header made by hand may be nested deeper than Python's stack
-    while waiting:
-        match waiting.pop():
-            case {"name": str(name), "options": dict() as options}:
-                names.add(name)
-                waiting += options.values()
-            case list() as members:
-                waiting += members
-            case dict() as members:
-                waiting += members.values()
-    return names
 
 
 def _command(header: RunHeader, data: str, number: int) -> str:

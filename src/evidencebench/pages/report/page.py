@@ -1,6 +1,6 @@
-"""Report(): the page."""
+"""The report as one HTML file: its head with the verdict of each task, its sections, its method, and the papers."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -28,89 +28,85 @@ from evidencebench.pages.html import (
     security_policy,
     style,
 )
-from evidencebench.pages.paper import GradedInstance, ListRow
+from evidencebench.pages.paper import GradedInstance, ListRow, SystemRecord
 from evidencebench.pages.report.blocks import (
+    FOREIGN,
     by_task,
     code,
+    folding_part,
     isolated_name,
+    isolated_names,
+    list_node,
     note,
     paragraph,
     points_text,
-    task_switch,
+    section,
+    table_node,
     terms_node,
 )
-from evidencebench.pages.report.breakdowns import breakdowns_section, picks_section
-from evidencebench.pages.report.curves import curves_of, curves_section
-from evidencebench.pages.report.data import (
-    Findings,
-    asked_of,
-    findings_of,
-    papers_of,
-    runs_of,
-    unlabelled_papers,
-    unlabelled_results,
-    viewer_of,
-)
+from evidencebench.pages.report.breakdowns import breakdowns_section, curves_of, curves_section, picks_section
+from evidencebench.pages.report.data import Findings, asked_of, findings_of, papers_of, unlabelled_papers, viewer_of
 from evidencebench.pages.report.failures import costs_section, failures_section
 from evidencebench.pages.report.hypotheses import hypotheses_section
-from evidencebench.pages.report.method import method_section, papers_section, signatures_section
 from evidencebench.pages.report.scores import forest, leaderboard_section, pairs_section
 from evidencebench.pages.viewer import ExchangeSource, ViewerData, task_title, viewer_data_of
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, Caution, cautions_of, has_labels, score_runs
-from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.significance import p_text, percent
+from evidencebench.scoring.selection import RULE_TEXTS, Rules
+from evidencebench.scoring.significance import p_text, percent, score_text
+from evidencebench.version import __version__
 from evidencebench.wording import counted
 
 # The head of the report: for each task the verdict in words, and its forest plot.
 
-
-# Differences of recalls are shown in steps of 0.1 points.
-_SHOWN_STEP = 0.001
+# A difference of recalls that is shown as 0.0 points.
+_LEVEL = 0.0005
 _MOST_NAMED = 5
 
 
-def opening(title: str, findings: Findings) -> Node:
-    """Return the head of the report: its title, its cautions, and for each task the verdict and the forest plot."""
+def _head(title: str, *children: Child) -> Node:
+    heading = node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title)
+    attributes = {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"}
+    return node("section", attributes, heading, *children)
+
+
+def _opening(title: str, findings: Findings) -> Node:
     task = findings.tasks[0]
-    return node(
-        "section",
-        {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
-        node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
+    return _head(
+        title,
         *(
             note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
             for caution in cautions_of(findings.scored)
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(task)} ", code(task.name)),
-        *by_task(findings.tasks, lambda task: [*_verdict(findings, task), *forest(findings, task)]),
+        *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
     )
 
 
-def _verdict(findings: Findings, task: Task) -> list[Node]:
-    controls = findings.label_free_controls(task)
-    ranked = findings.boards[task.name].ranked
-    runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
+def _verdict(findings: Findings, task: Task) -> Node:
+    controls, board = findings.label_free_controls(task), findings.boards[task.name]
+    runs = [row for row in board.ranked if not row.is_control and findings.name_of(row) not in controls]
     if not runs:
-        return [
-            paragraph(
-                f"On {task.name}, no run here competes: every one is a control or knows the labels.", look="finding"
-            )
-        ]
-    board, leader = findings.boards[task.name], runs[0]
+        words = f"On {task.name}, no run here competes: every one is a control or knows the labels."
+        return paragraph(words, look="finding")
+    leader = runs[0]
     level = [row for row in board.level_with(leader) if row in runs]
-    beaten = [row for row in runs[1:] if row not in level]
     facts: dict[str, list[Child]] = {}
-    if beaten:
-        facts["Beaten"] = [*_names(findings, beaten), f": significantly below {findings.name_of(leader)}."]
-    if controls:
-        facts["Controls"] = _against_controls(findings, task, leader, controls)
-    else:
-        facts["Controls"] = ["No control that reads no labels stands beside the runs on this task."]
+    if beaten := [findings.name_of(row) for row in runs[1:] if row not in level]:
+        facts["Beaten"] = [*isolated_names(beaten), f": significantly below {findings.name_of(leader)}."]
+    facts["Controls"] = (
+        _against_controls(findings, task, leader, controls[0])
+        if controls
+        else ["No control that reads no labels stands beside the runs on this task."]
+    )
     facts["Answers"] = _answers(findings, runs)
-    if reason := why_not_significant(findings, task):
-        facts["Certainty"] = [reason]
-    return [node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), terms_node(facts.items()))]
+    if board.pairs and not board.can_tell_apart:
+        papers = f"{board.standings[0].recall.extent}, or those on which the systems differ, are too few."
+        facts["Certainty"] = [f"No difference can be significant here: {papers}"]
+    return node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), terms_node(facts.items()))
 
 
 def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
@@ -123,12 +119,12 @@ def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]
     n_level = len(level) + 1  # the best one is level with itself
     everyone = "Both runs" if n_level == 2 else f"All {n_level} runs"  # noqa: PLR2004 - both
     whose = everyone if n_level == len(runs) else f"{n_level} of {len(runs)} runs"
-    said: list[Child] = [node("strong", None, f"{whose} are level at the top"), ": "]
-    for place, row in enumerate((leader, *level)[:_MOST_NAMED]):
-        said += [", " if place else "", isolated_name(findings.name_of(row)), f" {_mean(row)}"]
+    named = {findings.name_of(row): f" {_mean(row)}" for row in (leader, *level)[:_MOST_NAMED]}
     more = f", and {n_level - _MOST_NAMED} more" if n_level > _MOST_NAMED else ""
     return [
-        *said,
+        node("strong", None, f"{whose} are level at the top"),
+        ": ",
+        *isolated_names(named),
         f"{more} of the aspects on average. No difference to ",
         isolated_name(findings.name_of(leader)),
         " among them is significant.",
@@ -140,74 +136,152 @@ def _mean(row: Standing) -> str:
     return f"{percent(row.recall, alone='')} %{alone}"
 
 
-def _names(findings: Findings, rows: Sequence[Standing]) -> list[Child]:
-    return [
-        part for place, row in enumerate(rows) for part in (", " if place else "", isolated_name(findings.name_of(row)))
-    ]
-
-
-def _against_controls(findings: Findings, task: Task, leader: Standing, controls: Sequence[str]) -> list[Child]:
+def _against_controls(findings: Findings, task: Task, leader: Standing, control: str) -> list[Child]:
     board = findings.boards[task.name]
-    row = next(row for row in board.ranked if findings.name_of(row) == controls[0])
-    pair = board.pair(leader, row)
+    pair = board.pair(leader, next(row for row in board.ranked if findings.name_of(row) == control))
     difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
     how = "above" if difference.mean > 0 else "below"
-    p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
-    if not pair.is_significant:
-        how = "level with" if is_level(difference.mean) else f"not significantly {how}"
-    else:
+    if pair.is_significant:
         how = f"significantly {how}"
+    else:
+        how = "level with" if abs(difference.mean) < _LEVEL else f"not significantly {how}"
+    p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
     return [
         isolated_name(findings.name_of(leader)),
         " is ",
         node("strong", None, how),
         " the best that reads no labels, ",
-        isolated_name(controls[0]),
+        isolated_name(control),
         f": {points_text(difference)} points, {p}.",
     ]
 
 
 def _answers(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
     n_all = sum(row.n for row in runs)
-    said: list[Child] = []
-    for name, told in (("failed", "failed"), ("empty", "are empty"), ("missing", "are missing")):
-        counts = [(row, getattr(row, name)) for row in runs if getattr(row, name)]
-        if not counts:
-            continue
-        said.append(f"{'; ' if said else ''}{sum(n for _, n in counts):,} of {counted(n_all, 'answer')} {told} (")
-        for place, (row, n) in enumerate(counts):
-            said += [", " if place else "", isolated_name(findings.name_of(row)), f" {n:,}"]
-        said.append(")")
-    return (
-        [*said, ". Each scores 0."] if said else [f"None of {counted(n_all, 'answer')} failed, is empty or is missing."]
+    words: list[Child] = []
+    for name, verb in (("failed", "failed"), ("empty", "are empty"), ("missing", "are missing")):
+        counts = {findings.name_of(row): n for row in runs if (n := getattr(row, name))}
+        if counts:
+            words.append(f"{'; ' if words else ''}{sum(counts.values()):,} of {counted(n_all, 'answer')} {verb} (")
+            words += [*isolated_names({label: f" {n:,}" for label, n in counts.items()}), ")"]
+    if words:
+        return [*words, ". Each scores 0."]
+    return [f"None of {counted(n_all, 'answer')} failed, is empty or is missing."]
+
+
+# The sections at the end: where the papers are, how the scores were computed, and what decides each of them.
+
+_FILE_NAMES = "Files that were given by their full paths are shown by their names."
+
+
+def _papers_section(findings: Findings, *, has_papers: bool, view_command: str) -> Node:
+    papers = counted(findings.n_instances, "paper")
+    if has_papers:
+        link = node("a", {"href": "#/papers"}, "read the papers")
+        words = paragraph(f"In this page: {papers}, with what every system selected: ", link, ".")
+        return section("papers-here", "The papers", words)
+    start = f"Not in this page: {papers}. To read them, with what every system selected, start the local app:"
+    data = note(_FILE_NAMES, " Data: ", isolated_name(findings.dataset.name))
+    return section("papers-here", "The papers", paragraph(start), _command(view_command), data)
+
+
+def _command(command: str) -> Node:
+    attributes = {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}
+    return node("pre", attributes, code(command))
+
+
+def _method_section(findings: Findings, command: str) -> Node:
+    resampling, rules = findings.resampling, findings.scored.rules
+    over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
+    method = {
+        "Measure": (
+            "aspect recall = aspects that the selected sentences state / aspects that count, also those that no "
+            "sentence states; the ceiling is the most that can be reached. A score is the mean over the papers to "
+            "which the task applies; a failed, empty or missing answer is 0. Fewest sentences: as few as cover all "
+            "that can be covered."
+        ),
+        "Answers": (
+            f"a ranking is cut at the budget; a set over the budget counts {over_length}; equal scores at "
+            f"the cut count {ties}; a sentence that does not exist {out_of_range}."
+        ),
+        "Intervals": (
+            f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} draws that resample texts "
+            f"(or reviews, where the data names them), seed {resampling.seed}."
+        ),
+        "Tests and ranks": (
+            "two-sided sign flips of each text's difference, adjusted by Holm over the pairs of a task's runs that "
+            "differ in an answer and can be significant, and apart from these over the pairs with a control; "
+            "≤ before a p that no drawn flip reached. Best rank = "
+            "1 + how many systems are significantly better; worst rank = systems − how many are significantly worse; "
+            "at the 5 % level."
+        ),
+        "Controls": f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
+    }
+    return section(
+        "method",
+        "How this was computed",
+        list_node(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in method.items())),
+        paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
+        _command(command),
+        note(
+            _FILE_NAMES,
+            " At length, with sources: docs/tasks-and-measures.md and docs/report.md of evidencebench.",
+        ),
     )
 
 
-def is_level(difference: float) -> bool:
-    """Say whether a difference of recalls is shown as 0.0 points.
+def _signatures_section(findings: Findings) -> Node:
+    rows = [
+        [row.system, task.name, score_text(row.recall), row.signature]
+        for task in findings.tasks
+        for row in findings.standings[task.name]
+        if row.signature is not None
+    ]
+    table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
+    return section(
+        "signatures",
+        "Data, runs and signatures",
+        _scored_facts(findings),
+        note(
+            "A signature names all that decides a score: two scores with the same one are the same number, where the "
+            "system answers alike each time. What stands behind the name of a model or a library may have changed."
+        ),
+        folding_part(f"Signatures of {counted(len(rows), 'score')}", table),
+    )
 
-    >>> is_level(-0.0004), is_level(0.001)
-    (True, False)
-    """
-    return abs(difference) < _SHOWN_STEP / 2
+
+def _scored_facts(findings: Findings) -> Node:
+    dataset, n, n_texts = findings.dataset, findings.n_instances, findings.n_papers
+    limit = "" if n == len(dataset) else f"the first {n:,} of "
+    texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
+    runs = {"Runs": _runs(findings.scored.runs, findings.unfinished)}
+    if findings.changed:
+        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
+    return _facts(dataset, f"{limit}{counted(len(dataset), 'paper')}{texts}", runs)
 
 
-def why_not_significant(findings: Findings, task: Task) -> str:
-    """Return the reason why no difference on a task can be significant; empty where one can."""
-    board = findings.boards[task.name]
-    if not board.pairs or board.can_tell_apart:
-        return ""
-    papers = board.standings[0].recall.extent
-    return f"No difference can be significant here: {papers}, or those on which the systems differ, are too few."
+def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
+    data = (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256))
+    of_runs = [(name, (listed,)) for name, listed in runs.items()]
+    made_by = (f"evidencebench {__version__}",)
+    return terms_node([("Data", data), ("Papers", (papers,)), *of_runs, ("Made by", made_by)], look="facts")
 
 
-# The report as one HTML file: the results, then the papers. It loads nothing from elsewhere.
+def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
+    def words(label: str, run: RunFile) -> Node:
+        made_by = "" if run.header else " (the file does not say what made it)"
+        few = f" (unfinished: {unfinished[label]} done)" if label in unfinished else ""
+        return node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few)
 
+    return folding_part(counted(len(runs), "run"), list_node(*(words(*labelled) for labelled in runs.items())))
+
+
+# The page.
 
 MOST_PAPERS = 5_000
 """With up to this many instances, the page holds the papers unless ``papers`` is false."""
 
-_PAGE_MOST_NAMED, _LONGEST_TITLE = 3, 60
+_MOST_RUNS_IN_TITLE, _LONGEST_TITLE = 3, 60
 
 
 def report_page(
@@ -231,23 +305,22 @@ def report_page(
 ) -> str:
     """Return the report as one HTML page.
 
-    Sections on one task hold a block for each, and the page shows that of the chosen task. ``title``: empty for the
-    names of the data and the runs. ``largest`` is the last budget of the curves. ``papers`` says whether the page holds
-    the papers (None: if there are at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that
-    the page shows (empty: the data's path). ``command`` is the command that makes the page. ``exchanges``
-    returns what language models were asked and what they replied, to be in the page; None: it is not.
-    ``on_caution`` is called with each caution at the page's head. ``on_progress`` is called with (instances done,
-    instances in all, what is done with them). The other arguments are those of `score_runs`.
+    ``largest`` is the last budget of the curves. ``papers`` says whether the page holds the papers (None: if there are
+    at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that the page shows (empty: the
+    data's path), ``command`` the one that makes the page. ``exchanges`` returns what language models were asked and
+    replied (None: that is not in the page). ``on_caution`` is called with each caution at the page's head,
+    ``on_progress`` with (instances done, instances in all, what is done). The others are those of `score_runs`.
     """
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
         viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
-        viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs_of(viewed)]))
+        runs = [shown.record for shown in viewed.systems if not shown.record.is_control]
+        viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs]))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
-        page = unlabelled_results(viewed, n_instances, has_papers=has_papers)
+        results = _unlabelled_results(viewed, n_instances, runs, has_papers=has_papers)
         embedded = _embedded(viewed, n_instances, unlabelled_papers(viewed, n_instances)) if has_papers else None
-        return "".join(_parts(viewed.title, page, embedded))
+        return "".join(_parts(viewed.title, results, embedded))
     scored = score_runs(
         paths,
         data,
@@ -263,8 +336,7 @@ def report_page(
     if on_caution is not None:
         for caution in cautions_of(findings.scored):
             on_caution(caution)
-    runs = findings.scored.runs
-    title = title or _title(data.name, list(runs))
+    title = title or _title(data.name, list(findings.scored.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if papers is None else papers
     shown_data = shareable(shown_data or str(data.path))
     by_budget = _progress_of("recall by budget", on_progress)
@@ -278,19 +350,53 @@ def report_page(
         breakdowns_section(findings),
         failures_section(findings, has_papers=has_papers),
         costs_section(findings),
-        papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, shown_data)),
-        method_section(findings, command),
-        signatures_section(findings),
+        _papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, shown_data)),
+        _method_section(findings, command),
+        _signatures_section(findings),
     ]
     links = (node("li", None, node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2"))) for part in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
-    results = node(
-        "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
-    )
+    opening = (_task_switch(findings.tasks), _opening(title, findings), contents)
+    results = node("main", {"id": "results"}, *opening, *sections)
     if not has_papers:
         return "".join(_parts(title, results, None))
     viewed = viewer_of(findings, title, exchanges)
     return "".join(_parts(title, results, _embedded(viewed, findings.n_instances, papers_of(findings, viewed))))
+
+
+def _unlabelled_results(
+    viewed: ViewerData, n_instances: int, runs: Sequence[SystemRecord], *, has_papers: bool
+) -> Node:
+    """Return the results of papers without labels: there is nothing to score, so why, and of what data and runs."""
+    see = "See what each run chose"
+    command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
+    where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
+    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs)
+    head = _head(
+        viewed.title,
+        paragraph(
+            "There is nothing to score: the papers have no labels, so no answer is right or wrong.", look="finding"
+        ),
+        paragraph(*where),
+        note(
+            "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
+            "er_at_optimal allows is known only with labels."
+        ),
+        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": list_node(*listed)}),
+    )
+    return node("main", {"id": "results"}, head)
+
+
+def _task_switch(tasks: Sequence[Task]) -> Node | None:
+    """Return the choice of a task for the whole page; the page's script shows it. None where there is one task."""
+    if len(tasks) == 1:
+        return None
+    options = (node("option", {"value": task.name}, task_title(task)) for task in tasks)
+    picker = (node("span", {"class": "picker-name"}, "Task"), node("select", None, *options))
+    label = node("label", {"class": "picker"}, *picker)
+    name = node("code", FOREIGN | {"class": "foreign task-name"})
+    status = node("span", {"class": "task-told", "role": "status"})
+    return node("div", {"id": "task-switch", "hidden": ""}, label, name, status)
 
 
 def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
@@ -303,7 +409,7 @@ def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> 
 
 def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
-    if len(runs) <= _PAGE_MOST_NAMED and len(title) <= _LONGEST_TITLE:
+    if len(runs) <= _MOST_RUNS_IN_TITLE and len(title) <= _LONGEST_TITLE:
         return title
     return beginning_of(f"{counted(len(runs), 'run')} on {data}")
 
@@ -337,15 +443,16 @@ def shareable(path: str) -> str:
 
 def _parts(title: str, results: Node, embedded: Iterable[str] | None) -> Iterator[str]:
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
-    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
     papers_link = None if embedded is None else node("a", {"href": "#/papers", "data-place": "papers"}, "Papers")
     results_link = node("a", {"href": "#", "data-place": "results"}, "Results")
     links = node("nav", {"aria-label": "Report"}, results_link, papers_link)
-    yield as_html(node("header", {"class": "page-head"}, links))
-    yield as_html(results)
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
+        f"{as_html(node('header', {'class': 'page-head'}, links))}{as_html(results)}"
+    )
     if embedded is not None:
         yield '\n<main id="viewer" hidden></main>\n'
         yield from embedded

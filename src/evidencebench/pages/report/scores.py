@@ -1,16 +1,25 @@
-"""Leaderboards, forest, pairs."""
+"""The leaderboard of each task, its forest plot, and every pair of systems."""
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations, count, islice, product
+from collections.abc import Sequence
+from itertools import combinations, count, product
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.bars import RowAxis, row_axis, row_mark
+from evidencebench.pages.figures.charts import RowAxis, row_mark
 from evidencebench.pages.html import Child, Node, encode_json, node
-from evidencebench.pages.report.blocks import by_task, folding_part, framed, isolated_name, note, section, table_node
+from evidencebench.pages.report.blocks import (
+    axis_head,
+    by_task,
+    folding_part,
+    framed,
+    isolated_name,
+    note,
+    section,
+    table_node,
+)
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
@@ -18,9 +27,7 @@ from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, p_text, percent
-from evidencebench.tables import Cell, Table
-
-# The leaderboard of each task, with intervals and the range of ranks of every system.
+from evidencebench.tables import Cell
 
 
 def leaderboard_section(findings: Findings) -> Node:
@@ -35,75 +42,59 @@ def leaderboard_section(findings: Findings) -> Node:
             "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
-        folding_part("All tasks, in one table", table_node(_overview(findings))) if len(findings.tasks) > 1 else None,
+        folding_part("All tasks, in one table", _overview(findings)) if len(findings.tasks) > 1 else None,
         *by_task(findings.tasks, lambda task: [folding_part("This task, as a table", _board(findings, task))]),
     )
 
 
-def _overview(findings: Findings) -> Table:
-    shown = {
-        task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.standings[task.name]}
-        for task in findings.tasks
-    }
+def _overview(findings: Findings) -> Node | None:
+    shown: dict[str, dict[str, str]] = {}  # task -> system -> mean, interval and ranks
+    for task in findings.tasks:
+        cells = shown[task.name] = {}
+        for row in findings.standings[task.name]:
+            ranks = f" ({row.rank_text})" if row.rank else ""
+            cells[_name(findings, row)] = f"{percent(row.recall, alone='')}{ranks}"
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
-    return Table(
-        title="Mean aspect recall in % [interval] (ranks), by task",
-        columns=["system", *shown],
-        rows=[[name, *(rows.get(name) for rows in shown.values())] for name in names],
-    )
+    title = "Mean aspect recall in % [interval] (ranks), by task"
+    rows = [[name, *(cells.get(name) for cells in shown.values())] for name in names]
+    return table_node(title, ["system", *shown], rows)
 
 
 def _name(findings: Findings, row: Standing) -> str:
     return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
 
 
-def _mean_and_ranks(row: Standing) -> str:
-    mean = percent(row.recall, alone="")
-    return f"{mean} ({row.rank_text})" if row.rank else mean
+def _board(findings: Findings, task: Task) -> Node | None:
+    def cell(column: BoardColumn, row: Standing) -> Cell:
+        is_recall = column.name == "mean"
+        return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)
 
-
-def _board(findings: Findings, task: Task) -> Node:
     columns = [column for column in COLUMNS if column.page_heading]
     rows = []
     for row in findings.standings[task.name]:
         unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
-        rows.append([f"{_name(findings, row)}{unfinished}", *(_cell(column, row) for column in columns)])
-    return table_node(
-        Table(title=task.name, columns=["system", *(column.page_heading for column in columns)], rows=rows)
-    )
-
-
-def _cell(column: BoardColumn, row: Standing) -> Cell:
-    is_recall = column.name == "mean"
-    return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)
+        rows.append([f"{_name(findings, row)}{unfinished}", *(cell(column, row) for column in columns)])
+    heads = ["system", *(column.page_heading for column in columns)]
+    return table_node(task.name, heads, rows)
 
 
 # The forest plot of a task: every system in order, its interval, and which systems cannot be told apart.
-
-
-_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
 
 
 def forest(findings: Findings, task: Task) -> list[Node]:
     """Return the plot as a table, a row for each system, with the ceiling as a line; and what explains it."""
     board = findings.boards[task.name]
     ceiling = next((row for row in board.standings if row.is_control and CONTROLS[row.system].knows_labels), None)
-    axis = RowAxis(low=0.0, high=1.0, ticks=_TICKS, rule=None if ceiling is None else ceiling.recall.mean)
+    axis = RowAxis(rule=None if ceiling is None else ceiling.recall.mean)
     rows = [row for row in board.standings if row is not ceiling]
-    groups = [tuple(map(rows.index, group)) for group in board.level_groups()]
-    letters = list(islice(_letters(), len(groups)))
-    name = f"Chart: mean aspect recall, {task_title(task)}"
+    names = ("".join(letters) for length in count(1) for letters in product(ascii_lowercase, repeat=length))
+    groups = [(tuple(map(rows.index, group)), name) for group, name in zip(board.level_groups(), names, strict=False)]
     head = node(
         "tr",
         None,
         node("th", {"scope": "col", "class": "forest-ranks"}, "ranks"),
         node("th", {"scope": "col"}, "system"),
-        node(
-            "th",
-            {"scope": "col", "class": "forest-plot"},
-            node("span", {"class": "visually-hidden"}, "plot"),
-            row_axis(axis),
-        ),
+        axis_head("plot", axis),
         node("th", {"scope": "col"}, "aspect recall, %"),
         node("th", {"scope": "colgroup", "colspan": len(groups)}, "level") if groups else None,
     )
@@ -112,18 +103,19 @@ def forest(findings: Findings, task: Task) -> list[Node]:
             "tr",
             None,
             node("td", {"class": "forest-ranks"}, row.rank_text.replace("-", "–")),
-            node("th", {"scope": "row", "class": "forest-name"}, *system_name(findings, row)),
+            node("th", {"scope": "row", "class": "forest-name"}, *_system_name(findings, row)),
             node("td", {"class": "forest-plot"}, row_mark(axis, findings.bar(row))),
             node("td", {"class": "forest-value"}, *_value(row)),
-            *(_level(place, group, letter) for group, letter in zip(groups, letters, strict=True)),
+            *(_level(place, group, letter) for group, letter in groups),
         )
         for place, row in enumerate(rows)
     )
     table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
-    return [framed(name, table), note(*_explanation(findings, task, ceiling, has_groups=bool(groups)))]
+    chart = framed(f"Chart: mean aspect recall, {task_title(task)}", table)
+    return [chart, note(_explanation(findings, task, ceiling, has_groups=bool(groups)))]
 
 
-def system_name(findings: Findings, row: Standing) -> list[Child]:
+def _system_name(findings: Findings, row: Standing) -> list[Child]:
     """Return a system's name with its marks, and how much it answered where that is not all."""
     seen = "\u00a0†" if row.trained_on_it else ""
     few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
@@ -131,50 +123,41 @@ def system_name(findings: Findings, row: Standing) -> list[Child]:
 
 
 def _value(row: Standing) -> list[Child]:
-    mean, _, ends = percent(row.recall, alone="").partition(" ")
-    return [mean, " " if ends else None, node("span", {"class": "muted"}, ends) if ends else None]
+    mean, space, ends = percent(row.recall, alone="").partition(" ")
+    return [mean, space, node("span", {"class": "muted"}, ends) if ends else None]
 
 
 def _level(place: int, group: Sequence[int], letter: str) -> Node:
     """Return a row's cell in the column of a group: its letter on a bar, or the line between two members."""
-    looks = ["level"]
+    first, last = min(group), max(group)
     if place in group:
-        looks += [
-            "level-in",
-            *(["level-first"] if place == min(group) else []),
-            *(["level-last"] if place == max(group) else []),
-        ]
-    elif min(group) < place < max(group):
-        looks.append("level-between")
-    return node("td", {"class": " ".join(looks)}, node("span", None, letter) if place in group else None)
+        looks = {"level-in": True, "level-first": place == first, "level-last": place == last}
+    else:
+        looks = {"level-between": first < place < last}
+    look = " ".join(["level", *(name for name, holds in looks.items() if holds)])
+    return node("td", {"class": look}, node("span", None, letter) if place in group else None)
 
 
-def _letters() -> Iterator[str]:
-    for length in count(1):
-        yield from map("".join, product(ascii_lowercase, repeat=length))
-
-
-def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, has_groups: bool) -> list[Child]:
+def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, has_groups: bool) -> str:
     board = findings.boards[task.name]
-    told = []
+    words = []
     if has_groups:
-        told.append(
+        words.append(
             f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
             f"papers ({holm_text(board.pairs)}). Two without one differ significantly."
         )
-    recall = board.standings[0].recall
-    told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {recall.extent}.")
+    extent = board.standings[0].recall.extent
+    words.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {extent}.")
     if ceiling is not None:
-        told.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
+        words.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
     if any(row.unfinished for row in board.standings):
-        told.append("Hollow with a dashed line: unfinished; what has no answer counts as 0.")
+        words.append("Hollow with a dashed line: unfinished; what has no answer counts as 0.")
     if any(row.is_control for row in board.ranked):
-        told.append("* A control, computed here.")
-    return [" ".join(told)]
+        words.append("* A control, computed here.")
+    return " ".join(words)
 
 
-# Every pair of ranked systems of a task as a matrix, by the tests that decide its leaderboard; and the pair in
-# detail.
+# Every pair of ranked systems of a task as a matrix, by the tests that decide its leaderboard; and the pair in detail.
 
 
 def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
@@ -189,7 +172,7 @@ def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
         ),
         *by_task(findings.tasks, lambda task: [_matrix(findings, task)]),
         node("div", {"id": "scatter", "tabindex": "-1"}),  # the name of older links
-        node("script", {"type": "application/json", "id": "pairs-data"}, encode_json(pairs_data(findings)).decode()),
+        node("script", {"type": "application/json", "id": "pairs-data"}, encode_json(_pairs_data(findings)).decode()),
         node("noscript", None, note("A pair is opened by the page's script; 'evidencebench compare' prints it.")),
     )
 
@@ -199,14 +182,17 @@ def _matrix(findings: Findings, task: Task) -> Node:
     ranked = board.ranked
     if not board.pairs:
         return note("There is one system here, so no pair.")
-    cells = [_pair_cell(pair) for pair in board.pairs]
+    cells = []
+    for pair in board.pairs:
+        shown = f"{100 * pair.test.difference.mean:.1f}"
+        cells.append(node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown))
     rows, start = [], 0
     for place, row in enumerate(ranked[:-1]):
-        n_behind = len(ranked) - 1 - place
+        stop = start + len(ranked) - 1 - place
         empty = node("td", {"colspan": place}) if place else None
-        name = node("th", {"scope": "row", "class": "pair-name"}, *system_name(findings, row))
-        rows.append(node("tr", None, name, empty, *cells[start : start + n_behind]))
-        start += n_behind
+        name = node("th", {"scope": "row", "class": "pair-name"}, *_system_name(findings, row))
+        rows.append(node("tr", None, name, empty, *cells[start:stop]))
+        start = stop
     heads = (
         node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
     )
@@ -215,12 +201,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     return framed(f"Differences of all pairs, {task_title(task)}", table)
 
 
-def _pair_cell(pair: Pair[Standing]) -> Node:
-    shown = f"{100 * pair.test.difference.mean:.1f}"
-    return node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown)
-
-
-def pairs_data(findings: Findings) -> dict[str, Any]:
+def _pairs_data(findings: Findings) -> dict[str, Any]:
     """Return what the page's script shows of pairs.
 
     ``names`` are those of the systems in the page's addresses. ``tasks`` has by task's name: the places of its systems
