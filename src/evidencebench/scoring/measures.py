@@ -43,8 +43,6 @@ class Measure:
     ``of`` takes a `MeasureInput` and the ``parameters`` by name, and returns the value; NaN, as of 0 / 0, says that it
     is undefined.
 
-    Examples
-    --------
     >>> Measure(name="f_measure", parameters={"beta": 2}, of=lambda outcome, beta: 0.5, label="F2").key
     'f_measure(beta=2)'
     """
