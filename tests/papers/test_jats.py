@@ -166,6 +166,8 @@ MATH = "<mml:math><mml:mi>x</mml:mi><mml:mo>=</mml:mo>{}</mml:math>"
         (MATH.format("<mml:mn>1</mml:mn><mml:annotation>x=1</mml:annotation>"), "x=1"),
         (r"<tex-math>\begin{document}$$\beta_{1}\leq \frac{x}{\mathrm{SD}}\pm 5\%$$\end{document}</tex-math>",
          "\u03b21≤ x/SD± 5%"),
+        (r"<tex-math>$p\leq\frac{x}{y}$</tex-math>", "p≤x/y"),
+        (r"<tex-math>$a\pm\mathrm{SD}$</tex-math>", "a±SD"),
         (f"<alternatives><tex-math>$$x$$</tex-math>{MATH.format('<mml:mn>1</mml:mn>')}<graphic/></alternatives>",
          "x=1"),
         ("<alternatives><textual-form>x = 1</textual-form><graphic/></alternatives>", "x = 1"),
