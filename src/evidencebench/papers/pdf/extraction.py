@@ -209,6 +209,14 @@ if __name__ == "__main__":
 # The pages of a PDF as characters with their places, taken out by a child process.
 
 
+# Error of the child -> what is told of it.
+_ERRORS = {
+    "encrypted": "encrypted: it opens only with a password; save a copy without one",
+    "damaged": "damaged: PDFium cannot open it; fetch it again, or open it in a viewer and print it to a new PDF",
+    "pages": f"expected 1 to {MOST_PAGES:,} pages, got {{amount:,}}; take the pages of one paper out of it",
+    "characters": f"expected at most {MOST_CHARACTERS:,} characters, but its first {{amount:,}} pages hold more; take "
+    "the pages of one paper out of it",
+}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PROGRAM = "evidencebench.papers.pdf.extraction"
 
@@ -266,22 +274,8 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
         )
     answer = msgspec.json.decode(head, type=Found)
     if answer.error:
-        raise UnreadableError(f"{name}: PDF: {_refusal(answer)}")
+        raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
-
-
-def _refusal(found: Found) -> str:
-    if found.error == "encrypted":
-        return "encrypted: it opens only with a password; save a copy without one"
-    if found.error == "damaged":
-        return "damaged: PDFium cannot open it; fetch it again, or open it in a viewer and print it to a new PDF"
-    if found.error == "pages":
-        most = f"expected 1 to {MOST_PAGES:,} pages, got {found.amount:,}"
-        return f"{most}; take the pages of one paper out of it"
-    return (
-        f"expected at most {MOST_CHARACTERS:,} characters, but its first {found.amount:,} pages hold more; "
-        "take the pages of one paper out of it"
-    )
 
 
 def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:

@@ -71,6 +71,9 @@ class PrintedLine:
     right: float
     baseline: float
     style: TypeStyle  # that of most of its characters
+    is_bold: bool  # whether all its letters are
+    is_italic: bool
+    begins_italic: bool
     column: tuple[float, float]  # the left and the right edge of the column that it stands in; at first its own
 
     @property
@@ -114,6 +117,9 @@ def _beside(first: PrintedLine, second: PrintedLine) -> PrintedLine:
         text=f"{first.text} {second.text}",
         left=min(first.left, second.left),
         right=max(first.right, second.right),
+        is_bold=first.is_bold and second.is_bold,
+        is_italic=first.is_italic and second.is_italic,
+        begins_italic=first.begins_italic,
         column=(min(first.left, second.left), max(first.right, second.right)),
     )
 
@@ -171,6 +177,9 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         else glyph
         for glyph in group
     )
+    letters = [
+        styles[arrays.fonts[glyph.index]] for glyph in glyphs if not glyph.script and page.text[glyph.index].isalpha()
+    ]
     left = min(arrays.lefts[glyph.index] for glyph in group)
     right = max(arrays.rights[glyph.index] for glyph in group)
     return PrintedLine(
@@ -181,6 +190,9 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         right=right,
         baseline=baseline,
         style=style,
+        is_bold=all(letter.is_bold for letter in letters),
+        is_italic=all(letter.is_italic for letter in letters),
+        begins_italic=styles[arrays.fonts[group[0].index]].is_italic,
         column=(left, right),
     )
 

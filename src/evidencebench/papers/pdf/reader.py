@@ -138,7 +138,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
     lines = [line for row in rows for line in row]
     words = words_of("\n".join(line.text for line in lines))
-    parts = _rejoined(parts_of(paragraphs_of(lines, styles), styles))
+    parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
     blocks = list(_blocks(parts, words, count))
     return paper_of(
