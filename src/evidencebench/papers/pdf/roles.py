@@ -1,7 +1,7 @@
 """What each paragraph of a PDF is: title, heading, abstract, body, or something that is left out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -57,7 +57,7 @@ class PartRole(StrEnum):
     BACK_MATTER = "other back matter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PaperPart:
     """A paragraph and what it is; ``level`` of a heading, from 1."""
 
@@ -68,7 +68,10 @@ class PaperPart:
 
 def parts_of(paragraphs: Sequence[PrintedParagraph]) -> list[PaperPart]:
     """Return the paragraphs with their roles, in order."""
-    return list(_Reading(paragraphs).parts()) if paragraphs else []
+    if not paragraphs:
+        return []
+    reading = _Reading(paragraphs)
+    return [PaperPart(paragraph, *reading.role(paragraph)) for paragraph in paragraphs]
 
 
 class _Reading:
@@ -98,13 +101,13 @@ class _Reading:
         self._size = 0.0  # of the text right below the last heading; 0: none has come
         self._is_headed = False  # whether a heading stands right before
 
-    def parts(self) -> Iterator[PaperPart]:
-        for paragraph in self._paragraphs:
-            role, level = self._role(paragraph)
-            if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
-                self._size = paragraph.style.size
-            self._is_headed = role in (PartRole.HEADING, PartRole.LABEL)
-            yield PaperPart(paragraph=paragraph, role=role, level=level)
+    def role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
+        """Return the role of the next paragraph, and its level where it is a heading."""
+        role, level = self._role(paragraph)
+        if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
+            self._size = paragraph.style.size
+        self._is_headed = role in (PartRole.HEADING, PartRole.LABEL)
+        return role, level
 
     def _role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
         if paragraph is self._title:
