@@ -38,12 +38,16 @@ def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
 
     The label of a person's run always holds the name. A file in an option is shown by its name.
     """
-    labels = [_system_label(run) for run in runs]
+    names = [_system_label(run) for run in runs]
+    is_absolute = any(run.path.is_absolute() for run in runs)
+    folder = os.path.commonpath([run.path.absolute().parent for run in runs]) if is_absolute else ""
+    paths = [str(run.path.absolute().relative_to(folder) if is_absolute else run.path) for run in runs]
+    labels = names
     # A nested system by its name only, as long as that tells the runs apart.
-    with_options = [_label_with_options(runs, with_inner_options=inner) for inner in (False, True)]
-    for finer in (*with_options, _path_labels(runs)):
+    finer = [_with_options(runs, names, paths, with_inner_options=inner) for inner in (False, True)]
+    for finer_labels in (*finer, paths):
         counts = Counter(labels)
-        labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
+        labels = [longer if counts[label] > 1 else label for label, longer in zip(labels, finer_labels, strict=True)]
     if len(set(labels)) < len(labels):
         raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
     return dict(zip(labels, runs, strict=True))
@@ -61,28 +65,24 @@ def _system_label(run: RunFile) -> str:
     return label if run.header.control is None else f"{label}, {run.header.control.words}"
 
 
-def _path_labels(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
-    """Return a function that names a run by its path: where one is absolute, from the folder that holds all."""
-    if not any(run.path.is_absolute() for run in runs):
-        return lambda run: str(run.path)
-    folder = os.path.commonpath([run.path.absolute().parent for run in runs])
-    return lambda run: str(run.path.absolute().relative_to(folder))
-
-
-def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) -> Callable[[RunFile], str]:
-    """Return a function that adds to a label the options in which runs of the same system differ."""
-    by_path = _path_labels(runs)
-
-    def label(run: RunFile) -> str:
+def _with_options(
+    runs: Sequence[RunFile], names: Sequence[str], paths: Sequence[str], *, with_inner_options: bool
+) -> list[str]:
+    """Return the names with the options in which runs of the same system differ."""
+    labels = list(paths)
+    for place, (run, name) in enumerate(zip(runs, names, strict=True)):
         if run.header is None:
-            return by_path(run)
+            continue
         options = run.header.system.options
-        others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
-        differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
-        texts = {key: option_text(options[key], with_inner_options=with_inner_options) for key in differing}
-        return without_folders(f"{_system_label(run)}({','.join(f'{key}={text}' for key, text in texts.items())})")
-
-    return label
+        others = [
+            other.header.system.options
+            for other, other_name in zip(runs, names, strict=True)
+            if other.header and other_name == name
+        ]
+        differing = [key for key in options if any(other.get(key) != options[key] for other in others)]
+        texts = (f"{key}={option_text(options[key], with_inner_options=with_inner_options)}" for key in differing)
+        labels[place] = without_folders(f"{name}({','.join(texts)})")
+    return labels
 
 
 # Score run files: open them, label them, and evaluate them beside the controls.
@@ -274,10 +274,9 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
     by_run = [tasks_of(run, dataset) for run in runs]
     common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
     if not common:
-        tasks = "; ".join(
-            f"{run.path}: {', '.join(task.name for task in found)}" for run, found in zip(runs, by_run, strict=True)
-        )
-        raise TaskError(f"the runs answer no task in common ({tasks}); name one with --task")
+        names = (", ".join(task.name for task in tasks) for tasks in by_run)
+        texts = "; ".join(f"{run.path}: {tasks}" for run, tasks in zip(runs, names, strict=True))
+        raise TaskError(f"the runs answer no task in common ({texts}); name one with --task")
     return common
 
 
@@ -340,11 +339,11 @@ def is_complete(scored: ScoredRuns) -> bool:
 def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
     run, scores = scored.runs[label], scored.scores[label]
     if worst := max(scores.values(), key=_share_unanswered, default=None):
-        counts, n = worst.counts, len(worst.ids)
+        counts = worst.counts
         if _share_unanswered(worst) > 1 / 2:
-            parts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
-            told = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
-            yield f"of {counted(n, 'answer')} on {worst.task.name}, {told}; each of these scores 0"
+            sorts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
+            texts = ", ".join(f"{count:,} {what}" for what, count in sorts.items() if count)
+            yield f"of {counted(len(worst.ids), 'answer')} on {worst.task.name}, {texts}; each of these scores 0"
     if run.trained_on(scored.dataset.sha256):
         yield f"{TRAINED_ON_IT}; score it on data that it was not trained on"
     if run.is_bare and scored.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):
