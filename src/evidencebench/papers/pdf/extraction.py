@@ -44,10 +44,9 @@ class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A page: how many characters it has; left, bottom, right, top of what is shown of it; whether it is broken."""
+    """A page: how many characters it has, and whether it is broken."""
 
     n_characters: int
-    box: tuple[float, float, float, float]
     is_broken: bool = False
 
 
@@ -125,7 +124,7 @@ def main() -> None:
         if page:
             pdfium.FPDF_GetPageBoundingBox(page, box)
         bounds = (box.left, box.bottom, box.right, box.top)
-        pages.append(PageFound(n_characters=max(n, 0), box=bounds, is_broken=n < 0))
+        pages.append(PageFound(n_characters=max(n, 0), is_broken=n < 0))
         n_left -= max(n, 0)
         if n_left < 0:
             target.write(msgspec.json.encode(Found(error="characters", amount=index + 1)) + b"\n")
@@ -229,7 +228,6 @@ class PdfPage:
     start: int  # where its text begins in the text of all pages, joined by form feeds
     text: str  # one character an entry of ``arrays``
     arrays: PageArrays
-    box: tuple[float, float, float, float]  # left, top, right, bottom of what is shown of it, downwards, in points
     direction: int  # which text stands upright, as in `PageArrays.directions`
     is_recognised: bool  # its text lies invisibly over the picture of a scanned page
     is_broken: bool  # PDFium could not read it
@@ -298,7 +296,6 @@ def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
                 start=start,
                 text=text,
                 arrays=arrays,
-                box=turned(*page.box, direction),
                 direction=direction,
                 is_recognised=2 * hidden > sum(seen),
                 is_broken=page.is_broken,
