@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.read import read, read_all, read_all_content, read_content
-from evidencebench.query import Kind
 from examples import examples
 
 FRONT = """<front><journal-meta><journal-title>Journal of Tea</journal-title></journal-meta><article-meta>
@@ -314,7 +313,3 @@ def test_spans_hold_their_sentences(body: str) -> None:
         end = span.stop
         source = content[span.start : span.stop]
         assert marks.sub("", bare(html.unescape(re.sub("<[^>]*>", "", source)))) == marks.sub("", bare(sentence))
-
-
-def test_kinds_are_those_of_the_parts() -> None:
-    assert set(paper_of("<p>x</p>").kinds) == set(Kind)
