@@ -50,10 +50,6 @@ class Resampling:
         """Return a new generator from the seed, so that every figure gets the same draws."""
         return np.random.default_rng(self.seed)
 
-    def generator_of_flips(self) -> np.random.Generator:
-        """Return a new generator of signs: another one, so that tests are the same whatever else is drawn."""
-        return np.random.default_rng((self.seed, 1))
-
 
 DEFAULT_RESAMPLING = Resampling()
 

@@ -159,7 +159,8 @@ def sign_flips(sums: Floats, pairs: Sequence[tuple[int, int]], resampling: Resam
         else:
             drawn.append(place)
     if drawn:
-        extreme = _n_extreme(sums, [pairs[place] for place in drawn], resampling.generator_of_flips(), n_flips)
+        generator = np.random.default_rng((resampling.seed, 1))  # not that of intervals: the same whatever is drawn
+        extreme = _n_extreme(sums, [pairs[place] for place in drawn], generator, n_flips)
         for place, n_extreme in zip(drawn, extreme, strict=True):
             p_value = (1 + int(n_extreme)) / (1 + n_flips)
             tests[place] = SignFlips(p_value=p_value, exact=False, least=1 / (1 + n_flips))

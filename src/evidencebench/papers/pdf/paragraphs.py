@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from evidencebench.papers import sections
 from evidencebench.papers.lines import joint
@@ -181,8 +182,7 @@ _UNIT = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _Character:
+class _Character(NamedTuple):
     text: str
     start: int  # where it stands in the text of the pages; -1 for a space that the file lacks
     script: int
@@ -248,14 +248,11 @@ def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequenc
 
 def _write(writer: TextWriter, run: Sequence[_Character]) -> None:
     """Write characters, those that stand side by side in the file at once."""
-    at = 0
-    while at < len(run):
-        stop = at + 1
-        while stop < len(run) and run[stop].start == run[stop - 1].start + 1 > 0:
-            stop += 1
-        text = "".join(character.text for character in run[at:stop])
-        if run[at].start < 0:
+    places = [character.start - number if character.start >= 0 else None for number, character in enumerate(run)]
+    for place, group in groupby(zip(places, run, strict=True), key=lambda pair: pair[0]):
+        characters = [character for _, character in group]
+        text = "".join(character.text for character in characters)
+        if place is None:
             writer.add_mark(text)
         else:
-            writer.add(text, start=run[at].start)
-        at = stop
+            writer.add(text, start=characters[0].start)
