@@ -94,7 +94,7 @@ class Query:
 
     def indices_of(self, *kinds: Kind) -> tuple[int, ...]:
         """Return the indices of the sentences of these kinds, in paper order."""
-        return tuple(index for index, kind in enumerate(self.kinds) if kind in kinds)
+        return tuple([index for index, kind in enumerate(self.kinds) if kind in kinds])
 
 
 # The sections of a paper, read from the kinds of its sentences: the one place that says where a section begins.

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from html import escape, unescape
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,7 @@ from evidencebench.papers.html import read_html
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all_content, read_content
 from evidencebench.papers.tree import Characters, Element, parse_xml
-
-_SHARED = Path(__file__).parents[3] / "shared" / "data"
+from outlines import outline, real_files
 
 _HEAD = """<head><meta charset="utf-8"><title>Tea - a library</title>
 <meta name="citation_title" content="Tea lowers &beta; levels"><meta name="citation_pmid" content="123">
@@ -93,12 +91,6 @@ _EXPECTED = [
     ("", "section", "Trial registration"),
     ("Trial registration", "normal", "NCT01234567"),
 ]
-
-
-def outline(paper: Paper) -> list[tuple[str, str, str]]:
-    """Return section path, kind and text of each sentence."""
-    rows = zip(paper.places, paper.kinds, paper.sentences, strict=True)
-    return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
 
 
 def require_spans(paper: Paper, page: str) -> None:
@@ -212,16 +204,7 @@ def test_old_tables_that_hold_the_page_are_read() -> None:
 
 def html_of(element: Element) -> str:
     """Return the inside of a JATS element as HTML."""
-    names = {
-        "sec": "section",
-        "italic": "em",
-        "bold": "b",
-        "p": "p",
-        "sup": "sup",
-        "sub": "sub",
-        "list": "ul",
-        "list-item": "li",
-    }
+    names = {"sec": "section", "italic": "em", "bold": "b", "list": "ul", "list-item": "li"}
     parts = []
     for child in element.children:
         if isinstance(child, Characters):
@@ -231,17 +214,14 @@ def html_of(element: Element) -> str:
         elif child.tag == "xref":
             parts.append(f'<a href="#{child.attributes.get("rid", "x")}">{html_of(child)}</a>')
         elif child.tag not in ("fig", "table-wrap", "disp-formula", "fn", "supplementary-material"):
-            name = names.get(child.tag, "span")
+            name = child.tag if child.tag in ("p", "sup", "sub") else names.get(child.tag, "span")
             parts.append(f"<{name}>{html_of(child)}</{name}>")
     return "".join(parts)
 
 
 @pytest.mark.data
 def test_real_articles_written_as_html_have_the_same_sentences() -> None:
-    files = sorted((_SHARED / "jats").glob("*.nxml"))
-    if not files:
-        pytest.skip("needs the real files of ../shared/data")
-    for path in files:
+    for path in real_files("jats/*.nxml"):
         [jats] = read_all_content(path.read_bytes(), name=path.name)
         body = parse_xml(path.read_bytes(), name=path.name).first("body")
         assert isinstance(jats, Paper)

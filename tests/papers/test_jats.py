@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.read import read, read_all, read_all_content, read_content
-from evidencebench.query import Kind
 from examples import examples
 
 FRONT = """<front><journal-meta><journal-title>Journal of Tea</journal-title></journal-meta><article-meta>
@@ -166,6 +165,8 @@ MATH = "<mml:math><mml:mi>x</mml:mi><mml:mo>=</mml:mo>{}</mml:math>"
         (MATH.format("<mml:mn>1</mml:mn><mml:annotation>x=1</mml:annotation>"), "x=1"),
         (r"<tex-math>\begin{document}$$\beta_{1}\leq \frac{x}{\mathrm{SD}}\pm 5\%$$\end{document}</tex-math>",
          "\u03b21≤ x/SD± 5%"),
+        (r"<tex-math>$p\leq\frac{x}{y}$</tex-math>", "p≤x/y"),
+        (r"<tex-math>$a\pm\mathrm{SD}$</tex-math>", "a±SD"),
         (f"<alternatives><tex-math>$$x$$</tex-math>{MATH.format('<mml:mn>1</mml:mn>')}<graphic/></alternatives>",
          "x=1"),
         ("<alternatives><textual-form>x = 1</textual-form><graphic/></alternatives>", "x = 1"),
@@ -312,7 +313,3 @@ def test_spans_hold_their_sentences(body: str) -> None:
         end = span.stop
         source = content[span.start : span.stop]
         assert marks.sub("", bare(html.unescape(re.sub("<[^>]*>", "", source)))) == marks.sub("", bare(sentence))
-
-
-def test_kinds_are_those_of_the_parts() -> None:
-    assert set(paper_of("<p>x</p>").kinds) == set(Kind)

@@ -2,20 +2,18 @@
 
 import re
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import open_dataset
+from evidencebench.data.dataset import Dataset
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.markdown import MOST_CHARACTERS, is_markdown, parse_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_content
 from evidencebench.query import Kind
-
-_SHARED = Path(__file__).parents[3] / "shared" / "data"
+from outlines import outline, real_files
 
 _PAPER = """---
 author: A. Author
@@ -62,12 +60,6 @@ One a day<br>or two.[^1]
 
 1. A paper.
 """
-
-
-def outline(paper: Paper) -> list[tuple[str, str, str]]:
-    """Return section path, kind and text of each sentence."""
-    rows = zip(paper.places, paper.kinds, paper.sentences, strict=True)
-    return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
 
 
 def test_a_paper_is_read_with_its_sections_and_places() -> None:
@@ -297,10 +289,7 @@ def test_text_stands_where_it_says_in_any_markdown(pieces: list[str]) -> None:
 
 @pytest.mark.data
 def test_real_papers_written_as_markdown_have_the_same_sentences() -> None:
-    files = sorted((_SHARED / "jats").glob("*.nxml"))
-    if not files:
-        pytest.skip("needs the real files of ../shared/data")
-    for path in files:
+    for path in real_files("jats/*.nxml"):
         [jats] = read_all(path)
         assert isinstance(jats, Paper)
         rows = list(zip(jats.sentences, jats.kinds, jats.places, strict=True))
@@ -315,11 +304,8 @@ def test_real_papers_written_as_markdown_have_the_same_sentences() -> None:
 
 
 @pytest.mark.data
-def test_no_real_paper_of_one_sentence_a_line_is_taken_for_markdown() -> None:
-    path = _SHARED / "evidencebench_train_set.json"
-    if not path.exists():
-        pytest.skip("needs the real files of ../shared/data")
-    for query in open_dataset(path).queries():
+def test_no_real_paper_of_one_sentence_a_line_is_taken_for_markdown(train: Dataset) -> None:
+    for query in train.queries():
         marks = ("# " if kind is Kind.HEADING else "" for kind in query.kinds)
         lines = [mark + " ".join(text.split()) for mark, text in zip(marks, query.sentences, strict=True)]
         assert not is_markdown("\n".join(lines).encode()), query.instance_id

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import open_dataset
+from evidencebench.data.dataset import Dataset
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.plain import Layout, layout_of, read_plain
 from evidencebench.papers.read import read, read_content
 from evidencebench.papers.tree import MOST_CHARACTERS
 from evidencebench.query import Kind
+from outlines import outline, real_files
 
-_SHARED = Path(__file__).parents[3] / "shared" / "data"
 _PARAGRAPH = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The trial was small and short."
 
 
@@ -24,12 +24,6 @@ def read_text(text: str) -> Paper:
     for sentence, span in zip(paper.sentences, paper.spans, strict=True):
         assert text[span.start : span.stop].replace("-\n", "").split() == sentence.split() or "-\n" in text
     return paper
-
-
-def outline(paper: Paper) -> list[tuple[str, str, str]]:
-    """Return section path, kind and text of each sentence."""
-    rows = zip(paper.places, paper.kinds, paper.sentences, strict=True)
-    return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
 
 
 def test_lines_are_sentences_and_marked_ones_are_headings() -> None:
@@ -96,10 +90,12 @@ def test_a_file_longer_than_any_book_is_refused() -> None:
         read_plain(b"x" * (MOST_CHARACTERS + 1), name="tea.txt")
 
 
-def test_a_pasted_abstract_is_split_into_sentences() -> None:
+def test_what_is_pasted_is_split_into_sentences_with_or_without_a_last_stop() -> None:
     paper = read_text(_PARAGRAPH)
-    assert paper.format == "text with paragraphs"
-    assert len(paper.sentences) == 4
+    assert (paper.format, len(paper.sentences)) == ("text with paragraphs", 4)
+    pasted = "Tea lowered blood pressure. Water did not. No harm was seen"
+    for text in (pasted, f"{pasted}.", f"Tea and blood pressure\n\n{pasted}. We asked six people"):
+        assert "Water did not." in read_text(text).sentences
 
 
 def test_paragraphs_have_headings_in_lines_of_their_own() -> None:
@@ -266,19 +262,9 @@ def test_any_text_keeps_its_characters_or_is_refused_in_words(words: list[str]) 
         assert all(character in source for character in sentence if character != " "), "they stand there in this order"
 
 
-def test_a_line_alone_that_holds_sentences_is_a_paragraph_with_or_without_a_last_stop() -> None:
-    pasted = b"Tea lowered blood pressure. Water did not. No harm was seen"
-    for content in (pasted, pasted + b".", b"Tea and blood pressure\n\n" + pasted + b". We asked six people"):
-        paper = read_plain(content, name="pasted.txt")
-        assert "Water did not." in paper.sentences
-
-
 @pytest.mark.data
-def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines() -> None:
-    path = _SHARED / "evidencebench_train_set.json"
-    if not path.exists():
-        pytest.skip("needs the real files of ../shared/data")
-    for query in open_dataset(path).queries():
+def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines(train: Dataset) -> None:
+    for query in train.queries():
         sentences = [" ".join(text.split()) for text in query.sentences]
         paragraphs = [" ".join(sentences[start : start + 6]) for start in range(0, len(sentences), 6)]
         assert layout_of(sentences) is Layout.SENTENCES
@@ -294,10 +280,7 @@ def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines() 
 
 @pytest.mark.data
 def test_the_real_texts_of_evidence_inference_are_read() -> None:
-    articles = sorted((_SHARED / "evidence_inference" / "txt").glob("*.txt"))[:80]
-    if not articles:
-        pytest.skip("needs the real files of ../shared/data")
-    papers = [read(path) for path in articles]
+    papers = [read(path) for path in real_files("evidence_inference/txt/*.txt")[:80]]
     assert {paper.format for paper in papers} == {"text with labelled parts"}
     assert all(paper.title for paper in papers)
     assert sum(Kind.ABSTRACT in paper.kinds for paper in papers) > 0.9 * len(papers)

@@ -6,16 +6,14 @@ import pytest
 
 from examples import some_of
 from measure_reading import Figures, measure
+from outlines import real_files
 from skips import DATA_FOLDER
 
 
 def articles() -> list[tuple[Path, Path | None]]:
     """Return some articles, each with its plain text."""
-    ours = DATA_FOLDER / "evidence_inference"
-    paths = [*sorted((ours / "xml").glob("*.nxml")), *sorted((DATA_FOLDER / "jats").glob("*.nxml"))]
-    if not paths:
-        pytest.skip("needs the real files of ../shared/data")
-    texts = [ours / "txt" / f"{path.stem}.txt" for path in paths]
+    paths = [*real_files("evidence_inference/xml/*.nxml"), *real_files("jats/*.nxml")]
+    texts = [DATA_FOLDER / "evidence_inference" / "txt" / f"{path.stem}.txt" for path in paths]
     found = [(path, text if text.is_file() else None) for path, text in zip(paths, texts, strict=True)]
     return list(some_of(found, thorough=8, quick=40))
 

@@ -5,20 +5,18 @@ import io
 import json
 import zipfile
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import open_dataset
+from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import text_of
 from evidencebench.papers.read import LONGEST_SENTENCE, MOST_SENTENCES, read_content
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
-_SHARED = Path(__file__).parents[3] / "shared" / "data"
 _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It fell.</p></body></article>"
 
 
@@ -97,23 +95,24 @@ def test_no_paper_of_the_sample_is_refused() -> None:
 
 
 @pytest.mark.data
-def test_no_real_paper_is_refused() -> None:
-    path = _SHARED / "evidencebench_train_set.json"
-    if not path.exists():
-        pytest.skip("needs the real files of ../shared/data")
-    for query in open_dataset(path).queries():
+def test_no_real_paper_is_refused(train: Dataset) -> None:
+    for query in train.queries():
         text_of("\n".join(query.sentences).encode(), name=query.instance_id)
         for first in range(0, len(query.sentences), 5):  # what is pasted is short, and any share of it a heading
             text_of("\n".join(query.sentences[first : first + 5]).encode(), name=query.instance_id)
 
 
-def test_more_sentences_than_a_paper_has_are_refused() -> None:
-    with pytest.raises(UnreadableError, match="expected at most 50,000 sentences, got 50,001; a paper has hundreds"):
-        read_content(b"Tea.\n" * (MOST_SENTENCES + 1), name="tea.txt")
-
-
-def test_a_sentence_longer_than_any_paper_is_refused() -> None:
-    with pytest.raises(
-        UnreadableError, match="sentences of at most 100,000 characters, got one of 100,003; it may be data"
-    ):
-        read_content(b"tea " * (LONGEST_SENTENCE // 4) + b"end", name="tea.txt")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"Tea.\n" * (MOST_SENTENCES + 1), "at most 50,000 sentences, got 50,001; a paper has hundreds"),
+        (
+            b"tea " * (LONGEST_SENTENCE // 4) + b"end",
+            "at most 100,000 characters, got one of 100,003; it may be data",
+        ),
+    ],
+    ids=["sentences", "characters"],
+)
+def test_more_than_a_paper_has_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(UnreadableError, match=message):
+        read_content(content, name="tea.txt")

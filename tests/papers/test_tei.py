@@ -1,7 +1,5 @@
 """Papers in TEI, as GROBID makes them, in a small file of our own."""
 
-import pytest
-
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.read import read_all_content, read_content
@@ -71,8 +69,3 @@ def test_a_corpus_has_several_papers_and_each_without_a_body_is_refused() -> Non
     assert first.name == "tea.xml#1"
     assert isinstance(second, UnreadableError)
     assert "tea.xml#2: TEI XML: expected a paper with its body, got metadata only: its abstract" in str(second)
-
-
-def test_a_header_alone_is_refused() -> None:
-    with pytest.raises(UnreadableError, match=r"TEI XML: .*got metadata only: no text"):
-        read_content(b"<TEI><teiHeader/></TEI>", name="tea.xml")

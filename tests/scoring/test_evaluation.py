@@ -211,8 +211,7 @@ def test_the_kinds_add_up(system: str) -> None:
 
 
 def test_a_system_that_reads_the_abstract_only_finds_everything_there() -> None:
-    task = task_named("er_at_3")
-    scores = scores_of("abstract_backwards", task)
+    scores = scores_of("abstract_backwards", task_named("er_at_3"))
     kinds = kind_breakdown(scores, SAMPLE)
     assert kinds["abstract"]["selected"] == 1
     assert kinds["abstract"]["recall"] == pytest.approx(scores.estimate("aspect_recall", FEW).mean)
@@ -220,29 +219,23 @@ def test_a_system_that_reads_the_abstract_only_finds_everything_there() -> None:
 
 
 @pytest.mark.parametrize("task", ["er_at_optimal", "result_er_at_optimal", "er_at_10", "result_er_at_5"])
-def test_the_selections_stored_in_the_sample_score_what_the_oracle_scores(task: str, tmp_path: Path) -> None:
-    assert_stored_selections_are_optimal(SAMPLE, TASKS[task], tmp_path)
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("task", ["er_at_optimal", "result_er_at_optimal", "er_at_10", "result_er_at_5"])
-def test_the_published_selections_score_what_the_oracle_scores(train: Dataset, task: str, tmp_path: Path) -> None:
-    assert_stored_selections_are_optimal(train, TASKS[task], tmp_path)
-
-
-def assert_stored_selections_are_optimal(dataset: Dataset, task: Task, folder: Path) -> None:
-    stored = {instance.id: instance.labels.evaluations.get(task.name) for instance in dataset}
-    path = folder / "stored.json"
+@pytest.mark.parametrize("which", ["sample", pytest.param("train", marks=pytest.mark.data)])
+def test_the_selections_stored_in_the_data_score_what_the_oracle_scores(
+    request: pytest.FixtureRequest, which: str, task: str, tmp_path: Path
+) -> None:
+    dataset = SAMPLE if which == "sample" else request.getfixturevalue(which)
+    stored = {instance.id: instance.labels.evaluations.get(task) for instance in dataset}
+    path = tmp_path / "stored.json"
     path.write_text(json.dumps({name: found.sentences for name, found in stored.items() if found}))
-    scores = evaluate({"it": answers_of(open_run(path))}, dataset, [task])["it"][task.name]
+    scores = evaluate({"it": answers_of(open_run(path))}, dataset, task)["it"][task]
     np.testing.assert_array_equal(
-        scores.scores["aspect_recall"], scores_of("oracle", task, dataset=dataset).scores["aspect_recall"]
+        scores.scores["aspect_recall"], scores_of("oracle", TASKS[task], dataset=dataset).scores["aspect_recall"]
     )
     assert scores.counts.over_length == scores.counts.missing == 0
-    if task.budget == "optimal":
+    if TASKS[task].budget == "optimal":
         assert set(scores.scores["aspect_recall"]) == {1.0}
     n_covered = [len(found.covered) for found in stored.values() if found]
-    n_aspects = [len(dataset[name].labels.that_count(task.scope)) for name in scores.ids]
+    n_aspects = [len(dataset[name].labels.that_count(TASKS[task].scope)) for name in scores.ids]
     np.testing.assert_allclose(scores.scores["aspect_recall"], np.divide(n_covered, n_aspects))
 
 
@@ -414,13 +407,6 @@ def test_the_wrong_hypothesis_changes_what_systems_that_read_it_select(system: s
     assert found.first.mean != found.second.mean
     own: Estimate = scores_of(system).estimate("aspect_recall", FEW)
     assert found.first == own
-
-
-def test_hypotheses_of_one_paper_cannot_be_swapped(made: Callable[..., Dataset]) -> None:
-    instance = like_100k("x", {"a": (0,)})
-    dataset = made(instance, replace(instance, query=replace(instance.query, instance_id="y")))
-    with pytest.raises(UndefinedScoreError, match="cannot be swapped between papers: 2 of 2 instances share one paper"):
-        measure_query_controls(make_system("bm25"), dataset, [AT_10])
 
 
 @pytest.mark.parametrize("system", ["bm25", "random", "oracle"])

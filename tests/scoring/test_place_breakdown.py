@@ -125,6 +125,8 @@ def test_what_only_the_length_does_is_nothing_once_the_length_is_held(tmp_path: 
     assert found.slope.mean > 0.4
     assert found.slope_at_length.mean == pytest.approx(0, abs=1e-9)
     assert found.per_doubling.mean == pytest.approx(-0.25)
+    thirds = [(third.shortest, third.longest, third.slope and third.slope.mean) for third in found.lengths]
+    assert thirds == [(40, 80, pytest.approx(2.5 / 23)), (160, 160, pytest.approx(0)), (320, 320, pytest.approx(0))]
 
 
 def test_the_oracle_finds_the_same_wherever_it_lies() -> None:

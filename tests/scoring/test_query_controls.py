@@ -17,7 +17,6 @@ from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import ControlResult, control_results, use_of_hypothesis
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
@@ -193,27 +192,19 @@ def test_a_control_that_is_not_whole_is_refused(controls: str, said: str) -> Non
         measure_query_controls(make_system("bm25"), SAMPLE, AT_10, controls)
 
 
-def test_systems_without_a_common_task_or_without_any_are_refused() -> None:
+def test_no_system_is_refused() -> None:
     with pytest.raises(TaskError, match="expected at least one system"):
         measure_query_controls({}, SAMPLE)
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> RunFile:
+def test_a_run_of_two_papers_says_so_and_scores_as_the_control_on_its_data_set_alone(tmp_path: Path) -> None:
     execute("cues", SAMPLE, tmp_path / "two.jsonl", control="two_papers", tasks=AT_10)
-    return open_run(tmp_path / "two.jsonl")
-
-
-def test_a_run_of_two_papers_says_so_and_scores_as_the_control(mixed: RunFile) -> None:
+    mixed = open_run(tmp_path / "two.jsonl")
     assert mixed.name.endswith("[two papers, seed 0]")
     own = evaluate({"own": make_system("cues"), "changed": mixed}, SAMPLE, AT_10)
     compared = [("cues", "two_papers", own["own"][AT_10], own["changed"][AT_10])]
-    assert control_results(compared, {"cues": True}, FEW) == tuple(
-        by_control(make_system("cues"), "two_papers").values()
-    )
-
-
-def test_a_run_of_two_papers_is_not_scored_without_its_data_set(mixed: RunFile) -> None:
+    measured = by_control(make_system("cues"), "two_papers")
+    assert control_results(compared, {"cues": True}, FEW) == tuple(measured.values())
     with pytest.raises(RunMismatchError, match="expected that data set, got a list of instances"):
         evaluate({"it": mixed}, SAMPLE[:3], AT_10)
 

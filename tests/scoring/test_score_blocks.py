@@ -10,13 +10,11 @@ import pytest
 
 from evidencebench import InProcess, Processes, Threads, execute, load_sample
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.tasks import TASKS as TASK_BY_NAME
 from evidencebench.engine.protocol import Engine, Outcome
 from evidencebench.errors import WorkerError
 from evidencebench.runs.run import Failure, encode_answer
 from evidencebench.scoring.evaluate import TaskScores
-from evidencebench.scoring.score_runs import score_blocks, score_runs
-from evidencebench.scoring.selection import DEFAULT_RULES
+from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Ranking
 
 TASKS = ("er_at_optimal", "er_at_10", "result_er_at_5")
@@ -75,23 +73,14 @@ def assert_same(one: TaskScores, other: TaskScores) -> None:
         np.testing.assert_array_equal(column, other.scores[key])
 
 
-class LosesItsSecondItem(InProcess):
+class LosesItsSecondItem(Threads):
     """An engine whose workers die at the second item."""
 
     def outcomes(self, setup: Any, arguments: Any, items: Any, **_: Any) -> Iterator[Outcome[Any, Any]]:
-        for outcome in super().outcomes(setup, arguments, items):
+        for outcome in InProcess().outcomes(setup, arguments, items):
             yield replace(outcome, error=WorkerError("two workers died")) if outcome.number == 1 else outcome
 
 
 def test_instances_that_take_their_workers_with_them_are_named(data: Dataset, runs: list[Path]) -> None:
     with pytest.raises(WorkerError, match=r"^scoring i32 to i63: two workers died$"):
-        score_blocks(
-            LosesItsSecondItem(),
-            data,
-            runs,
-            [TASK_BY_NAME["er_at_10"]],
-            rules=DEFAULT_RULES,
-            with_controls=False,
-            with_selections=False,
-            n_instances=75,
-        )
+        score_runs(runs, data, "er_at_10", engine=LosesItsSecondItem(2))

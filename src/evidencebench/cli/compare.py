@@ -114,7 +114,11 @@ _DETAILS: list[Column[Pair[str]]] = [
     _COLUMNS["task"],
     Column("", "overlap in %", lambda pair: percent(pair.comparison.overlap)),
     *(_COLUMNS[name] for name in ("better", "equal", "worse", "detectable")),
-    Column("", "unanswered", lambda pair: ", ".join(str(counts.unanswered) for counts in pair.comparison.counts)),
+    Column(
+        "",
+        "unanswered",
+        lambda pair: f"{pair.comparison.first_counts.unanswered}, {pair.comparison.second_counts.unanswered}",
+    ),
 ]
 
 

@@ -31,12 +31,13 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= bit
 
 
-def packing_bound(universe: int, masks: Collection[int]) -> int:
+def packing_bound(holders: Mapping[int, list[int]]) -> int:
     """Return a lower bound on the size of a cover: a number of aspects such that no mask holds two of them.
 
-    They are picked greedily, from the aspect whose masks hold the fewest aspects.
+    ``holders`` is bit of an aspect -> the masks with it. They are picked greedily, from the aspect whose masks hold the
+    fewest aspects.
     """
-    reach = {bit: union_of([mask for mask in masks if mask & bit]) for bit in bits(universe)}
+    reach = {bit: union_of(masks) for bit, masks in holders.items()}
     picked, blocked = 0, 0
     for bit in sorted(reach, key=lambda bit: reach[bit].bit_count()):
         if not bit & blocked:
@@ -70,7 +71,7 @@ class Search:
     def minimum_size(self, universe: int, masks: Collection[int]) -> int:
         """Return the smallest number of masks that cover the universe; all masks together must cover it."""
         universe, masks, n_forced = _take_forced(universe, masks)
-        size = packing_bound(universe, masks)
+        size = packing_bound(_holders_by_aspect(universe, masks))
         while not self.can_reach(universe, masks, size, universe.bit_count()):
             size += 1
         return n_forced + size
@@ -92,16 +93,17 @@ class Search:
         self._nodes_left -= 1
         if self._nodes_left < 0:
             raise OutOfNodesError
+        if size == 1:
+            return any((mask & universe).bit_count() >= target for mask in masks)
         masks = undominated(universe, masks)
         if sum(mask.bit_count() for mask in masks[:size]) < target:
             return False
-        if size == 1:
-            return True
         droppable = universe.bit_count() - target
-        if packing_bound(universe, masks) - droppable > size:
+        holders_of = _holders_by_aspect(universe, masks)
+        if packing_bound(holders_of) - droppable > size:
             return False
         # Branch on the rarest aspect: one of its masks is chosen, or the aspect stays uncovered.
-        bit, holders = min(_holders_by_aspect(universe, masks), key=lambda pair: len(pair[1]))
+        bit, holders = min(holders_of.items(), key=lambda pair: len(pair[1]))
         for mask in holders:
             if self.can_reach(universe & ~mask, masks, size - 1, target - mask.bit_count()):
                 return True
@@ -145,11 +147,11 @@ def first_reaching(search: Search, universe: int, masks: Mapping[int, int], size
 def _take_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
     """Take masks that alone cover an aspect, until there is none; return the universe and masks left, and the count."""
     kept, n_forced = undominated(universe, masks), 0
-    while forced := {holders[0] for _, holders in _holders_by_aspect(universe, kept) if len(holders) == 1}:
+    while forced := {holders[0] for holders in _holders_by_aspect(universe, kept).values() if len(holders) == 1}:
         universe &= ~union_of(forced)
         kept, n_forced = undominated(universe, kept), n_forced + len(forced)
     return universe, kept, n_forced
 
 
-def _holders_by_aspect(universe: int, masks: list[int]) -> Iterator[tuple[int, list[int]]]:
-    return ((bit, [mask for mask in masks if mask & bit]) for bit in bits(universe))
+def _holders_by_aspect(universe: int, masks: Collection[int]) -> dict[int, list[int]]:
+    return {bit: [mask for mask in masks if mask & bit] for bit in bits(universe)}

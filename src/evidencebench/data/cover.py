@@ -7,8 +7,8 @@ exact program can check it.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import repeat
+from typing import Any
 
 from evidencebench.data.branch_and_bound import OutOfNodesError, Search, first_reaching, greedy_count, union_of
 from evidencebench.data.instance import Labels
@@ -18,8 +18,6 @@ from evidencebench.wording import counted, one_line
 
 # Papers need at most 1,000; twice the most aspects of any, 60, need up to this many, in half a minute.
 DEFAULT_NODES = 100_000
-# The optima that are kept: an instance's tasks, and the oracle, ask for those of its two scopes again and again.
-_N_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +31,8 @@ class Coverage:
     n_aspects: int
     masks: Mapping[int, int]
     coverable: int = field(init=False, compare=False)  # bit mask of the aspects that at least one sentence covers
+    # The optima that were computed: an instance's tasks, and the oracle, ask for them again and again.
+    optima: dict[tuple[int | None, int], Any] = field(init=False, compare=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coverable", union_of(self.masks.values()))
@@ -95,18 +95,16 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     >>> minimum_cover(coverage_from(sources)).sentences
     (0, 1)
     """
-    return _minimum_cover(tuple(coverage.masks.items()), coverage.n_aspects, max_nodes)
-
-
-@lru_cache(maxsize=_N_KEPT)
-def _minimum_cover(masks: tuple[tuple[int, int], ...], n_aspects: int, max_nodes: int) -> Cover:
-    coverage = Coverage(n_aspects=n_aspects, masks=dict(masks))
-    universe = coverage.coverable
-    try:
-        size = Search(max_nodes).minimum_size(universe, coverage.masks.values())
-        return _first_optimum(coverage, max_nodes, size, universe.bit_count())
-    except (OutOfNodesError, RecursionError):
-        return _unproven(coverage, None)
+    cover: Cover | None = coverage.optima.get((None, max_nodes))
+    if cover is None:
+        universe = coverage.coverable
+        try:
+            size = Search(max_nodes).minimum_size(universe, coverage.masks.values())
+            cover = _first_optimum(coverage, max_nodes, size, universe.bit_count())
+        except (OutOfNodesError, RecursionError):
+            cover = _unproven(coverage, None)
+        coverage.optima[None, max_nodes] = cover
+    return cover
 
 
 def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAULT_NODES) -> Cover:
@@ -138,7 +136,7 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
     if budget < 0:
         raise ValueError(f"expected a budget of at least 0, got {budget}")
     try:
-        most = _most_covered(tuple(coverage.masks.items()), budget, max_nodes)
+        most = _most_covered(coverage, budget, max_nodes)
         if most < coverage.coverable.bit_count():
             return _first_optimum(coverage, max_nodes, budget, most)
     except (OutOfNodesError, RecursionError):
@@ -159,7 +157,7 @@ def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_
     if budget is None:
         return coverage.coverable.bit_count()
     try:
-        return _most_covered(tuple(coverage.masks.items()), budget, max_nodes)
+        return _most_covered(coverage, budget, max_nodes)
     except (OutOfNodesError, RecursionError):
         raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
 
@@ -179,16 +177,16 @@ def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-@lru_cache(maxsize=_N_KEPT)
-def _most_covered(masks_by_index: tuple[tuple[int, int], ...], budget: int, max_nodes: int) -> int:
-    masks = [mask for _, mask in masks_by_index]
-    universe, search = union_of(masks), Search(max_nodes)
-    n_coverable = universe.bit_count()
-    if budget >= n_coverable or greedy_count(universe, masks, budget) == n_coverable:
-        return n_coverable
-    if search.can_reach(universe, masks, budget, n_coverable):
-        return n_coverable
-    return search.most_covered(universe, masks, budget)
+def _most_covered(coverage: Coverage, budget: int, max_nodes: int) -> int:
+    most: int | None = coverage.optima.get((budget, max_nodes))
+    if most is None:
+        masks, universe, search = list(coverage.masks.values()), coverage.coverable, Search(max_nodes)
+        most = universe.bit_count()
+        is_all = budget >= most or greedy_count(universe, masks, budget) == most
+        if not is_all and not search.can_reach(universe, masks, budget, most):
+            most = search.most_covered(universe, masks, budget)
+        coverage.optima[budget, max_nodes] = most
+    return most
 
 
 def _first_optimum(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:

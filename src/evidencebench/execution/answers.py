@@ -170,6 +170,7 @@ def ask_once_an_instance(
 ) -> Callable[[Instance, Task], Answer]:
     """Return a function that asks a system about changed instances, and keeps an answer that serves all tasks."""
     last: tuple[str, Answer] | None = None
+    reads_brief = system.reads_brief
 
     def answer(instance: Instance, task: Task) -> Answer:
         nonlocal last
@@ -177,9 +178,9 @@ def ask_once_an_instance(
         if known is not None and known[0] == instance.id:
             return known[1]
         changed = change(instance)
-        given = answer_instance(system, changed.instance, task if system.reads_brief else None)
+        given = answer_instance(system, changed.instance, task if reads_brief else None)
         given = changed.own_answer(given)
-        last = None if system.reads_brief else (instance.id, given)
+        last = None if reads_brief else (instance.id, given)
         return given
 
     return answer

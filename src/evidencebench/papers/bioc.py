@@ -11,9 +11,9 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.papers.blocks import Block, each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.paper import LossCount, Paper, Part, TextWriter
-from evidencebench.papers.text import LABEL_STOPS
-from evidencebench.papers.tree import Element, beginning, decoded
+from evidencebench.papers.jats import BlockReader
+from evidencebench.papers.paper import LossCount, Paper, Part
+from evidencebench.papers.tree import Characters, Element, beginning, decoded
 from evidencebench.query import Kind
 
 # section_type, or else the beginning of type -> the sort that it is counted as.
@@ -36,7 +36,7 @@ _ID_PREFIX = "article-id_"
 _HEAD_BYTES = 100
 
 
-_Pieces: TypeAlias = list[tuple[str, int]]  # texts, each with its offset
+_PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
 _Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**12)]
 
 
@@ -126,91 +126,60 @@ def _papers(documents: Sequence[_Document], name: str, file_format: str) -> list
 
 
 def _paper(document: _Document, name: str, file_format: str) -> Paper:
-    reader = _PassageReader()
+    """Return the paper of passages, which are put into the elements of JATS."""
+    count, title = LossCount(), ""
+    parts: list[tuple[Kind, list[Element]]] = []  # each with its element and the sections in it that are open
     for passage in document.passages:
-        reader.read(passage)
-    reader.flush()
+        section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
+        paragraph, kind = Element("p", children=_characters(passage)), _kind(section, sort)
+        if left_out := _LEFT_OUT.get(section) or _LEFT_OUT.get(sort.partition("_")[0]):
+            count.leave_out(left_out, paragraph.raw_text)
+            continue
+        heading = None if kind is Kind.HEADING else _TITLE.fullmatch(sort)
+        title = title or (paragraph.text.rstrip(" .:") if kind is Kind.HEADING else "")
+        if kind is Kind.HEADING or not parts or parts[-1][0] is not kind:
+            parts.append((kind, [Element(_PARTS[kind])]))
+        around = parts[-1][1]
+        if heading is None:
+            around[-1].children.append(paragraph)
+            continue
+        if kind is Kind.ABSTRACT and len(around) > 1:
+            if len(around[1].children) == 1:  # a label without a paragraph is one
+                around[1].children[:] = [Element("p", children=list(around[1].elements))]
+            del around[1:]
+        del around[max(1, int(heading[1] or 1)) :]
+        new = Element("sec", children=[Element("title", children=paragraph.children)])
+        around[-1].children.append(new)
+        around.append(new)
+    blocks: list[Block] = []
+    for kind, (element, *_) in parts:
+        blocks += BlockReader(kind, part=_PARTS[kind], count=count).read(element)
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):
         ids.append(("pmcid", str(document.id).upper()))
     return paper_of(
-        reader.blocks,
+        blocks,
         name=name,
         file_format=file_format,
-        title=reader.title,
+        title=title,
         ids=ids_of_pairs(ids),
-        loss=reader.count.loss,
+        loss=count.loss,
         is_record=True,
     )
 
 
-class _PassageReader:
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.title = ""
-        self.count = LossCount()
-        self._path: list[str] = []
-        self._label: _Pieces = []  # the title of a part of the abstract, which begins the paragraph behind it
-
-    def read(self, passage: _Passage) -> None:
-        section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
-        if passage.text is None:
-            pieces = [(sentence.text or "", sentence.offset) for sentence in passage.sentences]
-        else:
-            pieces = [(passage.text, passage.offset)]
-        if left_out := _LEFT_OUT.get(section) or _LEFT_OUT.get(sort.partition("_")[0]):
-            self.count.leave_out(left_out, "".join(text for text, _ in pieces))
-        elif section == "title" or (not section and sort in ("front", "title")):
-            self._add(pieces, Kind.HEADING, "title")
-            self.title = self.title or _title_of(pieces)
-        elif section == "abstract" or sort.startswith("abstract"):
-            self._read_abstract(pieces, is_label=_TITLE.fullmatch(sort) is not None)
-        else:
-            self._read_body(pieces, _TITLE.fullmatch(sort))
-
-    def flush(self) -> None:
-        """Take a label without a paragraph for a paragraph."""
-        if self._label:
-            pieces, self._label = self._label, []
-            self._add(pieces, Kind.ABSTRACT, "abstract")
-
-    def _read_abstract(self, pieces: _Pieces, *, is_label: bool) -> None:
-        if is_label:
-            self.flush()
-            self._path = ["Abstract", _title_of(pieces)]
-            self._label = pieces
-        else:
-            self._path = self._path if self._path[:1] == ["Abstract"] else ["Abstract"]
-            label, self._label = self._label, []
-            self._add(pieces, Kind.ABSTRACT, "abstract", label=label)
-
-    def _read_body(self, pieces: _Pieces, heading: re.Match[str] | None) -> None:
-        self.flush()
-        if self._path[:1] == ["Abstract"]:
-            self._path = []
-        if heading:
-            del self._path[max(0, int(heading[1] or 1) - 1) :]
-            self._add(pieces, Kind.HEADING, "body")
-            self._path.append(_title_of(pieces))
-        else:
-            self._add(pieces, Kind.BODY, "body")
-
-    def _add(self, pieces: _Pieces, kind: Kind, part: Part, label: _Pieces | None = None) -> None:
-        label = label or []
-        writer = TextWriter()
-        for text, start in label:
-            writer.add(text.rstrip(), start=start)
-            writer.add_mark(" " if text.rstrip()[-1:] in LABEL_STOPS else ": ")
-        for text, start in pieces:
-            writer.add(text, start=start)
-            writer.add_mark(" ")
-        written = writer.finish()
-        self.count.read(part, "".join(text for text, _ in [*label, *pieces]))
-        self.count.keep(part, written.without_marks)
-        if written.text:
-            self.blocks.append(Block(text=written, kind=kind, section=tuple(self._path)))
+def _kind(section: str, sort: str) -> Kind:
+    if section == "title" or (not section and sort in ("front", "title")):
+        return Kind.HEADING
+    return Kind.ABSTRACT if section == "abstract" or sort.startswith("abstract") else Kind.BODY
 
 
-def _title_of(pieces: _Pieces) -> str:
-    return " ".join(" ".join(text for text, _ in pieces).split()).rstrip(" .:")
+def _characters(passage: _Passage) -> list[Element | Characters]:
+    """Return the text of a passage by its offset, or that of its sentences, with a space that the file lacks behind."""
+    characters: list[Element | Characters] = []
+    for piece in [passage] if passage.text is not None else passage.sentences:
+        if text := piece.text:
+            stop = piece.offset + len(text)
+            characters += [Characters(text, piece.offset, stop), Characters(" ", stop, stop)]
+    return characters

@@ -79,11 +79,13 @@ class EuropePmc:
             IdScheme.DOI: f'DOI:"{wanted.value}"',
             IdScheme.PMID: f"EXT_ID:{wanted.value} AND SRC:MED",
         }[wanted.scheme]
-        return f"{self._base}/search?{urlencode({'query': query, 'resultType': 'core', 'format': 'json'})}"
+        return (
+            f"{self.base_url.rstrip('/')}/search?{urlencode({'query': query, 'resultType': 'core', 'format': 'json'})}"
+        )
 
     def full_text_address(self, pmcid: str) -> str:
         """Return the address of a paper's full text."""
-        return f"{self._base}/{pmcid}/fullTextXML"
+        return f"{self.base_url.rstrip('/')}/{pmcid}/fullTextXML"
 
     def open_paper(self, wanted: PublicId) -> FoundPaper:
         """Return the open-access paper of an id, which has a PMCID; raises `DownloadError` or `TransientError`."""
@@ -123,32 +125,26 @@ class EuropePmc:
             raise wrong_file(address, pmcid, paper.ids["pmcid"], _CHECK_URL)
         return content
 
-    @property
-    def _base(self) -> str:
-        return self.base_url.rstrip("/")
-
     def _content(self, address: str, most_bytes: int, what: str) -> bytes:
-        retry = replace(FETCHES, max_attempts=self.attempts, sleep=self.sleep)
-        return retry.call(lambda _: self._content_once(address, most_bytes, what))
+        def content(_: object) -> bytes:
+            self.sleep(_PAUSE_SECONDS)
+            headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
+            with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
+                require_lasting(response)
+                if response.status != HTTPStatus.OK:
+                    is_absent = what == _FULL_TEXT and response.status == HTTPStatus.NOT_FOUND
+                    advice = _NO_XML if is_absent else _CHECK_URL
+                    raise wrong_file(_shown(address), what, f"the answer {said_status(response)}", advice)
+                total, received = response.length, bytearray()
+                for block in chain([b""], blocks_of(response)):  # a length that is told is checked before the first
+                    received += block
+                    if max(total or 0, len(received)) > most_bytes:
+                        raise wrong_file(_shown(address), f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
+            if total is not None and len(received) < total:
+                raise TransientError(f"the connection ended after {len(received):,} of {total:,} bytes")
+            return bytes(received)
 
-    def _content_once(self, address: str, most_bytes: int, what: str) -> bytes:
-        self.sleep(_PAUSE_SECONDS)
-        headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
-        with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
-            require_lasting(response)
-            if response.status != HTTPStatus.OK:
-                is_absent = what == _FULL_TEXT and response.status == HTTPStatus.NOT_FOUND
-                advice = _NO_XML if is_absent else _CHECK_URL
-                raise wrong_file(_shown(address), what, f"the answer {said_status(response)}", advice)
-            total, content = response.length, bytearray()
-            blocks = chain([b""], blocks_of(response))  # so that a length that is told is checked before the first
-            for block in blocks:
-                content += block
-                if max(total or 0, len(content)) > most_bytes:
-                    raise wrong_file(_shown(address), f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
-        if total is not None and len(content) < total:
-            raise TransientError(f"the connection ended after {len(content):,} of {total:,} bytes")
-        return bytes(content)
+        return replace(FETCHES, max_attempts=self.attempts, sleep=self.sleep).call(content)
 
 
 _FULL_TEXT = "the full text"

@@ -45,20 +45,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """How much of a file became sentences; white space is not counted.
+    """How much of a file became sentences; white space is not counted."""
 
-    Attributes
-    ----------
-    n_characters
-        Part (``title``, ``abstract``, ``body``) -> characters of running text in the file, without what is left out.
-    n_kept
-        Part -> how many of them are in the sentences.
-    left_out
-        Sort of element, such as ``table``, ``figure``, ``references`` -> what was left out by design.
-    """
-
+    # Part (``title``, ``abstract``, ``body``) -> characters of running text in the file, and those in the sentences.
     n_characters: Mapping[str, int] = field(default_factory=dict)
     n_kept: Mapping[str, int] = field(default_factory=dict)
+    # Sort of element, such as ``table``, ``figure``, ``references`` -> what was left out by design.
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
 
     @property
@@ -70,38 +62,23 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """The sentences of a paper in order, headings included.
+    """The sentences of a paper in order, headings included: a kind, a place and a span for each.
 
-    Attributes
-    ----------
-    name
-        Its file or source, for messages.
-    format
-        The format that was read, such as ``JATS XML``.
-    title
-        Its title; empty where the file has none. Where there is one, it is the first sentence too, as a heading.
-    sentences, kinds, places, spans
-        One entry a sentence. A span counts characters of the decoded file, so that the text between its ends is the
-        sentence with its markup. For a PDF it counts characters of the text of its pages, joined by form feeds; for
-        BioC, whose passages have offsets of their own, it is in these.
-    ids
-        Such as ``{"pmcid": "PMC13901", "doi": "10.1186/..."}``, as far as the file names them.
-    loss
-        What became of the file's characters.
-    warnings
-        Whole sentences that say what could not be read, such as a page of a PDF.
+    A span counts characters of the decoded file, so that the text between its ends is the sentence with its markup. For
+    a PDF it counts characters of the text of its pages, joined by form feeds; for BioC, whose passages have offsets of
+    their own, it is in these.
     """
 
-    name: str
-    format: str
-    title: str
+    name: str  # of its file or source, for messages
+    format: str  # that was read, such as ``JATS XML``
+    title: str  # empty where the file has none; where there is one, it is the first sentence too, as a heading
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
     places: tuple[Place, ...]
     spans: tuple[SourceSpan, ...]
-    ids: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
     loss: Loss = field(default_factory=Loss)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
 
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
         """Return the query of a hypothesis and this paper; raises `UnreadableError` if the hypothesis is empty."""

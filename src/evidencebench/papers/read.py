@@ -78,20 +78,10 @@ READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
 
 
 def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
-    """Return the paper that a file holds.
+    """Return the paper that a file holds; with ``abstract_suffices``, also one of which it has the abstract alone.
 
-    Parameters
-    ----------
-    path
-        A file of any format that `READERS` names.
-    abstract_suffices
-        Whether a paper of which the file has the abstract alone is read too.
-
-    Raises
-    ------
-    UnreadableError
-        If the file cannot be read, no reader takes it, it has several papers, metadata only, more than
-        `MOST_SENTENCES`, or one longer than `LONGEST_SENTENCE`.
+    Raises `UnreadableError` if the file cannot be read, no reader takes it, it has several papers, metadata only, more
+    than `MOST_SENTENCES`, or one longer than `LONGEST_SENTENCE`.
     """
     return read_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
 

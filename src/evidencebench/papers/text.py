@@ -39,9 +39,9 @@ def tex_text(tex: str) -> str:
     """Return TeX as plain text, without its commands."""
     match = _TEX_BODY.search(tex[:_MOST_TEX])
     text = (match[1] or match[2]) if match else tex[:_MOST_TEX]
-    text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", r"\1", text)
+    text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", f"{_END}\\1", text)
     text = _TEX_SCRIPT.sub(lambda match: f"{_END}{'^' * (match[1] == '^')}{match[2] or ''}", text)
-    text = _TEX_FRACTION.sub(lambda match: f"{_grouped(match[1])}/{_grouped(match[2])}", text)
+    text = _TEX_FRACTION.sub(lambda match: f"{_END}{_grouped(match[1])}/{_grouped(match[2])}", text)
     return " ".join(_TEX_COMMAND.sub(_tex_sign, text).replace(_END, "").split())
 
 

@@ -58,9 +58,9 @@ class PlaceGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthGroup:
-    """A third of the instances, by the length of their papers."""
+    """A third of the instances, by the length of their papers in sentences."""
 
-    shortest: int  # in sentences
+    shortest: int
     longest: int
     slope: Estimate | None
 
@@ -70,26 +70,13 @@ class PlaceBreakdown:
     """Recall by the share of the coverable aspects that the ends of the paper cover.
 
     A slope is the change of recall from a share of 0 to one of 1. It is None where the papers do not differ enough.
-
-    Attributes
-    ----------
-    groups
-        From high shares to low ones; those without instances are left out.
-    slope
-        Over all instances, whatever the length.
-    slope_at_length
-        With the length of the paper, on a scale of doublings, held as it is.
-    per_doubling
-        The change of recall with each doubling of the length, the share held as it is.
-    lengths
-        The slope within thirds of the instances, from short papers to long ones.
     """
 
-    groups: tuple[PlaceGroup, ...]
-    slope: Estimate | None
-    slope_at_length: Estimate | None
-    per_doubling: Estimate | None
-    lengths: tuple[LengthGroup, ...]
+    groups: tuple[PlaceGroup, ...]  # from high shares to low ones; those without instances are left out
+    slope: Estimate | None  # over all instances, whatever the length
+    slope_at_length: Estimate | None  # the length of the paper, on a scale of doublings, held as it is
+    per_doubling: Estimate | None  # the change of recall with each doubling of the length, the share held as it is
+    lengths: tuple[LengthGroup, ...]  # from short papers to long ones
 
 
 def place_breakdown(
@@ -113,31 +100,35 @@ def place_breakdown(
     >>> [(group.share, group.recall.n) for group in place_breakdown(scores, load_sample()).groups]
     [('over 80 %', 5), ('60 to 80 %', 4), ('40 to 60 %', 1)]
     """
-    found = [covered_at_ends(dataset[instance_id], scores.task.scope) for instance_id in scores.ids]
-    kept = [place for place, (_, n_coverable, _) in enumerate(found) if n_coverable]
+    ends = [covered_at_ends(dataset[instance_id], scores.task.scope) for instance_id in scores.ids]
+    kept = [place for place, (_, n_coverable, _) in enumerate(ends) if n_coverable]
     clusters = [scores.clusters[place] for place in kept]
-    recalls, places = scores.recalls[kept], np.array([share_group(*found[place][:2]) for place in kept], dtype=np.int64)
-    shares = np.array([found[place][0] / found[place][1] for place in kept])
-    lengths = np.array([found[place][2] for place in kept])
+    n_at_ends, n_coverable, lengths = np.array([ends[place] for place in kept], dtype=np.int64).reshape(-1, 3).T
+    recalls, shares = scores.recalls[kept], n_at_ends / n_coverable
+    places = np.array([share_group(*ends[place][:2]) for place in kept], dtype=np.int64)
     groups = []
     for place, share in enumerate(SHARES):
         if inside := np.flatnonzero(places == place).tolist():
-            recall = bootstrap(recalls[inside], [clusters[one] for one in inside], resampling)
+            recall = bootstrap(recalls[inside], [clusters[member] for member in inside], resampling)
             groups.append(PlaceGroup(share=share, recall=recall, n_sentences=float(lengths[inside].mean())))
-    both = np.column_stack([shares, np.log2(lengths)])
-    at_length = slopes(both, recalls, clusters, resampling) or (None, None)
+
+    def slope(inside: list[int]) -> Estimate | None:
+        found = slopes(shares[inside, None], recalls[inside], [clusters[member] for member in inside], resampling)
+        return None if found is None else found[0]
+
+    # Papers of the same length are in one third.
+    ends_of_thirds = np.quantile(lengths, [1 / 3, 2 / 3], method="higher") if kept else np.empty(0)
+    thirds = np.searchsorted(ends_of_thirds, lengths)
+    at_length = slopes(np.column_stack([shares, np.log2(lengths)]), recalls, clusters, resampling) or (None, None)
     return PlaceBreakdown(
         groups=tuple(groups),
-        slope=_slope(shares, recalls, clusters, resampling),
+        slope=slope(list(range(len(kept)))),
         slope_at_length=at_length[0],
         per_doubling=at_length[1],
         lengths=tuple(
-            LengthGroup(
-                shortest=int(lengths[inside].min()),
-                longest=int(lengths[inside].max()),
-                slope=_slope(shares[inside], recalls[inside], [clusters[one] for one in inside], resampling),
-            )
-            for inside in _thirds(lengths)
+            LengthGroup(shortest=int(min(lengths[inside])), longest=int(max(lengths[inside])), slope=slope(inside))
+            for third in range(3)
+            if (inside := np.flatnonzero(thirds == third).tolist())
         ),
     )
 
@@ -154,19 +145,6 @@ def share_group(n_at_ends: int, n_coverable: int) -> int:
     if 5 * n_at_ends > 4 * n_coverable:
         return 0
     return 4 - min(3, 5 * n_at_ends // n_coverable)
-
-
-def _thirds(lengths: Floats) -> list[list[int]]:
-    """Return the positions of the instances in each third by length; papers of the same length are in one."""
-    if not len(lengths):
-        return []
-    thirds = np.searchsorted(np.quantile(lengths, [1 / 3, 2 / 3], method="higher"), lengths)
-    return [inside for third in range(3) if (inside := np.flatnonzero(thirds == third).tolist())]
-
-
-def _slope(shares: Floats, recalls: Floats, clusters: Sequence[str], resampling: Resampling) -> Estimate | None:
-    found = slopes(shares[:, None], recalls, clusters, resampling)
-    return None if found is None else found[0]
 
 
 def slopes(
@@ -252,16 +230,12 @@ def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetedAnswers:
-    """A system's answers, to be read at every budget.
-
-    ``separate_tasks`` are the tasks that were asked separately; empty: one answer serves every task. ``strangers`` are
-    the second papers that it was asked.
-    """
+    """A system's answers, to be read at every budget."""
 
     source: AnswerSource
     rules: Rules = DEFAULT_RULES
-    separate_tasks: frozenset[str] = frozenset()
-    strangers: Mapping[str, Stranger] = field(default_factory=dict)
+    separate_tasks: frozenset[str] = frozenset()  # that were asked separately; empty: one answer serves every task
+    strangers: Mapping[str, Stranger] = field(default_factory=dict)  # the second papers that it was asked
 
     @classmethod
     def of_run(cls, run: RunFile, rules: Rules, strangers: Mapping[str, Stranger] | None = None) -> "BudgetedAnswers":
@@ -369,22 +343,18 @@ def ceilings_by_budget(coverage: Coverage, largest: int) -> list[float]:
     reduced = Coverage(n_aspects=coverage.n_aspects, masks=dict(enumerate(masks)))  # has the same optima
     n_coverable, by_greed = coverage.coverable.bit_count(), _covered_by_first(greedy_ranking(reduced), reduced)
     most: int | None = 0
-    found: list[float] = []
+    ceilings: list[float] = []
     for k in range(1, largest + 1):
         if most != n_coverable:
             bound = min(n_coverable, sum(mask.bit_count() for mask in masks[:k]))
             if most:
                 bound = min(bound, most * k // (k - 1))
-            most = bound if by_greed[k - 1] == bound else _proven(reduced, k)
-        found.append(float("nan") if most is None else most / coverage.n_aspects)
-    return found
-
-
-def _proven(coverage: Coverage, budget: int) -> int | None:
-    try:
-        return ceiling(coverage, budget)
-    except UndefinedScoreError:
-        return None
+            try:
+                most = bound if by_greed[k - 1] == bound else ceiling(reduced, k)
+            except UndefinedScoreError:
+                most = None
+        ceilings.append(nan if most is None else most / coverage.n_aspects)
+    return ceilings
 
 
 # What each selected sentence adds to those before it: new evidence, nothing, no evidence; or it is a heading.
@@ -392,24 +362,12 @@ def _proven(coverage: Coverage, budget: int) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickCounts:
-    """How many selected sentences are of each sort, in expectation where chance draws among sentences.
+    """How many selected sentences are of each sort, in expectation where chance draws among sentences."""
 
-    Attributes
-    ----------
-    new
-        State an aspect that counts and that no earlier one states.
-    redundant
-        State aspects that count, all of which earlier ones state: they add nothing.
-    heading
-        State no aspect that counts, and are headings.
-    no_evidence
-        State no aspect that counts, and are no headings.
-    """
-
-    new: float = 0.0
-    redundant: float = 0.0
-    heading: float = 0.0
-    no_evidence: float = 0.0
+    new: float = 0.0  # state an aspect that counts and that no earlier one states
+    redundant: float = 0.0  # state aspects that count, all of which earlier ones state: they add nothing
+    heading: float = 0.0  # state no aspect that counts, and are headings
+    no_evidence: float = 0.0  # state no aspect that counts, and are no headings
 
     @property
     def total(self) -> float:
@@ -423,8 +381,6 @@ def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> Pic
     Sentences that are certain are taken in the order of the answer. One that chance draws is compared with the certain
     ones only, and counts as often as it is drawn.
 
-    Examples
-    --------
     Sentence 2 states aspect 0, 4 both; 0 is a heading. Of 4 and 5 one is drawn:
 
     >>> coverage = Coverage(n_aspects=2, masks={2: 0b01, 4: 0b11})
@@ -455,10 +411,10 @@ def coverages_of(
     instances: Iterable[Instance], scopes: Sequence[AspectScope]
 ) -> dict[AspectScope, dict[str, tuple[Coverage, frozenset[int]]]]:
     """Return by scope and instance id what the sentences cover, and which are headings, where any aspect counts."""
-    found: dict[AspectScope, dict[str, tuple[Coverage, frozenset[int]]]] = {scope: {} for scope in scopes}
+    coverages: dict[AspectScope, dict[str, tuple[Coverage, frozenset[int]]]] = {scope: {} for scope in scopes}
     for instance in instances:
         headings = frozenset(instance.query.indices_of(Kind.HEADING))
         for scope in scopes:
             if instance.labels.that_count(scope):
-                found[scope][instance.id] = coverage_of(instance.labels, scope), headings
-    return found
+                coverages[scope][instance.id] = coverage_of(instance.labels, scope), headings
+    return coverages

@@ -42,23 +42,15 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two systems on one task: both means and the test of first - second, over the instances where both have a score.
-
-    ``overlap`` is the mean overlap of their selections, in 0..1 (see `overlap_of`); None if both select nothing.
-    """
+    """Two systems on one task: means and the test of first - second, over the instances where both have a score."""
 
     task: Task
     first: Estimate
     second: Estimate
     test: PairedTest
-    overlap: Estimate | None
+    overlap: Estimate | None  # of their selections, in 0..1 (see `overlap_of`); None if both select nothing
     first_counts: Counts
     second_counts: Counts
-
-    @property
-    def counts(self) -> tuple[Counts, Counts]:
-        """The counts of both systems."""
-        return self.first_counts, self.second_counts
 
     @property
     def can_differ(self) -> bool:
@@ -66,18 +58,17 @@ class Comparison:
         return self.test.n_better + self.test.n_worse > 0
 
     def __repr__(self) -> str:
-        found = self.test.difference
-        means = f"{self.task.name}: {self.first.mean:.3f} - {self.second.mean:.3f} = {found.mean:+.3f}"
-        interval = "" if found.interval is None else "[{:+.3f}, {:+.3f}]".format(*found.interval)
-        return one_line(self, means, interval, f"p={self.test.p_value:.2g}", f"n={found.n}")
+        difference = self.test.difference
+        means = f"{self.task.name}: {self.first.mean:.3f} - {self.second.mean:.3f} = {difference.mean:+.3f}"
+        interval = "" if difference.interval is None else "[{:+.3f}, {:+.3f}]".format(*difference.interval)
+        return one_line(self, means, interval, f"p={self.test.p_value:.2g}", f"n={difference.n}")
 
     def _repr_html_(self) -> str:
         test = self.test
-        shown = [percent(one) for one in (self.first, self.second, test.difference)]
-        counts = [test.n_better, test.n_equal, test.n_worse]
+        percents = [percent(estimate) for estimate in (self.first, self.second, test.difference)]
+        p_value = p_text(AdjustedP(value=test.p_value, is_bound=test.is_bound))
         columns = ["task", "first, %", "second, %", "difference", "p", "better", "equal", "worse"]
-        own = p_text(AdjustedP(value=test.p_value, is_bound=test.is_bound))
-        rows: list[list[Cell]] = [[self.task.name, *shown, own, *counts]]
+        rows: list[list[Cell]] = [[self.task.name, *percents, p_value, test.n_better, test.n_equal, test.n_worse]]
         return excerpt_html(repr(self), columns, rows, len(rows))
 
 
@@ -128,9 +119,8 @@ def compare_all(
 ) -> list[Comparison]:
     """Compare pairs of systems on one task, over the instances where the measure is defined for all of them.
 
-    Aspect recall is defined on every instance, so each pair has the digits of `compare`, in less time.
-    ``with_overlaps`` says whether to compute the overlap of the selections, and ``n_flips`` how many flips a test draws
-    (None: as many as there are draws).
+    Aspect recall is defined on every instance, so each pair has the digits of `compare`, in less time. Without
+    ``n_flips``, a test draws as many sign flips as there are draws.
     """
     if not pairs:
         return []
@@ -193,7 +183,11 @@ def overlap_of(first: Selection, second: Selection) -> float:
     if not (first.n_drawn or second.n_drawn) and first.size + second.size:
         a, b = frozenset(first.certain), frozenset(second.certain)
         return len(a & b) / len(a | b)
-    p, q = _probabilities(first), _probabilities(second)
+    p, q = (
+        dict.fromkeys(selection.certain, 1.0)
+        | (dict.fromkeys(selection.tied, selection.n_drawn / len(selection.tied)) if selection.n_drawn else {})
+        for selection in (first, second)
+    )
     union = p.keys() | q.keys()
     if not union:
         raise UndefinedScoreError("the overlap of two empty selections is undefined")
@@ -234,14 +228,7 @@ def mean_overlaps(columns: Sequence[TaskScores]) -> Floats:
     return np.divide(totals, defined, out=np.full_like(totals, np.nan), where=defined > 0)
 
 
-def _probabilities(selection: Selection) -> dict[int, float]:
-    certain = dict.fromkeys(selection.certain, 1.0)
-    if not selection.n_drawn:
-        return certain
-    return certain | dict.fromkeys(selection.tied, selection.n_drawn / len(selection.tied))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Pair(Generic[Name]):
     """Two systems on one task; ``adjusted`` is the p-value of `adjust`, None where they cannot differ significantly.
 
@@ -289,19 +276,17 @@ def compare_pairs(
     knows the labels, are a second family, so that no control changes what is said of runs. Sign flips are drawn often
     enough for the family (see `enough_draws`).
     """
-    same = first_alike({name: one.answer_keys for name, one in scores.items()})
-    found: dict[tuple[Name, Name], Pair[Name]] = {}
+    same = first_alike({name: system.answer_keys for name, system in scores.items()})
+    compared: dict[tuple[Name, Name], Pair[Name]] = {}
     for is_apart in (False, True):
         family = [pair for pair in pairs if is_apart != set(apart).isdisjoint(pair)]
         alike = [frozenset(same[name] for name in pair) for pair in family]
         n_flips = max(resampling.n_draws, enough_draws(sum(len(pair) > 1 for pair in set(alike))))
-        compared = compare_all(scores, family, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips)
-        adjusted = adjust([one.test for one in compared], alike)
-        for (first, second), comparison, one in zip(family, compared, adjusted, strict=True):
-            found[first, second] = Pair(
-                first=first, second=second, comparison=comparison, adjusted=one, is_apart=is_apart
-            )
-    return [found[pair] for pair in pairs]
+        comparisons = compare_all(scores, family, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips)
+        adjusted = adjust([comparison.test for comparison in comparisons], alike)
+        for pair, comparison, p_value in zip(family, comparisons, adjusted, strict=True):
+            compared[pair] = Pair(*pair, comparison, p_value, is_apart=is_apart)
+    return [compared[pair] for pair in pairs]
 
 
 def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
@@ -312,7 +297,7 @@ def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
 
 def same_texts(scores: Mapping[str, Mapping[str, TaskScores]]) -> dict[str, str]:
     """Return system -> the words that say whose answers it has too; only for those that have another's on all tasks."""
-    keys = {name: tuple(one.answer_keys for one in by_task.values()) for name, by_task in scores.items()}
+    keys = {name: tuple(scores.answer_keys for scores in by_task.values()) for name, by_task in scores.items()}
     same = {name: other for name, other in first_alike(keys).items() if name != other}
     return {name: f"has the same answers as {other}; the tests count the two as one" for name, other in same.items()}
 
@@ -322,9 +307,9 @@ def holm_text(pairs: Iterable[Pair[Name]]) -> str:
     sizes: dict[bool, set[int]] = {False: set(), True: set()}
     for pair in pairs:
         sizes[pair.is_apart] |= set() if pair.adjusted is None else {pair.adjusted.n_tests}
-    runs, apart = (" to ".join(map(str, sorted({min(one), max(one)}))) if one else "" for one in sizes.values())
-    told = f"Holm over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs a task"
-    return f"{told}; over {apart} with a control" if apart else told
+    runs, apart = (" to ".join(map(str, sorted({min(n), max(n)}))) if n else "" for n in sizes.values())
+    text = f"Holm over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs a task"
+    return f"{text}; over {apart} with a control" if apart else text
 
 
 # The results of query controls: recall and selections with the own queries against those with changed ones.
@@ -332,51 +317,27 @@ def holm_text(pairs: Iterable[Pair[Name]]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrangerShare:
-    """What a second paper's sentences, which cover nothing, take: shares in 0..1.
+    """What a second paper's sentences, which cover nothing, take: shares in 0..1."""
 
-    Attributes
-    ----------
-    sentences
-        Of the sentences of both papers, those that are the stranger's: what choosing blindly would select of it.
-    selection
-        Of the selected sentences, those that are the stranger's; None where nothing is selected.
-    recall
-        Of the recall that the budget allows, what is lost to the stranger; None where nothing can be covered.
-    """
-
-    sentences: Estimate
-    selection: Estimate | None
-    recall: Estimate | None
+    sentences: Estimate  # of the sentences of both papers: what choosing blindly would select of the stranger
+    selection: Estimate | None  # of the selected sentences; None where nothing is selected
+    recall: Estimate | None  # of the recall that the budget allows, what is lost; None where nothing can be covered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlResult:
     """A system on one task, asked each paper's own query and a changed one.
 
-    Attributes
-    ----------
-    system
-        The system, as it was named.
-    control
-        The query control, such as ``"two_papers"``, with the file where there is one.
-    comparison
-        Recall with the own queries, ``first``, and with the changed ones, ``second``; the overlap of the selections.
-    adjusted
-        The p-value of the difference, adjusted by Holm over the systems of the same control and task that can differ
-        significantly; None for the others, as of a system that does not read what was changed: there is nothing to
-        test (see `adjust`).
-    reads_hypothesis
-        Whether the system declares that its answers depend on the hypothesis.
-    stranger
-        What goes to the second paper; None for other controls.
+    ``adjusted`` is p by Holm over the systems of the same control and task that can differ significantly; None for the
+    others, as of a system that does not read what was changed: there is nothing to test (see `adjust`).
     """
 
     system: str
-    control: str
-    comparison: Comparison
+    control: str  # such as ``"two_papers"``, with the file where there is one
+    comparison: Comparison  # recall with the own queries, ``first``, and with the changed ones, ``second``
     adjusted: AdjustedP | None
-    reads_hypothesis: bool
-    stranger: StrangerShare | None = None
+    reads_hypothesis: bool  # as the system declares
+    stranger: StrangerShare | None = None  # None but for two papers
 
     @property
     def p_value(self) -> float | None:
@@ -396,7 +357,7 @@ MOST_CHANGED = 0.5
 """Where the overlap of the selections is surely above this share, a system changes little."""
 
 
-def use_of_hypothesis(one: ControlResult) -> Use:
+def use_of_hypothesis(result: ControlResult) -> Use:
     """Return what a wrong hypothesis shows of a system.
 
     ``reads it``: its recall is significantly higher with the own hypothesis; ``misled by it``: significantly lower.
@@ -407,8 +368,8 @@ def use_of_hypothesis(one: ControlResult) -> Use:
     A change of selections is evidence that the hypothesis is read only where the same question has the same answer each
     time. So that no such word depends on it, ``reads it`` is a word on recall.
     """
-    overlap, difference = one.comparison.overlap, one.comparison.test.difference
-    if one.adjusted is not None and one.adjusted.is_significant:
+    overlap, difference = result.comparison.overlap, result.comparison.test.difference
+    if result.adjusted is not None and result.adjusted.is_significant:
         return "reads it" if difference.mean > 0 else "misled by it"
     if overlap is None or overlap.mean >= 1:
         return "cannot"
@@ -430,25 +391,24 @@ def control_results(
     alike = [(own.answer_keys, changed.answer_keys) for _, _, own, changed in compared]
     n_alike = (len({alike[place] for place in places}) for places in families.values())
     n_flips = max([resampling.n_draws, *map(enough_draws, n_alike)])
-    found = [
+    comparisons = [
         compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
         for _, _, own, changed in compared
     ]
     adjusted: dict[int, AdjustedP | None] = {}
     for places in families.values():
-        adjusted |= zip(
-            places, adjust([found[place].test for place in places], [alike[place] for place in places]), strict=True
-        )
+        tests = [comparisons[place].test for place in places]
+        adjusted |= zip(places, adjust(tests, [alike[place] for place in places]), strict=True)
     return tuple(
         ControlResult(
             system=system,
             control=control,
-            comparison=one,
+            comparison=comparisons[place],
             adjusted=adjusted[place],
             reads_hypothesis=reads_hypothesis[system],
             stranger=_stranger_share(own, changed, resampling),
         )
-        for place, ((system, control, own, changed), one) in enumerate(zip(compared, found, strict=True))
+        for place, (system, control, own, changed) in enumerate(compared)
     )
 
 
@@ -458,9 +418,8 @@ def _stranger_share(own: TaskScores, changed: TaskScores, resampling: Resampling
         return None
     added = 1 - np.array(own.n_sentences) / np.array(changed.n_sentences)
     lost = own.scores["relative_recall"] - changed.scores["relative_recall"]
-    selection, recall = bootstrap_defined(
-        np.column_stack([stranger_shares(own, changed), lost]), own.clusters, resampling
-    )
+    shares = np.column_stack([stranger_shares(own, changed), lost])
+    selection, recall = bootstrap_defined(shares, own.clusters, resampling)
     return StrangerShare(sentences=bootstrap(added, own.clusters, resampling), selection=selection, recall=recall)
 
 
@@ -468,5 +427,5 @@ def stranger_shares(own: TaskScores, changed: TaskScores) -> Floats:
     """Return on each instance the share of the selected sentences that are the stranger's; NaN where there are none."""
     pools = zip(changed.selections, own.n_sentences, changed.n_sentences, strict=True)
     return np.array(
-        [one.expected_within(range(n_own, n_all)) / one.size if one.size else np.nan for one, n_own, n_all in pools]
+        [chosen.expected_within(range(n_own, n)) / chosen.size if chosen.size else np.nan for chosen, n_own, n in pools]
     )

@@ -265,23 +265,30 @@ def evaluate_sources(
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     if isinstance(rules, Rules | None):
         rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
-    graders = {
-        name: _Grader(
-            source=source,
-            rules=rules.get(name, DEFAULT_RULES),
-            strangers=strangers.get(name, {}),
-            columns=[_Column(task, with_selections=with_selections) for task in tasks],
-            raise_errors=raise_errors,
-        )
+    columns = {
+        name: [
+            _Column(
+                source,
+                task,
+                rules.get(name, DEFAULT_RULES),
+                with_selections=with_selections,
+                raise_errors=raise_errors,
+            )
+            for task in tasks
+        ]
         for name, source in answers.items()
     }
     require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
     for n_done, instance in enumerate(islice(data, n_instances), 1):
         cases = [case_of(instance, task) for task in tasks]
-        for name, grader in graders.items():
+        for name in answers:
+            stranger = strangers.get(name, {}).get(instance.id)
+            n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
+            last = None
             try:
-                grader.add(instance, cases)
+                for case, column in zip(cases, columns[name], strict=True):
+                    last = column.add(instance, case, n_sentences, last)
             except OutOfRangeError as error:
                 what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
                 raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
@@ -289,7 +296,7 @@ def evaluate_sources(
                 raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
-    return {name: {one.task.name: one.scores() for one in grader.columns} for name, grader in graders.items()}
+    return {name: {column.task.name: column.scores() for column in by_task} for name, by_task in columns.items()}
 
 
 def answer_functions(
@@ -341,13 +348,6 @@ class Case:
     budget: int | None  # how many sentences count; None: any number
     ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
 
-    def check(self, answer: Answer | None, rules: Rules = DEFAULT_RULES, n_added: int = 0) -> CheckedAnswer:
-        """Return a checked answer to the instance, which can be cut to a budget; see `check_answer`.
-
-        ``n_added`` is how many sentences of a second paper it may name, behind the own ones; they cover nothing.
-        """
-        return check_answer(answer, len(self.instance.query.sentences) + n_added, rules)
-
 
 def case_of(instance: Instance, task: Task) -> Case | None:
     """Return the case of an instance on a task, or None where the task does not apply."""
@@ -364,7 +364,6 @@ def case_of(instance: Instance, task: Task) -> Case | None:
 class Graded(NamedTuple):
     """An answer to a case: the sentences of it that count, and the numbers that every measure is made of."""
 
-    case: Case
     checked: CheckedAnswer
     selection: Selection
     outcome: MeasureInput
@@ -381,100 +380,92 @@ class Graded(NamedTuple):
 
 def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFAULT_RULES) -> Graded:
     """Measure an answer, which ``rules`` read unless it is checked already; raises as `check_answer`."""
-    checked = answer if isinstance(answer, CheckedAnswer) else case.check(answer, rules)
-    selection = checked.selection(case.budget)
-    is_empty = not checked.ranking.sentences and case.budget != 0
+    if not isinstance(answer, CheckedAnswer):
+        answer = check_answer(answer, len(case.instance.query.sentences), rules)
+    selection = answer.selection(case.budget)
+    is_empty = not answer.ranking.sentences and case.budget != 0
     outcome = measure_input(selection, case.coverage, case.ceiling, is_empty=is_empty)
-    return Graded(case=case, checked=checked, selection=selection, outcome=outcome)
+    return Graded(answer, selection, outcome)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Grader:
-    """Grades the answers of one source, and collects its scores on each task."""
-
-    source: AnswerSource
-    rules: Rules
-    strangers: Mapping[str, Stranger]
-    columns: "list[_Column]"
-    raise_errors: bool
-
-    def add(self, instance: Instance, cases: Sequence[Case | None]) -> None:
-        stranger = self.strangers.get(instance.id)
-        n_added = 0 if stranger is None else stranger.n_sentences
-        last: Answer | None = None
-        checked: CheckedAnswer | None = None  # an answer that serves several tasks is checked once
-        for case, column in zip(cases, self.columns, strict=True):
-            if case is None:
-                column.counts["not_applicable"] += 1
-                continue
-            answer = self.source(instance, column.task)
-            if self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
-                raise answer.cause
-            if checked is None or answer is not last:
-                last, checked = answer, case.check(answer, self.rules, n_added)
-            column.add(grade(case, checked), answer, len(instance.query.sentences) + n_added)
+_Checked: TypeAlias = tuple[Answer | None, CheckedAnswer] | None
 
 
 class _Column:
     """The scores of one source on one task, while they are collected."""
 
-    def __init__(self, task: Task, *, with_selections: bool) -> None:
-        self.task, self.counts = task, Counter[str]()
-        self._with_selections = with_selections
-        self._ids: list[str] = []
-        self._clusters: list[str] = []
-        self._selections: list[Selection] = []
-        self._outcomes = array("d")
+    def __init__(
+        self, source: AnswerSource, task: Task, rules: Rules, *, with_selections: bool, raise_errors: bool
+    ) -> None:
+        self.task = task
+        self._source, self._rules = source, rules
+        self._with_selections, self._raise_errors = with_selections, raise_errors
+        self._counts: Counter[str] = Counter()
         self._notes: Counter[str] = Counter()
+        self._rows: list[tuple[str, str, int, int]] = []  # id, cluster, number of sentences, answer key
+        self._outcomes = array("d")
+        self._selections: list[Selection] = []
         self._over_length: list[tuple[int, int]] = []
-        self._pool_sizes: list[int] = []
-        self._answer_keys: list[int] = []
-        self._errors: dict[str, str] = {}
         self._cut_short: list[tuple[int, int]] = []
+        self._errors: dict[str, str] = {}
 
-    def add(self, graded: Graded, answer: Answer | None, pool_size: int) -> None:
-        case, checked, selection = graded.case, graded.checked, graded.selection
+    def add(self, instance: Instance, case: Case | None, n_sentences: int, last: _Checked) -> _Checked:
+        """Grade the answer to an instance; an answer that serves several tasks is checked once, on the first."""
+        if case is None:
+            self._counts["not_applicable"] += 1
+            return last
+        answer = self._source(instance, self.task)
+        if last is None or answer is not last[0]:
+            if self._raise_errors and isinstance(answer, Failure) and answer.cause is not None:
+                raise answer.cause
+            last = answer, check_answer(answer, n_sentences, self._rules)
+        graded = grade(case, last[1])
+        selection = graded.selection
+        # A hash of numbers only, so that it is the same in every process.
+        answer_key = hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn))
+        self._rows.append((instance.id, instance.cluster, n_sentences, answer_key))
+        self._outcomes.extend(graded.outcome)
+        if self._with_selections:
+            self._selections.append(selection)
+        self._count(case, answer, last[1], n_sentences)
+        return last
+
+    def _count(self, case: Case, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
+        counts, ranking, budget = self._counts, checked.ranking, case.budget
         if answer is not None and answer.notes:
             self._notes.update(answer.notes)
-        n_sentences, counts = len(checked.ranking.sentences), self.counts
-        if checked.is_missing:
-            counts["missing"] += 1
-        elif checked.error is not None:
-            counts["failed"] += 1
-        elif not n_sentences:
-            counts["empty"] += 1
+        if isinstance(answer, Failure):
+            self._errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
+        n_named = len(ranking.sentences)
+        if not n_named:
+            counts["missing" if checked.is_missing else "empty" if checked.error is None else "failed"] += 1
         if checked.n_duplicates or checked.n_out_of_range:
             counts["duplicates"] += checked.n_duplicates
             counts["out_of_range"] += checked.n_out_of_range
-        if isinstance(answer, Failure):
-            self._errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
-        if checked.is_cut_short(case.budget, pool_size):
-            self._cut_short.append((n_sentences, pool_size))
-        if checked.is_over(case.budget):
-            counts["over_length"] += 1
-            self._over_length.append((n_sentences, pool_size))
-        self._outcomes.extend(graded.outcome)
-        self._ids.append(case.instance.id)
-        self._clusters.append(case.instance.cluster)
-        self._pool_sizes.append(pool_size)
-        parts = (frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn)
-        self._answer_keys.append(hash(parts))  # of numbers only, so that it is the same in every process
-        if self._with_selections:
-            self._selections.append(selection)
+        if budget is None or n_named in {0, budget}:
+            return
+        if not ranking.ordered:
+            if n_named > budget:
+                counts["over_length"] += 1
+                self._over_length.append((n_named, n_sentences))
+        elif n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
+            self._cut_short.append((n_named, n_sentences))
 
     def scores(self) -> TaskScores:
+        """Return what was collected."""
         outcomes = MeasureInput(*np.array(self._outcomes).reshape(-1, len(MeasureInput._fields)).T)
+        ids, clusters, n_sentences, answer_keys = zip(*self._rows, strict=True) if self._rows else ((), (), (), ())
         return TaskScores(
             task=self.task,
-            ids=tuple(self._ids),
-            clusters=tuple(self._clusters),
+            ids=ids,
+            clusters=clusters,
             scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
             selections=tuple(self._selections),
-            counts=Counts(**self.counts),
+            counts=Counts(**self._counts),
             notes=dict(sorted(self._notes.items())),
             over_length=tuple(self._over_length),
-            n_sentences=tuple(self._pool_sizes),
-            answer_keys=tuple(self._answer_keys),
+            n_sentences=n_sentences,
+            answer_keys=answer_keys,
             errors=self._errors,
             cut_short=tuple(self._cut_short),
         )

@@ -1,7 +1,8 @@
 """Leaderboard(), table(): rows as data."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from operator import attrgetter
 from typing import Any, Literal
@@ -68,10 +69,6 @@ class BoardColumn(Column[Standing]):
     page_heading: str = ""  # in the report; empty: not shown
 
 
-def _field_column(name: str, page_heading: str) -> BoardColumn:
-    return BoardColumn(name, name, attrgetter(name), page_heading=page_heading)
-
-
 COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn(
         "mean",
@@ -85,9 +82,9 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("", "ranks", lambda row: row.rank_text, page_heading="ranks"),
     BoardColumn("rank_best", "", lambda row: row.rank and row.rank[0]),
     BoardColumn("rank_worst", "", lambda row: row.rank and row.rank[1]),
-    _field_column("n", "papers"),
+    BoardColumn("n", "n", attrgetter("n"), page_heading="papers"),
     BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
-    *(_field_column(name, name) for name in ("failed", "empty", "missing")),
+    *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
 )
 """The columns that follow the name of the system."""
@@ -104,7 +101,7 @@ class Board:
     pairs: tuple[Pair[Standing], ...]
 
     def __repr__(self) -> str:
-        return one_line(self, counted(len(self.standings), "system"), ", ".join(one.system for one in self.standings))
+        return one_line(self, counted(len(self.standings), "system"), ", ".join(row.system for row in self.standings))
 
     @property
     def ranked(self) -> tuple[Standing, ...]:
@@ -128,14 +125,10 @@ class Board:
     def level_groups(self) -> tuple[tuple[Standing, ...], ...]:
         """Return groups of systems: two ranked systems are in one group exactly where they cannot be told apart.
 
-        A system may be in several groups, or in none. Being level is not handed on: of three systems the first may be
-        level with the second, the second with the third, and the first above the third. So a group holds systems of
-        which each is level with each other one, and all level pairs are in one (a compact letter display [1]_).
-
-        References
-        ----------
-        .. [1] Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", Journal of
-           Computational and Graphical Statistics 13 (2004).
+        A system may be in several groups, or in none, since of three systems the first may be level with the second,
+        the second with the third, and the first above the third. In a group, each is level with each other one, and all
+        level pairs are in one: a compact letter display (Piepho, Journal of Computational and Graphical Statistics 13,
+        2004).
         """
         ranked = self.ranked
         place_of = {id(row): place for place, row in enumerate(ranked)}
@@ -172,34 +165,26 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
     rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
-
-    def standing(label: str, *, is_control: bool) -> Standing:
-        scores = columns[label, is_control]
-        return Standing(
+    rows = {
+        (label, is_control): Standing(
             system=label,
             recall=means[label, is_control],
             rank=rank_of.get((label, is_control)),
-            n=len(scores.ids),
-            failed=scores.counts.failed,
-            empty=scores.counts.empty,
-            missing=scores.counts.missing,
+            n=len(columns[label, is_control].ids),
+            failed=columns[label, is_control].counts.failed,
+            empty=columns[label, is_control].counts.empty,
+            missing=columns[label, is_control].counts.missing,
             is_control=is_control,
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
         )
-
-    rows = {key: standing(key[0], is_control=key[1]) for key in order}
-    ranked_pairs = (
-        Pair(
-            first=rows[pair.first],
-            second=rows[pair.second],
-            comparison=pair.comparison,
-            adjusted=pair.adjusted,
-            is_apart=pair.is_apart,
-        )
+        for label, is_control in order
+    }
+    of_rows = (
+        Pair(rows[pair.first], rows[pair.second], pair.comparison, pair.adjusted, is_apart=pair.is_apart)
         for pair in pairs
     )
-    return Board(standings=tuple(rows.values()), pairs=tuple(ranked_pairs))
+    return Board(standings=tuple(rows.values()), pairs=tuple(of_rows))
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
@@ -227,18 +212,13 @@ Sort = Literal["run", "control", "ceiling"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemCell:
-    """The score of a system on a task, and its difference to the reference.
-
-    The p-values are None where there is no test: of the reference itself, of a ceiling, and of a system that was
-    trained on the data. ``p_value`` is the one that `compare` returns for the two; ``p_holm`` is adjusted by Holm as
-    `compare_pairs` says.
-    """
+    """The score of a system on a task, and its difference to the reference; p is None where there is no test."""
 
     recall: Estimate
     standard_error: float | None  # robust to clusters; None for a single one
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
-    p_value: float | None = None
-    p_holm: float | None = None
+    p_value: float | None = None  # as of `compare`
+    p_holm: float | None = None  # adjusted as by `compare_pairs`
 
     @property
     def differs(self) -> bool:
@@ -248,28 +228,31 @@ class SystemCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemRow:
-    """A system: a run, a control, or a ceiling, which knows the labels; ``cells`` maps task names to scores."""
+    """A system: a run, a control, or a ceiling, which knows the labels; by task, its scores and its cells."""
 
     name: str
     sort: Sort
     label: str  # the run's label, or the control's name
     trained_on_it: bool | None
-    cells: Mapping[str, SystemCell]
+    scores: Mapping[str, TaskScores]
+    is_control: bool = False  # computed here, beside the runs
+    cells: dict[str, SystemCell] = field(default_factory=dict)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it is tested: it neither knows the labels nor was trained on the data."""
+        return self.sort != "ceiling" and not self.trained_on_it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemsTable:
-    """Systems x tasks: runs in the order given, then controls, then ceilings.
-
-    ``reference`` is `BEST`, the name of a row, or None. ``holm`` says over what p is adjusted; empty without a test.
-    ``same`` maps a system to the words of `same_texts`.
-    """
+    """Systems x tasks: runs in the order given, then controls, then ceilings."""
 
     tasks: tuple[Task, ...]
     rows: tuple[SystemRow, ...]
-    reference: str | None
-    holm: str
-    same: Mapping[str, str]
+    reference: str | None  # `BEST` or the name of a row
+    holm: str  # over what p is adjusted; empty without a test
+    same: Mapping[str, str]  # system -> the words of `same_texts`
 
     def __repr__(self) -> str:
         tasks = ", ".join(task.name for task in self.tasks)
@@ -291,108 +274,80 @@ def systems_table(
     that can be tested.
     """
     boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
-    systems = _systems(scored, boards, names or {})
-    ranked = {
-        name: system
-        for name, system in systems.items()
-        if system.sort == "control" or (system.sort == "run" and not system.trained_on_it)
-    }
-    reference = None if against in {BEST, NO_REFERENCE} else _checked_reference(against, systems, list(ranked))
-    cells: dict[str, dict[str, SystemCell]] = {name: {} for name in systems}
-    tested: list[Pair[Standing]] = []
+    rows = _rows(scored, boards, names or {})
+    row_of = {(row.label, row.is_control): row for row in rows.values()}
+    if against not in {BEST, NO_REFERENCE}:
+        _check_reference(against, rows)
+    can_differ = False
     for task, board in boards.items():
-        standings = {name: row for name, system in systems.items() if (row := system.standing(board)) is not None}
-        runs = [name for name, system in ranked.items() if system.sort == "run"]
+        standings = {row_of[place.system, place.is_control].name: place for place in board.standings}
+        runs = [name for name in standings if rows[name].sort == "run" and rows[name].is_ranked]
         best = max(runs, key=lambda name: standings[name].recall.mean, default="")
-        tests = {
-            frozenset((id(pair.first), id(pair.second))): pair
-            for pair in board.pairs
-            if against != NO_REFERENCE and all(_is_among(row, ranked.values()) for row in (pair.first, pair.second))
-        }
-        tested += tests.values()
-        for name, row in standings.items():
-            test = tests.get(frozenset((id(row), id(standings.get(reference or best)))))
-            scores = systems[name].scores[task]
-            cells[name][task] = SystemCell(
-                recall=row.recall,
+        tests: dict[tuple[str, str], Pair[Standing]] = {}
+        for pair in board.pairs if against != NO_REFERENCE else ():
+            first, second = (row_of[place.system, place.is_control] for place in (pair.first, pair.second))
+            if first.is_ranked and second.is_ranked:
+                tests[first.name, second.name] = tests[second.name, first.name] = pair
+        can_differ = can_differ or any(pair.adjusted for pair in tests.values())
+        for name, place in standings.items():
+            test, scores = tests.get((name, best if against == BEST else against)), rows[name].scores[task]
+            rows[name].cells[task] = SystemCell(
+                recall=place.recall,
                 standard_error=standard_error(scores.recalls, scores.clusters),
-                is_best=name in runs and _shown(row.recall.mean) == _shown(standings[best].recall.mean),
+                is_best=name in runs
+                and round(100 * place.recall.mean, 1) == round(100 * standings[best].recall.mean, 1),
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
             )
-    can_differ = any(pair.adjusted for pair in tested)
     return SystemsTable(
         tasks=scored.tasks,
-        rows=tuple(
-            SystemRow(
-                name=name,
-                sort=system.sort,
-                label=system.label,
-                trained_on_it=system.trained_on_it,
-                cells=cells[name],
-            )
-            for name, system in systems.items()
-        ),
-        reference=None if against == NO_REFERENCE else reference or BEST,
+        rows=tuple(rows.values()),
+        reference=None if against == NO_REFERENCE else against,
         holm=holm_text(pair for board in boards.values() for pair in board.pairs) if can_differ else "",
-        same=same_texts({name: system.scores for name, system in systems.items()}),
+        same=same_texts({name: row.scores for name, row in rows.items()}),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _System:
-    """A row of the table, before its cells are known."""
-
-    sort: Sort
-    label: str
-    trained_on_it: bool | None
-    scores: Mapping[str, TaskScores]  # by task
-    is_control: bool = False  # computed here, beside the runs
-
-    def standing(self, board: Board) -> Standing | None:
-        return next((row for row in board.standings if _is_among(row, [self])), None)
-
-
-def _is_among(row: Standing, systems: Iterable[_System]) -> bool:
-    return any((row.system, row.is_control) == (system.label, system.is_control) for system in systems)
-
-
-def _systems(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, str]) -> dict[str, _System]:
+def _rows(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, str]) -> dict[str, SystemRow]:
     """Return runs in the order given, then controls, then ceilings, by their names in the table."""
-    systems: dict[str, _System] = {}
-
-    def add(name: str, system: _System) -> None:
-        if name in systems:
-            raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
-        systems[name] = system
-
+    rows: list[SystemRow] = []
     for label, run in scored.runs.items():
         sort: Sort = "ceiling" if knows_labels(run) else "run"
         trained_on_it = scored.trained_on_it(label) if sort == "run" else False
-        system = _System(sort=sort, label=label, trained_on_it=trained_on_it, scores=scored.scores[label])
-        add(names.get(label, label), system)
+        name, scores = names.get(label, label), scored.scores[label]
+        rows.append(SystemRow(name=name, sort=sort, label=label, trained_on_it=trained_on_it, scores=scores))
     for name in sorted(scored.controls, key=lambda name: CONTROLS[name].knows_labels):
         sort = "ceiling" if CONTROLS[name].knows_labels else "control"
-        system = _System(sort=sort, label=name, trained_on_it=False, scores=scored.controls[name], is_control=True)
-        on_boards = {task: scored.controls[name][task] for task, board in boards.items() if system.standing(board)}
+        on_boards = {
+            task: scored.controls[name][task]
+            for task, board in boards.items()
+            if any(place.is_control and place.system == name for place in board.standings)
+        }
         if on_boards:
-            add(name, replace(system, scores=on_boards))
-    return systems
+            control = SystemRow(
+                name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards, is_control=True
+            )
+            rows.append(control)
+    by_name = {row.name: row for row in rows}
+    if len(by_name) < len(rows):
+        name = next(name for name, n in Counter(row.name for row in rows).items() if n > 1)
+        raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
+    return by_name
 
 
-def _checked_reference(against: str, systems: Mapping[str, _System], ranked: Sequence[str]) -> str:
-    """Return the name of the row that the others are held against; raise where none can be."""
-    if against not in systems:
+def _check_reference(against: str, rows: Mapping[str, SystemRow]) -> None:
+    """Raise `RunError` unless ``against`` is a row that the others can be held against."""
+    ranked = [row.name for row in rows.values() if row.is_ranked]
+    if against not in rows:
         known = ", ".join(f"'{name}'" for name in ranked)
         raise RunError(
             f"against '{against}'{did_you_mean(against, ranked)}: no such system in the table; expected {BEST}, "
             f"{NO_REFERENCE} or a name among {known}"
         )
     if against not in ranked:
-        why = "knows the labels" if systems[against].sort == "ceiling" else "was trained on this data"
+        why = "knows the labels" if rows[against].sort == "ceiling" else "was trained on this data"
         raise RunError(f"against '{against}': it {why}, so that a test would say nothing; name another system")
-    return against
 
 
-def _shown(mean: float) -> float:
-    return round(100 * mean, 1)
+def _shown(row: Standing) -> float:
+    return round(100 * row.recall.mean, 1)

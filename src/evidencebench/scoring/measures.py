@@ -43,8 +43,6 @@ class Measure:
     ``of`` takes a `MeasureInput` and the ``parameters`` by name, and returns the value; NaN, as of 0 / 0, says that it
     is undefined.
 
-    Examples
-    --------
     >>> Measure(name="f_measure", parameters={"beta": 2}, of=lambda outcome, beta: 0.5, label="F2").key
     'f_measure(beta=2)'
     """
@@ -56,7 +54,6 @@ class Measure:
     formula: str = ""  # shown beside the label to explain it
     of_no_sentence: float | None = None  # its value for an answer that names none; None: what ``of`` returns
     in_tables: bool = True  # beside aspect recall, and in CSV; JSON shows all
-    higher_is_better: bool = True
 
     @property
     def key(self) -> str:
@@ -173,7 +170,6 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
                 of=lambda outcome: outcome.ceiling - _recall(outcome),
                 label="regret",
                 formula="ceiling - recall",
-                higher_is_better=False,
             ),
             Measure(name="ceiling", of=lambda outcome: outcome.ceiling, label="ceiling", in_tables=False),
         )

@@ -71,10 +71,7 @@ def signature(
     resampling: Resampling = DEFAULT_RESAMPLING,
     trained_on_it: bool = False,
 ) -> str:
-    """Return the signature of an aspect recall that is the mean over ``n`` instances.
-
-    ``trained_on_it`` says whether a model of the system was trained on this data.
-    """
+    """Return the signature of an aspect recall that is the mean over ``n`` instances."""
     return "|".join(
         [
             ASPECT_RECALL.key,
@@ -134,14 +131,14 @@ def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]
     """
     require_scores_name(path)
     columns: dict[str, list[Any]] = {name: [] for name in (*_NAMES, *MEASURES)}
-    for system, of_tasks in scores.items():
-        for one in of_tasks:
-            columns["system"] += [system] * len(one.ids)
-            columns["task"] += [one.task.name] * len(one.ids)
-            columns["id"] += one.ids
-            columns["cluster"] += one.clusters
+    for system, by_task in scores.items():
+        for task_scores in by_task:
+            columns["system"] += [system] * len(task_scores.ids)
+            columns["task"] += [task_scores.task.name] * len(task_scores.ids)
+            columns["id"] += task_scores.ids
+            columns["cluster"] += task_scores.clusters
             for key in MEASURES:
-                columns[key] += [None if np.isnan(score) else score for score in one.scores[key].tolist()]
+                columns[key] += [None if np.isnan(score) else score for score in task_scores.scores[key].tolist()]
     with whole_file(path) as file:
         if path.suffix == ".csv":
             rows = list(zip(*columns.values(), strict=True))
@@ -158,7 +155,10 @@ def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]
 # Published figures, to compare with: mean aspect recall in percent on the official test split.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedResult:
     """One system's published means: ``percents`` is task name -> mean aspect recall in percent."""
 
@@ -176,12 +176,9 @@ class PublishedResult:
         return round(self.percents[task] / 100, 4) if task in self.percents else None
 
 
-_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
-
-
-def _row(system: str, strategy: str, *recalls: float | None) -> PublishedResult:
-    known = {task: recall for task, recall in zip(_TASKS, recalls, strict=False) if recall is not None}
-    return PublishedResult(system=system, strategy=strategy, percents=MappingProxyType(known))
+def _row(system: str, strategy: str, *percents: float | None) -> PublishedResult:
+    published = {task: percent for task, percent in zip(_TASKS, percents, strict=False) if percent is not None}
+    return PublishedResult(system, strategy, MappingProxyType(published))
 
 
 PUBLISHED: tuple[PublishedResult, ...] = (

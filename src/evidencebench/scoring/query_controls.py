@@ -89,34 +89,37 @@ def measure_query_controls(
     """
     dataset = dataset_from(dataset)
     require_limit(limit)
-    named = _by_name(systems)
+    if not isinstance(systems, Mapping):
+        systems = {(named_one := named_system(systems)).name: named_one}
+    named = {name: named_system(system) for name, system in systems.items()}
     asked = tasks_from(tasks) or common_tasks_of(named)
     inquiries = inquiries_of(named, dataset, asked, controls_from(controls), limit=limit, seed=resampling.seed)
-    waits = {key: one for key, one in inquiries.items() if one.system.waits}
+    waits = {key: inquiry for key, inquiry in inquiries.items() if inquiry.system.waits}
     sources: dict[tuple[str, str], AnswerSource] = {
-        key: ask_once_an_instance(one.system, partial(changed_instance, changes=one.changes, dataset=dataset))
-        for key, one in inquiries.items()
+        key: ask_once_an_instance(inquiry.system, partial(changed_instance, changes=inquiry.changes, dataset=dataset))
+        for key, inquiry in inquiries.items()
         if key not in waits
     }
     if waits:
         gathered = gather(list(waits.values()), dataset, asked, limit=limit, waiting=waiting, on_progress=on_progress)
-        sources |= {key: one.answer for key, one in zip(waits, gathered, strict=True)}
-    scores = evaluate_sources(
-        {_name(key): sources[key] for key in inquiries},
+        sources |= {key: inquiry.answer for key, inquiry in zip(waits, gathered, strict=True)}
+    by_name = evaluate_sources(
+        {", ".join(key): sources[key] for key in inquiries},
         dataset,
         asked,
-        {_name(key): (one.changes and one.changes.strangers) or {} for key, one in inquiries.items()},
+        {", ".join(key): (inquiry.changes and inquiry.changes.strangers) or {} for key, inquiry in inquiries.items()},
         limit=limit,
         on_progress=None if waits else on_progress,
     )
+    scores = dict(zip(inquiries, by_name.values(), strict=True))
     for name, system in named.items():
-        warn_of(name, scores[_name((name, OWN))], ranks_all=not system.selects)
+        warn_of(name, scores[name, OWN], ranks_all=not system.selects)
     compared = [
-        (*key, scores[_name((key[0], OWN))][task.name], scores[_name(key)][task.name])
-        for key in inquiries
-        if key[1] != OWN
+        (name, control, scores[name, OWN][task.name], scores[name, control][task.name])
+        for name, control in inquiries
+        if control != OWN
         for task in asked
-        if scores[_name(key)][task.name].ids
+        if scores[name, control][task.name].ids
     ]
     reads = {name: system.traits.reads_hypothesis for name, system in named.items()}
     return control_results(compared, reads, resampling)
@@ -150,20 +153,9 @@ def inquiries_of(
     }
 
 
-def _by_name(systems: NamedSystem | System | Mapping[str, NamedSystem | System]) -> dict[str, NamedSystem]:
-    if isinstance(systems, Mapping):
-        return {name: named_system(one) for name, one in systems.items()}
-    named = named_system(systems)
-    return {named.name: named}
-
-
 def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:
     """Return the official tasks that every system can answer."""
     by_system = [default_tasks(system) for system in systems.values()]
     if not by_system:
         raise TaskError("expected at least one system, got none")
     return tuple(task for task in by_system[0] if all(task in tasks for tasks in by_system))
-
-
-def _name(key: tuple[str, str]) -> str:
-    return ", ".join(key)

@@ -50,10 +50,6 @@ class Resampling:
         """Return a new generator from the seed, so that every figure gets the same draws."""
         return np.random.default_rng(self.seed)
 
-    def generator_of_flips(self) -> np.random.Generator:
-        """Return a new generator of signs: another one, so that tests are the same whatever else is drawn."""
-        return np.random.default_rng((self.seed, 1))
-
 
 DEFAULT_RESAMPLING = Resampling()
 
@@ -99,8 +95,6 @@ def bootstrap(
 ) -> Estimate:
     """Return the mean of ``values``, one an instance, with its interval; ``clusters`` holds each instance's cluster.
 
-    Examples
-    --------
     >>> estimate = bootstrap([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"])
     >>> estimate.mean, estimate.low, estimate.high
     (0.5, 0.0, 1.0)
@@ -126,8 +120,6 @@ def bootstrap_pairs(
     The mean of a difference in a draw is the difference of the means in that draw, so many pairs take little more time
     than their columns.
 
-    Examples
-    --------
     >>> values = np.array([[1.0, 0.5], [0.5, 0.5]])
     >>> means, differences = bootstrap_pairs(values, [(0, 1)], ["p", "q"])
     >>> means[0].mean, differences[0].mean, differences[0].interval
@@ -161,13 +153,11 @@ def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resam
 
     Columns that are defined on the same instances share their draws; each has the digits that it would have alone.
 
-    Examples
-    --------
     >>> values = np.array([[1.0, np.nan, np.nan], [0.5, 0.25, np.nan]])
     >>> [estimate and estimate.mean for estimate in bootstrap_defined(values, ["p", "q"], Resampling(n_draws=10))]
     [0.75, 0.25, None]
     """
-    found: list[Estimate | None] = [None] * values.shape[1]
+    estimates: list[Estimate | None] = [None] * values.shape[1]
     alike: dict[bytes, list[int]] = {}
     for position, column in enumerate(values.T):
         alike.setdefault(np.isnan(column).tobytes(), []).append(position)
@@ -177,8 +167,8 @@ def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resam
             kept = [clusters[place] for place in defined]
             means = bootstrap_columns(values[defined][:, positions], kept, resampling)
             for position, mean in zip(positions, means, strict=True):
-                found[position] = mean
-    return found
+                estimates[position] = mean
+    return estimates
 
 
 def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
@@ -195,8 +185,6 @@ def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]
 def standard_error(values: Sequence[float] | Floats, clusters: Sequence[str]) -> float | None:
     """Return the cluster-robust standard error of the mean of ``values``; None where there are not two clusters.
 
-    Examples
-    --------
     >>> standard_error([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"])
     0.28867513459481287
     """
@@ -270,30 +258,24 @@ def shared_counts(n_clusters: int, resampling: Resampling) -> Iterator[Floats]:
 @lru_cache(maxsize=2)
 def _kept_counts(n_clusters: int, seed: int, n_draws: int) -> list[npt.NDArray[np.uint8]]:
     # That a draw holds a cluster more than 255 times has a chance below 1e-500.
-    return [one.astype(np.uint8) for one in draw_counts(n_clusters, np.random.default_rng(seed), n_draws)]
+    return [counts.astype(np.uint8) for counts in draw_counts(n_clusters, np.random.default_rng(seed), n_draws)]
 
 
 def draw_counts(n_clusters: int, generator: np.random.Generator, n_draws: int) -> Iterator[Floats]:
     """Yield how often each draw holds each cluster (draws x clusters), a few draws at a time."""
+    n_cached, n_counted = cached_rows(n_clusters), max(1, _COUNTED_NUMBERS // n_clusters)
     for n_rows in block_sizes(n_draws, n_clusters):
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
-        n_cached = cached_rows(n_clusters)
-        for first in range(0, n_rows, n_cached):
-            yield _count_clusters(drawn[first : first + n_cached], n_clusters)
+        for start in range(0, n_rows, n_cached):
+            counts = np.empty((min(n_cached, n_rows - start), n_clusters))
+            for first in range(0, len(counts), n_counted):
+                rows = drawn[start + first : min(start + first + n_counted, start + len(counts))]
+                numbered = (rows + np.arange(0, rows.size, n_clusters)[:, None]).ravel()
+                counts[first : first + len(rows)] = np.bincount(numbered, minlength=rows.size).reshape(rows.shape)
+            yield counts
 
 
-def _count_clusters(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:
-    """Return how often each cluster occurs in each row."""
-    counts = np.empty(drawn.shape)
-    n_at_a_time = max(1, _COUNTED_NUMBERS // n_clusters)
-    for first in range(0, len(drawn), n_at_a_time):
-        rows = drawn[first : first + n_at_a_time]
-        numbered = rows + np.arange(0, rows.size, n_clusters)[:, None]
-        counts[first : first + n_at_a_time] = np.bincount(numbered.ravel(), minlength=rows.size).reshape(rows.shape)
-    return counts
-
-
-# The exact interval of a share: k of n, such as 47 of 50 [1]_.
+# The exact interval of a share: k of n, such as 47 of 50.
 
 
 _HALVINGS = 60
@@ -317,10 +299,8 @@ class Proportion:
 def proportion(k: int, n: int, level: float = DEFAULT_LEVEL) -> Proportion:
     """Return a share with its exact interval; it holds the true share with a chance of at least ``level``.
 
-    Raises `UndefinedScoreError` where ``n`` is 0, and `ValueError` unless ``0 <= k <= n``.
-
-    >>> found = proportion(47, 50)
-    >>> round(found.low, 4), round(found.high, 4)
+    >>> share = proportion(47, 50)
+    >>> round(share.low, 4), round(share.high, 4)
     (0.8345, 0.9875)
     """
     if not n:
@@ -335,12 +315,12 @@ def proportion(k: int, n: int, level: float = DEFAULT_LEVEL) -> Proportion:
 
 def _least_chance(k: int, n: int, tail: float) -> float:
     """Return the chance of success with which ``k`` or more of ``n`` succeed with the chance ``tail``."""
-    found = np.arange(k, n + 1)
+    successes = np.arange(k, n + 1)
     steps = np.arange(1, n + 1)
     log_choices = np.concatenate([[0.0], np.cumsum(np.log((n + 1 - steps) / steps))])[k:]
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        chances = np.exp(log_choices + found * np.log(middle) + (n - found) * np.log1p(-middle))
+        chances = np.exp(log_choices + successes * np.log(middle) + (n - successes) * np.log1p(-middle))
         low, high = (middle, high) if chances.sum() < tail else (low, middle)
     return (low + high) / 2

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from evidencebench.runs.people import SYSTEM_NAME as PERSON
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import same_texts
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate, evaluate_sources
+from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate_sources
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.wording import counted, one_line, without_folders
 
@@ -37,12 +38,16 @@ def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
 
     The label of a person's run always holds the name. A file in an option is shown by its name.
     """
-    labels = [_system_label(run) for run in runs]
+    names = [_system_label(run) for run in runs]
+    is_absolute = any(run.path.is_absolute() for run in runs)
+    folder = os.path.commonpath([run.path.absolute().parent for run in runs]) if is_absolute else ""
+    paths = [str(run.path.absolute().relative_to(folder) if is_absolute else run.path) for run in runs]
+    labels = names
     # A nested system by its name only, as long as that tells the runs apart.
-    with_options = [_label_with_options(runs, with_inner_options=inner) for inner in (False, True)]
-    for finer in (*with_options, _path_labels(runs)):
+    finer = [_with_options(runs, names, paths, with_inner_options=inner) for inner in (False, True)]
+    for finer_labels in (*finer, paths):
         counts = Counter(labels)
-        labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
+        labels = [longer if counts[label] > 1 else label for label, longer in zip(labels, finer_labels, strict=True)]
     if len(set(labels)) < len(labels):
         raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
     return dict(zip(labels, runs, strict=True))
@@ -60,131 +65,24 @@ def _system_label(run: RunFile) -> str:
     return label if run.header.control is None else f"{label}, {run.header.control.words}"
 
 
-def _path_labels(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
-    """Return a function that names a run by its path: where one is absolute, from the folder that holds all."""
-    if not any(run.path.is_absolute() for run in runs):
-        return lambda run: str(run.path)
-    folder = os.path.commonpath([run.path.absolute().parent for run in runs])
-    return lambda run: str(run.path.absolute().relative_to(folder))
-
-
-def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) -> Callable[[RunFile], str]:
-    """Return a function that adds to a label the options in which runs of the same system differ."""
-    by_path = _path_labels(runs)
-
-    def label(run: RunFile) -> str:
+def _with_options(
+    runs: Sequence[RunFile], names: Sequence[str], paths: Sequence[str], *, with_inner_options: bool
+) -> list[str]:
+    """Return the names with the options in which runs of the same system differ."""
+    labels = list(paths)
+    for place, (run, name) in enumerate(zip(runs, names, strict=True)):
         if run.header is None:
-            return by_path(run)
+            continue
         options = run.header.system.options
-        others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
-        differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
-        texts = {key: option_text(options[key], with_inner_options=with_inner_options) for key in differing}
-        return without_folders(f"{_system_label(run)}({','.join(f'{key}={text}' for key, text in texts.items())})")
-
-    return label
-
-
-# Score runs on an engine: each worker scores blocks of instances, and the blocks are joined in their order.
-
-
-Scores = dict[str, dict[str, TaskScores]]
-"""Source name -> task name -> scores."""
-
-_BLOCK_SIZE = 32
-
-
-def score_blocks(
-    engine: Engine,
-    dataset: Dataset,
-    paths: Sequence[Path],
-    asked: Sequence[Task],
-    *,
-    rules: Rules,
-    with_controls: bool,
-    with_selections: bool,
-    n_instances: int,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Scores:
-    """Return the scores of `sources_of` on the first ``n_instances``, the same as `evaluate` returns."""
-    _ = dataset.sha256  # other machines know the file by it
-    ids = dataset.ids[:n_instances]
-    blocks = [tuple(ids[start : start + _BLOCK_SIZE]) for start in range(0, n_instances, _BLOCK_SIZE)]
-    setup = partial(_block_scorer, rules=rules, with_controls=with_controls, with_selections=with_selections)
-    arguments = (dataset.file, tuple(paths), tuple(asked))
-    found: list[Scores] = []
-    n_done = 0
-    for outcome in outcomes_in_order(engine, setup, arguments, blocks):
-        if isinstance(outcome.error, WorkerError):
-            first, last = outcome.item[0], outcome.item[-1]
-            raise WorkerError(f"scoring {first} to {last}: {outcome.error}") from outcome.error
-        found.append(outcome.value)
-        n_done += len(outcome.item)
-        if on_progress is not None:
-            on_progress(n_done, n_instances)
-    return {
-        name: {task.name: _joined([scores[name][task.name] for scores in found]) for task in asked} for name in found[0]
-    }
-
-
-def sources_of(runs: Mapping[str, RunFile], *, with_controls: bool) -> dict[str, Answering]:
-    """Return the runs and the controls, with a prefix, since a run may have a control's name."""
-    sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
-    if with_controls:
-        sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
-    return sources
-
-
-def rules_of(runs: Mapping[str, RunFile], rules: Rules) -> dict[str, Rules]:
-    """Return the rules by source: answers of controls are read by the default rules."""
-    return {f"run {label}": rules for label in runs}
-
-
-def _block_scorer(
-    data: DataFile,
-    paths: Sequence[Path],
-    asked: Sequence[Task],
-    *,
-    rules: Rules,
-    with_controls: bool,
-    with_selections: bool,
-) -> Callable[[Sequence[str]], Scores]:
-    dataset = reopen_dataset(data)
-    runs = runs_by_label([open_run(path) for path in paths])
-    answers, strangers = answer_functions(sources_of(runs, with_controls=with_controls), dataset)
-
-    def score(ids: Sequence[str]) -> Scores:
-        return evaluate_sources(
-            answers,
-            [dataset[instance_id] for instance_id in ids],
-            asked,
-            strangers,
-            rules=rules_of(runs, rules),
-            with_selections=with_selections,
-        )
-
-    return score
-
-
-def _joined(parts: Sequence[TaskScores]) -> TaskScores:
-    """Return the scores of several blocks as those of all their instances."""
-    notes: Counter[str] = Counter()
-    for part in parts:
-        notes.update(part.notes)
-    counts = [asdict(part.counts) for part in parts]
-    return TaskScores(
-        task=parts[0].task,
-        ids=tuple(chain.from_iterable(part.ids for part in parts)),
-        clusters=tuple(chain.from_iterable(part.clusters for part in parts)),
-        scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
-        selections=tuple(chain.from_iterable(part.selections for part in parts)),
-        counts=Counts(**{name: sum(of_part[name] for of_part in counts) for name in counts[0]}),
-        notes=dict(sorted(notes.items())),
-        over_length=tuple(chain.from_iterable(part.over_length for part in parts)),
-        n_sentences=tuple(chain.from_iterable(part.n_sentences for part in parts)),
-        errors={name: error for part in parts for name, error in part.errors.items()},
-        cut_short=tuple(chain.from_iterable(part.cut_short for part in parts)),
-        answer_keys=tuple(chain.from_iterable(part.answer_keys for part in parts)),
-    )
+        others = [
+            other.header.system.options
+            for other, other_name in zip(runs, names, strict=True)
+            if other.header and other_name == name
+        ]
+        differing = [key for key in options if any(other.get(key) != options[key] for other in others)]
+        texts = (f"{key}={option_text(options[key], with_inner_options=with_inner_options)}" for key in differing)
+        labels[place] = without_folders(f"{name}({','.join(texts)})")
+    return labels
 
 
 # Score run files: open them, label them, and evaluate them beside the controls.
@@ -192,6 +90,11 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
 
 MIN_INSTANCES_A_JOB = 500
 """Fewer are not worth another process."""
+
+_BLOCK_SIZE = 32  # instances that a worker scores at a time
+
+Scores = dict[str, dict[str, TaskScores]]
+"""Source name -> task name -> scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,32 +153,29 @@ def score_runs(
     dataset, tasks = dataset_from(dataset), tasks_from(tasks)
     runs = open_runs(paths, dataset, tasks)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
-    controls = CONTROLS if with_controls else {}
     n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
     engine = engine_of(engine, jobs, at_most=1 + n_instances // MIN_INSTANCES_A_JOB)
+    how: dict[str, Any] = {"rules": rules, "with_controls": with_controls, "with_selections": with_selections}
     if isinstance(engine, InProcess):
-        found = evaluate(
-            sources_of(runs, with_controls=with_controls),
-            dataset,
-            asked,
-            rules=rules_of(runs, rules),
-            limit=n_instances,
-            with_selections=with_selections,
-            on_progress=on_progress,
-        )
+        scores = _scorer(dataset, runs, asked, **how)(data=dataset, limit=n_instances, on_progress=on_progress)
     else:
-        found = score_blocks(
-            engine,
-            dataset,
-            paths,
-            asked,
-            rules=rules,
-            with_controls=with_controls,
-            with_selections=with_selections,
-            n_instances=n_instances,
-            on_progress=on_progress,
-        )
-    applicable = tuple(task for task in asked if next(iter(found.values()))[task.name].ids)
+        _ = dataset.sha256  # other machines know the file by it
+        setup, arguments = partial(_block_scorer, **how), (dataset.file, tuple(paths), asked)
+        blocks = [
+            dataset.ids[start : min(start + _BLOCK_SIZE, n_instances)] for start in range(0, n_instances, _BLOCK_SIZE)
+        ]
+        parts: list[Scores] = []
+        for outcome in outcomes_in_order(engine, setup, arguments, blocks):
+            if isinstance(outcome.error, WorkerError):
+                first, last = outcome.item[0], outcome.item[-1]
+                raise WorkerError(f"scoring {first} to {last}: {outcome.error}") from outcome.error
+            parts.append(outcome.value)
+            if on_progress is not None:
+                on_progress(min(len(parts) * _BLOCK_SIZE, n_instances), n_instances)
+        scores = {
+            name: {task.name: _joined([part[name][task.name] for part in parts]) for task in asked} for name in parts[0]
+        }
+    applicable = tuple(task for task in asked if next(iter(scores.values()))[task.name].ids)
     for task in asked:
         if task not in applicable and (task in tasks or not applicable):
             raise TaskError(_why_nothing_counts(dataset, task, n_instances))
@@ -284,15 +184,61 @@ def score_runs(
         rules=rules,
         tasks=applicable,
         runs=runs,
-        scores={label: found[f"run {label}"] for label in runs},
+        scores={label: scores[f"run {label}"] for label in runs},
         controls={
             name: {
-                task: scores
-                for task, scores in found[f"control {name}"].items()
-                if control.named.selects or scores.task.budget is not None
+                task: task_scores
+                for task, task_scores in scores[f"control {name}"].items()
+                if control.named.selects or task_scores.task.budget is not None
             }
-            for name, control in controls.items()
+            for name, control in (CONTROLS if with_controls else {}).items()
         },
+    )
+
+
+def _scorer(
+    dataset: Dataset,
+    runs: Mapping[str, RunFile],
+    tasks: Sequence[Task],
+    *,
+    rules: Rules,
+    with_controls: bool,
+    with_selections: bool,
+) -> Callable[..., Scores]:
+    """Return `evaluate_sources` of runs and controls, with a prefix, since a run may have a control's name."""
+    sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
+    of_runs = dict.fromkeys(sources, rules)
+    if with_controls:
+        sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
+    answers, strangers = answer_functions(sources, dataset)
+    return partial(
+        evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, with_selections=with_selections
+    )
+
+
+def _block_scorer(
+    file: DataFile, paths: Sequence[Path], tasks: Sequence[Task], **how: Any
+) -> Callable[[Sequence[str]], Scores]:
+    dataset = reopen_dataset(file)
+    score = _scorer(dataset, runs_by_label([open_run(path) for path in paths]), tasks, **how)
+    return lambda ids: score(data=[dataset[instance_id] for instance_id in ids])
+
+
+def _joined(parts: Sequence[TaskScores]) -> TaskScores:
+    """Return the scores of several blocks as those of all their instances."""
+    notes, counts = Counter[str](), Counter[str]()
+    for part in parts:
+        notes.update(part.notes)
+        counts.update(asdict(part.counts))
+    each_instance = ("ids", "clusters", "selections", "over_length", "n_sentences", "cut_short", "answer_keys")
+    rows: dict[str, Any] = {name: tuple(chain(*(getattr(part, name) for part in parts))) for name in each_instance}
+    return TaskScores(
+        task=parts[0].task,
+        scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
+        counts=Counts(**counts),
+        notes=dict(sorted(notes.items())),
+        errors={name: error for part in parts for name, error in part.errors.items()},
+        **rows,
     )
 
 
@@ -328,10 +274,9 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
     by_run = [tasks_of(run, dataset) for run in runs]
     common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
     if not common:
-        tasks = "; ".join(
-            f"{run.path}: {', '.join(task.name for task in found)}" for run, found in zip(runs, by_run, strict=True)
-        )
-        raise TaskError(f"the runs answer no task in common ({tasks}); name one with --task")
+        names = (", ".join(task.name for task in tasks) for tasks in by_run)
+        texts = "; ".join(f"{run.path}: {tasks}" for run, tasks in zip(runs, names, strict=True))
+        raise TaskError(f"the runs answer no task in common ({texts}); name one with --task")
     return common
 
 
@@ -394,11 +339,11 @@ def is_complete(scored: ScoredRuns) -> bool:
 def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
     run, scores = scored.runs[label], scored.scores[label]
     if worst := max(scores.values(), key=_share_unanswered, default=None):
-        counts, n = worst.counts, len(worst.ids)
+        counts = worst.counts
         if _share_unanswered(worst) > 1 / 2:
-            parts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
-            told = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
-            yield f"of {counted(n, 'answer')} on {worst.task.name}, {told}; each of these scores 0"
+            sorts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
+            texts = ", ".join(f"{count:,} {what}" for what, count in sorts.items() if count)
+            yield f"of {counted(len(worst.ids), 'answer')} on {worst.task.name}, {texts}; each of these scores 0"
     if run.trained_on(scored.dataset.sha256):
         yield f"{TRAINED_ON_IT}; score it on data that it was not trained on"
     if run.is_bare and scored.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):

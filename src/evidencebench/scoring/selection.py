@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from math import comb
 from operator import gt
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from evidencebench.errors import AnswerError, OutOfRangeError
 from evidencebench.runs.run import Answer, Failure
@@ -45,14 +45,13 @@ class Rules:
     @property
     def unusual(self) -> dict[str, str]:
         """The rules that are not the default: name -> choice."""
-        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+        return {rule.name: value for rule in fields(self) if (value := getattr(self, rule.name)) != rule.default}
 
 
 DEFAULT_RULES = Rules()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleText:
+class RuleText(NamedTuple):
     """The texts of a rule: the help of its option, and the report's words for each choice, the default first."""
 
     help: str
@@ -113,9 +112,6 @@ class Selection:
         return comb(n_tied - n_holders, self.n_drawn) / comb(n_tied, self.n_drawn)
 
 
-NOTHING = Ranking(sentences=())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnswer:
     """A checked answer, which can be cut to a budget, and what was wrong with it before."""
@@ -126,20 +122,6 @@ class CheckedAnswer:
     is_missing: bool = False
     n_duplicates: int = 0  # repeats that were removed
     n_out_of_range: int = 0  # sentences that do not exist, removed too
-
-    def is_over(self, budget: int | None) -> bool:
-        """Say whether it is a set with more sentences than the budget."""
-        return not self.ranking.ordered and budget is not None and len(self.ranking.sentences) > budget
-
-    def is_cut_short(self, budget: int | None, pool_size: int) -> bool:
-        """Say whether a ranking cannot be of the whole paper, see `TaskScores.cut_short`; one cut at the budget may be.
-
-        ``pool_size`` is how many sentences could be ranked.
-        """
-        n = len(self.ranking.sentences)
-        if not self.ranking.ordered or budget is None or n in {0, budget} or n >= pool_size:
-            return False
-        return n < budget or max(self.ranking.sentences) < n
 
     def selection(self, budget: int | None) -> Selection:
         """Return the sentences that count under a budget."""
@@ -156,10 +138,9 @@ def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT
     >>> check_answer(Ranking(sentences=(3, 1, 3)), n_sentences=5).selection(budget=1).certain
     (3,)
     """
-    if answer is None:
-        return CheckedAnswer(ranking=NOTHING, rules=rules, is_missing=True)
-    if isinstance(answer, Failure):
-        return CheckedAnswer(ranking=NOTHING, rules=rules, error=answer.error)
+    if answer is None or isinstance(answer, Failure):
+        error = answer.error if answer else None
+        return CheckedAnswer(ranking=Ranking(sentences=()), rules=rules, error=error, is_missing=answer is None)
     if not isinstance(answer, Ranking):
         raise AnswerError(f"expected a Ranking, a Failure, or None where there is none, got {type(answer).__name__}")
     sentences, scores = answer.sentences, answer.scores

@@ -43,16 +43,9 @@ _ROUNDING = 1e-12
 class SignFlips:
     """The two-sided p-value of a mean difference of 0, from sign flips of whole clusters.
 
-    Attributes
-    ----------
-    p_value
-        Where all patterns of signs were tried, the share of those that are at least as extreme; otherwise
-        (1 + flips at least as extreme) / (1 + flips).
-    exact
-        Whether all patterns were tried.
-    least
-        The smallest p-value that this test could give, from how many clusters differ, or from how many flips were
-        drawn, but not from how large the difference is.
+    Where all patterns of signs were tried, p is the share of those that are at least as extreme, and exact; otherwise
+    (1 + flips at least as extreme) / (1 + flips). ``least`` is the smallest p that this test could give, from how many
+    clusters differ or how many flips were drawn, but not from how large the difference is.
     """
 
     p_value: float
@@ -61,10 +54,7 @@ class SignFlips:
 
     @property
     def is_bound(self) -> bool:
-        """Whether no drawn flip was as extreme: p is then at most the value, and more flips might make it smaller.
-
-        A p-value from all patterns is exact, also where it is the smallest that there can be: it is no bound.
-        """
+        """Whether no drawn flip was as extreme: p is then at most the value, and more flips might make it smaller."""
         return not self.exact and self.p_value <= self.least
 
     @property
@@ -126,8 +116,7 @@ def paired_tests(
 ) -> tuple[list[Estimate], list[PairedTest]]:
     """Return the mean of each column of ``values`` (instances x systems), and a test for each pair of columns.
 
-    All share the draws and the flips; each has the digits that it would have alone. ``n_flips`` is how many flips to
-    draw; None: as many as there are draws.
+    All share the draws and the flips; each has the digits that it would have alone.
     """
     means, differences = bootstrap_pairs(values, pairs, clusters, resampling)
     flips = sign_flips(by_cluster(values, clusters)[0], pairs, resampling, n_flips or resampling.n_draws)
@@ -153,36 +142,29 @@ def sign_flips(sums: Floats, pairs: Sequence[tuple[int, int]], resampling: Resam
     """Return the test of each pair of columns of ``sums`` (clusters x systems): the first - the second.
 
     If the systems were equal, the sign of each cluster's difference would be random. Where few clusters differ, all
-    patterns of signs are tried; otherwise ``n_flips`` are drawn, and p = (1 + those at least as extreme) / (1 + all)
-    [1]_. All pairs share the drawn flips, and each has the digits that it would have alone.
-
-    References
-    ----------
-    .. [1] Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
-       Molecular Biology 9 (2010).
+    patterns of signs are tried; otherwise ``n_flips`` are drawn, and p = (1 + those at least as extreme) / (1 + all):
+    Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
+    Biology 9 (2010). All pairs share the drawn flips, and each has the digits that it would have alone.
     """
-    found: dict[int, SignFlips] = {}
+    tests: dict[int, SignFlips] = {}
     drawn: list[int] = []
     for place, (first, second) in enumerate(pairs):
         between = sums[:, first] - sums[:, second]
         between = between[np.abs(between) > _ROUNDING]  # flipping a cluster without a difference changes nothing
         if len(between) <= MAX_ENUMERATED_CLUSTERS:
-            found[place] = _enumerated(between)
+            threshold = abs(between.sum()) - _ROUNDING * max(1.0, float(np.abs(between).sum()))
+            p_value = float((np.abs(_patterns(len(between)) @ between) >= threshold).mean())
+            least = min(1.0, 2.0 ** (1 - len(between)))  # all differences of one sign: two patterns are as extreme
+            tests[place] = SignFlips(p_value=p_value, exact=True, least=least)
         else:
             drawn.append(place)
     if drawn:
-        extreme = _n_extreme(sums, [pairs[place] for place in drawn], resampling.generator_of_flips(), n_flips)
+        generator = np.random.default_rng((resampling.seed, 1))  # not that of intervals: the same whatever is drawn
+        extreme = _n_extreme(sums, [pairs[place] for place in drawn], generator, n_flips)
         for place, n_extreme in zip(drawn, extreme, strict=True):
             p_value = (1 + int(n_extreme)) / (1 + n_flips)
-            found[place] = SignFlips(p_value=p_value, exact=False, least=1 / (1 + n_flips))
-    return [found[place] for place in range(len(pairs))]
-
-
-def _enumerated(between: Floats) -> SignFlips:
-    threshold = abs(between.sum()) - _ROUNDING * max(1.0, float(np.abs(between).sum()))
-    totals = _patterns(len(between)) @ between
-    least = min(1.0, 2.0 ** (1 - len(between)))  # all differences of one sign: two patterns are as extreme
-    return SignFlips(p_value=float((np.abs(totals) >= threshold).mean()), exact=True, least=least)
+            tests[place] = SignFlips(p_value=p_value, exact=False, least=1 / (1 + n_flips))
+    return [tests[place] for place in range(len(pairs))]
 
 
 @lru_cache(maxsize=MAX_ENUMERATED_CLUSTERS + 1)
@@ -229,11 +211,9 @@ def minimum_detectable_difference(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for multiple tests by Holm's step-down method, in the given order [1]_.
+    """Return p-values adjusted for multiple tests by Holm's step-down method, in the given order.
 
-    References
-    ----------
-    .. [1] Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
+    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -250,14 +230,9 @@ def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[A
 
     A test cannot be significant where its smallest possible p-value is not below `ALPHA`: where no instance differs,
     p is 1 whatever the signs are, and where three papers do, it is at least 1/4. That is known before the signs are
-    looked at, so that the other tests need not be corrected for it at this level [1]_.
+    looked at, so that the other tests need not be corrected for it at this level (Tarone, "A modified Bonferroni method
+    for discrete data", Biometrics 46, 1990).
 
-    References
-    ----------
-    .. [1] Tarone, "A modified Bonferroni method for discrete data", Biometrics 46 (1990).
-
-    Examples
-    --------
     >>> tests = [SignFlips(p_value=0.03, exact=True, least=0.001), SignFlips(p_value=1.0, exact=True, least=0.25)]
     >>> adjust(tests)
     [AdjustedP(value=0.03, is_bound=False), None]
@@ -266,11 +241,11 @@ def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[A
     able = {key: test for key, test in zip(keys, tests, strict=True) if test.can_be_significant}
     values = holm([test.p_value for test in able.values()])
     bounds = {value for test, value in zip(able.values(), values, strict=True) if test.is_bound}
-    found = {
+    adjusted = {
         key: AdjustedP(value=value, is_bound=value in bounds and value < 1, n_tests=len(able))
         for key, value in zip(able, values, strict=True)
     }
-    return [found.get(key) for key in keys]
+    return [adjusted.get(key) for key in keys]
 
 
 def enough_draws(n_tests: int) -> int:
@@ -331,12 +306,12 @@ def notes_line(notes: Mapping[str, int]) -> str:
     >>> notes_line({"requests": 1, "truncated_sentences": 1})
     '1 request; 1 truncated sentence'
     """
-    left = dict(notes)
+    others = {name: n for name, n in notes.items() if name.partition(" ")[0] not in SPENT}
     parts = []
     for prefix, title in (("reply_", "replies"), ("read_by ", "read by")):
-        found = {name: left.pop(name) for name in notes if name.startswith(prefix)}
-        shown = (f"{name.removeprefix(prefix).replace('_', ' ')} {count:,}" for name, count in found.items())
-        parts += [f"{title}: {', '.join(shown)}"] if found else []
+        counts = {name: others.pop(name) for name in notes if name.startswith(prefix)}
+        texts = (f"{name.removeprefix(prefix).replace('_', ' ')} {count:,}" for name, count in counts.items())
+        parts += [f"{title}: {', '.join(texts)}"] if counts else []
     if requests := notes.get("requests", 0):
         parts.append(counted(requests, "request"))
     prompt, completion = notes.get("prompt_tokens", 0), notes.get("completion_tokens", 0)
@@ -344,8 +319,7 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"{prompt:,} + {completion:,} tokens")
     if cost := cost_text(notes):
         parts.append(cost)
-    others = (f"{n:,} {_note_text(name, n)}" for name, n in left.items() if name.partition(" ")[0] not in SPENT)
-    return "; ".join([*parts, *others])
+    return "; ".join([*parts, *(f"{n:,} {_note_text(name, n)}" for name, n in others.items())])
 
 
 def cost_text(notes: Mapping[str, int]) -> str | None:

@@ -44,10 +44,9 @@ class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A page: how many characters it has; left, bottom, right, top of what is shown of it; whether it is broken."""
+    """A page: how many characters it has, and whether it is broken."""
 
     n_characters: int
-    box: tuple[float, float, float, float]
     is_broken: bool = False
 
 
@@ -125,7 +124,7 @@ def main() -> None:
         if page:
             pdfium.FPDF_GetPageBoundingBox(page, box)
         bounds = (box.left, box.bottom, box.right, box.top)
-        pages.append(PageFound(n_characters=max(n, 0), box=bounds, is_broken=n < 0))
+        pages.append(PageFound(n_characters=max(n, 0), is_broken=n < 0))
         n_left -= max(n, 0)
         if n_left < 0:
             target.write(msgspec.json.encode(Found(error="characters", amount=index + 1)) + b"\n")
@@ -209,6 +208,14 @@ if __name__ == "__main__":
 # The pages of a PDF as characters with their places, taken out by a child process.
 
 
+# Error of the child -> what is told of it.
+_ERRORS = {
+    "encrypted": "encrypted: it opens only with a password; save a copy without one",
+    "damaged": "damaged: PDFium cannot open it; fetch it again, or open it in a viewer and print it to a new PDF",
+    "pages": f"expected 1 to {MOST_PAGES:,} pages, got {{amount:,}}; take the pages of one paper out of it",
+    "characters": f"expected at most {MOST_CHARACTERS:,} characters, but its first {{amount:,}} pages hold more; take "
+    "the pages of one paper out of it",
+}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PROGRAM = "evidencebench.papers.pdf.extraction"
 
@@ -221,7 +228,6 @@ class PdfPage:
     start: int  # where its text begins in the text of all pages, joined by form feeds
     text: str  # one character an entry of ``arrays``
     arrays: PageArrays
-    box: tuple[float, float, float, float]  # left, top, right, bottom of what is shown of it, downwards, in points
     direction: int  # which text stands upright, as in `PageArrays.directions`
     is_recognised: bool  # its text lies invisibly over the picture of a scanned page
     is_broken: bool  # PDFium could not read it
@@ -266,22 +272,8 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
         )
     answer = msgspec.json.decode(head, type=Found)
     if answer.error:
-        raise UnreadableError(f"{name}: PDF: {_refusal(answer)}")
+        raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
-
-
-def _refusal(found: Found) -> str:
-    if found.error == "encrypted":
-        return "encrypted: it opens only with a password; save a copy without one"
-    if found.error == "damaged":
-        return "damaged: PDFium cannot open it; fetch it again, or open it in a viewer and print it to a new PDF"
-    if found.error == "pages":
-        most = f"expected 1 to {MOST_PAGES:,} pages, got {found.amount:,}"
-        return f"{most}; take the pages of one paper out of it"
-    return (
-        f"expected at most {MOST_CHARACTERS:,} characters, but its first {found.amount:,} pages hold more; "
-        "take the pages of one paper out of it"
-    )
 
 
 def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
@@ -304,7 +296,6 @@ def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
                 start=start,
                 text=text,
                 arrays=arrays,
-                box=turned(*page.box, direction),
                 direction=direction,
                 is_recognised=2 * hidden > sum(seen),
                 is_broken=page.is_broken,

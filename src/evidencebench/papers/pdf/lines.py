@@ -71,6 +71,9 @@ class PrintedLine:
     right: float
     baseline: float
     style: TypeStyle  # that of most of its characters
+    is_bold: bool  # whether all its letters are
+    is_italic: bool
+    begins_italic: bool
     column: tuple[float, float]  # the left and the right edge of the column that it stands in; at first its own
 
     @property
@@ -78,54 +81,35 @@ class PrintedLine:
         """Size of its type, at least a point."""
         return max(self.style.size, 1.0)
 
-    @property
-    def top(self) -> float:
-        """About where its capitals end."""
-        return self.baseline - 0.75 * self.size
-
-    @property
-    def bottom(self) -> float:
-        """About where its letters end below."""
-        return self.baseline + 0.2 * self.size
-
-
-def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> list[PrintedLine]:
-    """Return the lines of a page in the order of the file, without what cannot be seen or does not stand upright."""
-    return [_line(page, styles, group) for group in _groups(page, styles)]
-
 
 def with_labels(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Return lines of which each has its label, such as a heading's number, which stands apart from it."""
     labelled: list[PrintedLine] = []
     for line in lines:
-        if labelled and _is_label(labelled[-1], line):
-            labelled[-1] = _beside(labelled[-1], line)
+        before = labelled[-1] if labelled else line
+        size = max(before.size, line.size)
+        is_level = abs(before.baseline - line.baseline) < _SAME_ROW * size
+        is_near = -_SAME_ROW < (line.left - before.right) / size < _LABEL_GAP
+        if labelled and len(before.text) <= _LONGEST_LABEL and is_level and is_near:
+            left, right = min(before.left, line.left), max(before.right, line.right)
+            labelled[-1] = replace(
+                before if len(before.glyphs) > len(line.glyphs) else line,
+                glyphs=(*before.glyphs, replace(line.glyphs[0], has_space=True), *line.glyphs[1:]),
+                text=f"{before.text} {line.text}",
+                left=left,
+                right=right,
+                is_bold=before.is_bold and line.is_bold,
+                is_italic=before.is_italic and line.is_italic,
+                begins_italic=before.begins_italic,
+                column=(left, right),
+            )
         else:
             labelled.append(line)
     return labelled
 
 
-def _beside(first: PrintedLine, second: PrintedLine) -> PrintedLine:
-    glyphs = (*first.glyphs, replace(second.glyphs[0], has_space=True), *second.glyphs[1:])
-    longer = first if len(first.glyphs) > len(second.glyphs) else second
-    return replace(
-        longer,
-        glyphs=glyphs,
-        text=f"{first.text} {second.text}",
-        left=min(first.left, second.left),
-        right=max(first.right, second.right),
-        column=(min(first.left, second.left), max(first.right, second.right)),
-    )
-
-
-def _is_label(first: PrintedLine, second: PrintedLine) -> bool:
-    size = max(first.size, second.size)
-    is_level = abs(first.baseline - second.baseline) < _SAME_ROW * size
-    is_near = -_SAME_ROW < (second.left - first.right) / size < _LABEL_GAP
-    return len(first.text) <= _LONGEST_LABEL and is_level and is_near
-
-
-def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]:
+def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[PrintedLine]:
+    """Yield the lines of a page in the order of the file, without what cannot be seen or does not stand upright."""
     arrays = page.arrays
     group: list[Glyph] = []
     is_number, has_space, has_own_space = True, False, False
@@ -146,7 +130,7 @@ def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]
             # The letters of a ligature stand in the same place.
             least = -_OVERLAP if arrays.lefts[index] != arrays.lefts[last] else gap - 1
             if not (least < gap < widest and shift < _SCRIPT_SHIFT):
-                yield group
+                yield _line(page, styles, group)
                 group, is_number = [], True
             # PDFium adds spaces where scripts begin and end, wherever they stand.
             has_space = bool(group) and (gap > _SPACE or (has_own_space if is_shifted else has_space))
@@ -154,7 +138,7 @@ def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]
         is_number = is_number and character.isdigit()
         has_space = has_own_space = False
     if group:
-        yield group
+        yield _line(page, styles, group)
 
 
 def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) -> PrintedLine:
@@ -171,6 +155,9 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         else glyph
         for glyph in group
     )
+    letters = [
+        styles[arrays.fonts[glyph.index]] for glyph in glyphs if not glyph.script and page.text[glyph.index].isalpha()
+    ]
     left = min(arrays.lefts[glyph.index] for glyph in group)
     right = max(arrays.rights[glyph.index] for glyph in group)
     return PrintedLine(
@@ -181,6 +168,9 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         right=right,
         baseline=baseline,
         style=style,
+        is_bold=all(letter.is_bold for letter in letters),
+        is_italic=all(letter.is_italic for letter in letters),
+        begins_italic=styles[arrays.fonts[group[0].index]].is_italic,
         column=(left, right),
     )
 
@@ -209,16 +199,22 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
     # The lines at the top and at the foot of each page that stand apart from its text.
     edges = [[*_apart(lines), *_apart(lines[::-1])] for lines in pages_from_top]
     places: dict[tuple[str, int], set[int]] = defaultdict(set)  # pattern and height -> pages
+    keys = {
+        id(line): (_NUMBER.sub("#", line.text.casefold()), round(line.baseline / _SAME_PLACE))
+        for lines in edges
+        for line in lines
+    }
     for number, lines in enumerate(edges):
         for line in lines:
-            places[_pattern(line.text), _height(line)].add(number)
+            places[keys[id(line)]].add(number)
     least = max(2, round(_LEAST_REPEATED * len(pages)))
     running = set()
     for number, lines in enumerate(edges):
         for line in lines:
-            near = (places.get((_pattern(line.text), _height(line) + step), ()) for step in (-1, 0, 1))
-            alone = _PAGE_NUMBER.fullmatch(line.text) is not None
-            if sum(map(len, near)) >= least or (alone and (len(pages) == 1 or _counts(edges, number, line))):
+            pattern, height = keys[id(line)]
+            n_near = sum(len(places.get((pattern, height + step), ())) for step in (-1, 0, 1))
+            is_number = _PAGE_NUMBER.fullmatch(line.text) is not None
+            if n_near >= least or (is_number and (len(pages) == 1 or _counts(edges, number, line))):
                 running.add(id(line))
     return running
 
@@ -253,14 +249,6 @@ def _apart(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
         if n_rows > _N_EDGE_ROWS:
             break
     return list(lines[: min(n_apart, _MOST_AT_EDGE)])
-
-
-def _height(line: PrintedLine) -> int:
-    return round(line.baseline / _SAME_PLACE)
-
-
-def _pattern(text: str) -> str:
-    return _NUMBER.sub("#", text.casefold())
 
 
 def _counts(edges: Sequence[Sequence[PrintedLine]], number: int, line: PrintedLine) -> bool:

@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from evidencebench.papers import sections
 from evidencebench.papers.lines import joint
@@ -90,12 +91,12 @@ class PrintedParagraph:
         return styles.most_common(1)[0][0]
 
 
-def paragraphs_of(lines: Sequence[PrintedLine], styles: Sequence[TypeStyle]) -> list[PrintedParagraph]:
+def paragraphs_of(lines: Sequence[PrintedLine]) -> list[PrintedParagraph]:
     """Return the paragraphs of lines in reading order; one that goes on in the next column is two."""
     steps = _usual_steps(lines)
     groups: list[list[PrintedLine]] = []
     for line in lines:
-        if groups and not _is_new(groups[-1], line, steps, styles):
+        if groups and not _is_new(groups[-1], line, steps):
             groups[-1].append(line)
         else:
             groups.append([line])
@@ -112,9 +113,7 @@ def _usual_steps(lines: Sequence[PrintedLine]) -> Mapping[float, float]:
     return {size: counter.most_common(1)[0][0] for size, counter in steps.items()}
 
 
-def _is_new(
-    group: Sequence[PrintedLine], line: PrintedLine, steps: Mapping[float, float], styles: Sequence[TypeStyle]
-) -> bool:
+def _is_new(group: Sequence[PrintedLine], line: PrintedLine, steps: Mapping[float, float]) -> bool:
     before = group[-1]
     size = max(before.size, line.size)
     step = line.baseline - before.baseline
@@ -126,7 +125,7 @@ def _is_new(
         or not _LEAST_STEP * size < step <= widest
         or abs(before.size - line.size) > _SAME_SIZE * size
         or _is_section_name(group, line)
-        or _changes_style(group, line, styles)
+        or _changes_style(group, line)
         or _is_indented(group, line, size)
         or _is_broken_off(before, line, size)
     )
@@ -143,15 +142,13 @@ def _is_section_name(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
     )
 
 
-def _changes_style(group: Sequence[PrintedLine], line: PrintedLine, styles: Sequence[TypeStyle]) -> bool:
+def _changes_style(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
     before = group[-1]
-    if is_uniform(before, "is_bold", styles) != is_uniform(line, "is_bold", styles):
-        return True
-    was_italic, is_italic = (is_uniform(side, "is_italic", styles) for side in (before, line))
-    first = styles[line.page.arrays.fonts[line.glyphs[0].index]]
     # Names of species and journals may fill a line within a paragraph.
-    return (was_italic and len(group) == 1 and not first.is_italic) or (
-        is_italic and not was_italic and ENDED.search(before.text) is not None
+    return (
+        before.is_bold != line.is_bold
+        or (before.is_italic and len(group) == 1 and not line.begins_italic)
+        or (line.is_italic and not before.is_italic and ENDED.search(before.text) is not None)
     )
 
 
@@ -172,16 +169,6 @@ def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
     return is_broken and room > width + _SLACK * size and BEGINS.match(line.text) is not None
 
 
-def is_uniform(line: PrintedLine, trait: str, styles: Sequence[TypeStyle]) -> bool:
-    """Say whether all letters of a line are bold (``is_bold``), or italic (``is_italic``)."""
-    fonts = line.page.arrays.fonts
-    return all(
-        getattr(styles[fonts[glyph.index]], trait)
-        for glyph in line.glyphs
-        if not glyph.script and line.page.text[glyph.index].isalpha()
-    )
-
-
 # The text of a paragraph from its lines: words joined over line ends, raised numbers told from citations.
 
 
@@ -195,8 +182,7 @@ _UNIT = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _Character:
+class _Character(NamedTuple):
     text: str
     start: int  # where it stands in the text of the pages; -1 for a space that the file lacks
     script: int
@@ -262,14 +248,11 @@ def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequenc
 
 def _write(writer: TextWriter, run: Sequence[_Character]) -> None:
     """Write characters, those that stand side by side in the file at once."""
-    at = 0
-    while at < len(run):
-        stop = at + 1
-        while stop < len(run) and run[stop].start == run[stop - 1].start + 1 > 0:
-            stop += 1
-        text = "".join(character.text for character in run[at:stop])
-        if run[at].start < 0:
+    places = [character.start - number if character.start >= 0 else None for number, character in enumerate(run)]
+    for place, group in groupby(zip(places, run, strict=True), key=lambda pair: pair[0]):
+        characters = [character for _, character in group]
+        text = "".join(character.text for character in characters)
+        if place is None:
             writer.add_mark(text)
         else:
-            writer.add(text, start=run[at].start)
-        at = stop
+            writer.add(text, start=characters[0].start)

@@ -132,13 +132,13 @@ def read_pdf(content: bytes, name: str) -> Paper:
     for page in pages:
         for sort, text in page.unread.items():
             count.leave_out(sort, text)
-    rows = [lines_of(page, styles) for page in pages]
+    rows = [list(lines_of(page, styles)) for page in pages]
     rows = [with_labels(_without(row, line_numbers(row), "line number", count)) for row in rows]
     running = running_lines(rows)
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
     lines = [line for row in rows for line in row]
     words = words_of("\n".join(line.text for line in lines))
-    parts = _rejoined(parts_of(paragraphs_of(lines, styles), styles))
+    parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
     blocks = list(_blocks(parts, words, count))
     return paper_of(
@@ -167,20 +167,17 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
     for part in parts:
         lines = list(part.paragraph.lines)
         if part.role in (PartRole.ABSTRACT, PartRole.BODY):
-            if last and last[0].role is part.role and _goes_on(last[1][-1], lines[0]):
-                last[1].extend(lines)
-                continue
+            if last and last[0].role is part.role and ENDED.search(last[1][-1].text) is None:
+                before, line = last[1][-1], lines[0]
+                if before.page is not line.page or before.column != line.column or not BEGINS.match(line.text):
+                    last[1].extend(lines)
+                    continue
             last = part, lines
             rejoined.append(last)
         else:
             last = None if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL) else last
             rejoined.append((part, lines))
     return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in rejoined]
-
-
-def _goes_on(last: PrintedLine, line: PrintedLine) -> bool:
-    is_elsewhere = last.page is not line.page or last.column != line.column
-    return ENDED.search(last.text) is None and (is_elsewhere or not BEGINS.match(line.text))
 
 
 def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: LossCount) -> Iterator[Block]:

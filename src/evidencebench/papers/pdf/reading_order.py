@@ -16,6 +16,7 @@ _MOST_BLOCKS = 500
 _MOST_CUTS = 40
 _GUTTER = 0.6  # the narrowest white space between columns, in sizes of type
 _OVERFULL = 8  # of so many lines, one may reach into the next column
+_CAPITALS, _BELOW = 0.75, 0.2  # how high capitals are, and how far letters reach below the line
 _FARTHEST = 1.75  # from line to line of a block, in sizes of type
 
 
@@ -49,8 +50,8 @@ def _blocks(lines: Sequence[PrintedLine]) -> list[_PageBlock]:
             lines=tuple(group),
             left=min(line.left for line in group),
             right=sorted(line.right for line in group)[-1 - len(group) // _OVERFULL],
-            top=min(line.top for line in group),
-            bottom=max(line.bottom for line in group),
+            top=min(line.baseline - _CAPITALS * line.size for line in group),
+            bottom=max(line.baseline + _BELOW * line.size for line in group),
         )
         for group in groups
     ]

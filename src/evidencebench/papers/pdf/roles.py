@@ -1,7 +1,7 @@
 """What each paragraph of a PDF is: title, heading, abstract, body, or something that is left out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -14,7 +14,6 @@ from evidencebench.papers.pdf.paragraphs import (
     KEYWORDS,
     PrintedParagraph,
     is_abstract_part,
-    is_uniform,
     name_of,
     section_of,
 )
@@ -58,7 +57,7 @@ class PartRole(StrEnum):
     BACK_MATTER = "other back matter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PaperPart:
     """A paragraph and what it is; ``level`` of a heading, from 1."""
 
@@ -67,24 +66,27 @@ class PaperPart:
     level: int = 0
 
 
-def parts_of(paragraphs: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -> list[PaperPart]:
+def parts_of(paragraphs: Sequence[PrintedParagraph]) -> list[PaperPart]:
     """Return the paragraphs with their roles, in order."""
-    return list(_Reading(paragraphs, styles).parts()) if paragraphs else []
+    if not paragraphs:
+        return []
+    reading = _Reading(paragraphs)
+    return [PaperPart(paragraph, *reading.role(paragraph)) for paragraph in paragraphs]
 
 
 class _Reading:
     """Goes through the paragraphs in order, and knows in which part of the paper it is."""
 
-    def __init__(self, paragraphs: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -> None:
-        self._paragraphs, self._styles = paragraphs, styles
+    def __init__(self, paragraphs: Sequence[PrintedParagraph]) -> None:
+        self._paragraphs = paragraphs
         self._body = _body_style(paragraphs)
         self._width = _usual_width(paragraphs, self._body)
-        self._title = _title(paragraphs, self._body, styles)
-        headings = [part for part in paragraphs if part is not self._title and _is_heading(part, self._body, styles)]
-        self._levels = _levels(headings, styles)
+        self._title = _title(paragraphs, self._body)
+        headings = [part for part in paragraphs if part is not self._title and _is_heading(part, self._body)]
+        self._levels = _levels(headings)
         self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
         for heading in headings:
-            name, rank = name_of(heading.text), _rank(heading, styles)
+            name, rank = name_of(heading.text), _rank(heading)
             self._best[name] = min(rank, self._best.get(name, rank))
         self._has_abstract = any(
             section_of(part.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(part.text) for part in paragraphs
@@ -99,13 +101,13 @@ class _Reading:
         self._size = 0.0  # of the text right below the last heading; 0: none has come
         self._is_headed = False  # whether a heading stands right before
 
-    def parts(self) -> Iterator[PaperPart]:
-        for paragraph in self._paragraphs:
-            role, level = self._role(paragraph)
-            if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
-                self._size = paragraph.style.size
-            self._is_headed = role in (PartRole.HEADING, PartRole.LABEL)
-            yield PaperPart(paragraph=paragraph, role=role, level=level)
+    def role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
+        """Return the role of the next paragraph, and its level where it is a heading."""
+        role, level = self._role(paragraph)
+        if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
+            self._size = paragraph.style.size
+        self._is_headed = role in (PartRole.HEADING, PartRole.LABEL)
+        return role, level
 
     def _role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
         if paragraph is self._title:
@@ -132,7 +134,7 @@ class _Reading:
         if what := captioned(text):
             self._float = PartRole.TABLE if what == "table" else None
             return PartRole(what)
-        is_known = section_of(text) or number_of(text) or _rank(paragraph, self._styles) in self._ranks
+        is_known = section_of(text) or number_of(text) or _rank(paragraph) in self._ranks
         is_heading = level and is_known and paragraph.style.size >= self._body.size - _SMALLER
         if is_heading or _is_prose(paragraph, self._body, self._width):
             self._float = None
@@ -140,7 +142,7 @@ class _Reading:
 
     def _heading(self, paragraph: PrintedParagraph, level: int) -> tuple[PartRole, int] | None:
         """Return the role and the level of a heading; None where it belongs to what is left out."""
-        name, section, rank = name_of(paragraph.text), section_of(paragraph.text), _rank(paragraph, self._styles)
+        name, section, rank = name_of(paragraph.text), section_of(paragraph.text), _rank(paragraph)
         if section is SectionSort.ABSTRACT:
             self._state, self._abstract = PartRole.ABSTRACT, rank
             return PartRole.HEADING, 1
@@ -204,9 +206,7 @@ def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
     return counts.most_common(1)[0][0]
 
 
-def _title(
-    paragraphs: Sequence[PrintedParagraph], body: TypeStyle, styles: Sequence[TypeStyle]
-) -> PrintedParagraph | None:
+def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> PrintedParagraph | None:
     """Return the paragraph of the first page in the largest type, or a first heading where all are of one size."""
     first = [
         paragraph
@@ -218,11 +218,11 @@ def _title(
     larger = [paragraph for paragraph in first if paragraph.style.size > body.size + _LARGER]
     if larger:
         return max(larger, key=lambda paragraph: paragraph.style.size)
-    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0], body, styles)
+    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0], body)
     return paragraphs[0] if is_heading and section_of(paragraphs[0].text) is None else None
 
 
-def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[TypeStyle]) -> bool:
+def _is_heading(paragraph: PrintedParagraph, body: TypeStyle) -> bool:
     text, style, section = paragraph.text, paragraph.style, section_of(paragraph.text)
     n_letters = sum(map(str.isalpha, text))
     if (
@@ -236,8 +236,8 @@ def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[T
         return False
     if section is not None and (section is not SectionSort.BACK_MATTER or len(text.split()) <= _LONGEST_PLAIN_NAME):
         return len(paragraph.lines) == 1
-    is_bold = all(is_uniform(line, "is_bold", styles) for line in paragraph.lines)
-    is_italic = all(is_uniform(line, "is_italic", styles) for line in paragraph.lines)
+    is_bold = all(line.is_bold for line in paragraph.lines)
+    is_italic = all(line.is_italic for line in paragraph.lines)
     is_distinct = (
         style.size > body.size + _LARGER
         or is_bold > body.is_bold
@@ -247,22 +247,21 @@ def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[T
     return is_distinct and not (text[-1] == "." and len(text) > _LONGEST_SENTENCE_HEADING)
 
 
-def _levels(headings: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -> Mapping[int, int]:
+def _levels(headings: Sequence[PrintedParagraph]) -> Mapping[int, int]:
     """Return the identity of each heading -> its level: by its number, or else by how much it stands out."""
-    ranks = {id(heading): _rank(heading, styles) for heading in headings}
-    depths = {id(heading): len(number_of(heading.text)) for heading in headings}
+    ranked = [(id(heading), _rank(heading), len(number_of(heading.text))) for heading in headings]
     usual: dict[_Rank, Counter[int]] = defaultdict(Counter)
-    for key, depth in depths.items():
+    for _, rank, depth in ranked:
         if depth:
-            usual[ranks[key]][depth] += 1
-    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
+            usual[rank][depth] += 1
+    levels = {rank: level for level, rank in enumerate(sorted({rank for _, rank, _ in ranked}), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
-    return {key: depths[key] or levels[rank] for key, rank in ranks.items()}
+    return {key: depth or levels[rank] for key, rank, depth in ranked}
 
 
-def _rank(heading: PrintedParagraph, styles: Sequence[TypeStyle]) -> _Rank:
-    is_bold = all(is_uniform(line, "is_bold", styles) for line in heading.lines)
-    is_italic = all(is_uniform(line, "is_italic", styles) for line in heading.lines)
+def _rank(heading: PrintedParagraph) -> _Rank:
+    is_bold = all(line.is_bold for line in heading.lines)
+    is_italic = all(line.is_italic for line in heading.lines)
     return -round(heading.style.size), not heading.text.isupper(), not is_bold, is_italic
 
 
