@@ -87,18 +87,12 @@ class Threads:
             stop()
             on_interrupt()
 
-        def run_items() -> None:
-            try:
-                while True:
-                    permits.get()
-                    with lock:  # since the iterator of the items may not be thread-safe
-                        if stopped.is_set or (entry := next(numbered, None)) is None:
-                            return
-                    done.put(outcome_of(work, *entry))
-            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-                done.put(error)
-            finally:
-                done.put(None)
+        def begin() -> Outcome[Item, Result] | None:
+            """Return the outcome of the next item; None where no further one begins."""
+            permits.get()
+            with lock:  # since the iterator of the items may not be thread-safe
+                entry = None if stopped.is_set else next(numbered, None)
+            return None if entry is None else outcome_of(work, *entry)
 
         error: BaseException | None = None
         with catch_first_interrupt(interrupt) as flag:
@@ -107,7 +101,9 @@ class Threads:
                     permits.put(None)
                 for number in range(self.n_threads):
                     # Daemons, so that a second Ctrl-C ends the program though a thread waits for a silent server.
-                    threading.Thread(target=run_items, name=f"evidencebench-{number}", daemon=True).start()
+                    threading.Thread(
+                        target=_put_all, args=(begin, done), name=f"evidencebench-{number}", daemon=True
+                    ).start()
                 n_running = self.n_threads
                 while n_running:
                     entry = done.get()
@@ -125,6 +121,17 @@ class Threads:
                 stop()
         if flag.is_set:
             raise KeyboardInterrupt
+
+
+def _put_all(begin: Callable[[], Any], done: "queue.SimpleQueue[Any]") -> None:
+    """Put what each call returns into a queue, until that is None; of an error, put that and then None."""
+    try:
+        while (outcome := begin()) is not None:
+            done.put(outcome)
+    except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+        done.put(error)
+    finally:
+        done.put(None)
 
 
 def call_together(

@@ -133,9 +133,9 @@ def results(
 ) -> Iterator[Result]:
     """Yield the result of each item as soon as it is ready, in any order.
 
-    ``on_error`` is called with an item that failed, and its error; None: the error is raised. Where it returns, the work
-    goes on. Where it raises, no further item begins; those that have begun are finished and their results yielded; then
-    what it raised is raised. The other arguments are an engine and those of `Engine.outcomes`.
+    ``on_error`` is called with an item that failed, and its error; None: it is raised. Where it returns, the work goes
+    on. Where it raises, no further item begins; those that have begun are finished and their results yielded; then what
+    it raised is raised. The other arguments are an engine and those of `Engine.outcomes`.
     """
     raised: list[Exception] = []
     begun = takewhile(lambda _: not raised, items)
