@@ -94,29 +94,17 @@ class Threads:
                 entry = None if stopped.is_set else next(numbered, None)
             return None if entry is None else outcome_of(work, *entry)
 
-        error: BaseException | None = None
         with catch_first_interrupt(interrupt) as flag:
             try:
-                for _ in range(2 * self.n_threads):
-                    permits.put(None)
                 for number in range(self.n_threads):
                     # Daemons, so that a second Ctrl-C ends the program though a thread waits for a silent server.
-                    threading.Thread(
-                        target=_put_all, args=(begin, done), name=f"evidencebench-{number}", daemon=True
-                    ).start()
-                n_running = self.n_threads
-                while n_running:
-                    entry = done.get()
-                    if entry is None:
-                        n_running -= 1
-                    elif isinstance(entry, BaseException):
-                        error = error or entry
-                        stop()
-                    else:
-                        yield entry
-                        permits.put(None)
-                if error is not None:
-                    raise error
+                    name = f"evidencebench-{number}"
+                    threading.Thread(target=_put_all, args=(begin, done), name=name, daemon=True).start()
+                    permits.put(None)
+                    permits.put(None)
+                for outcome in _take_all(done, self.n_threads, stop):
+                    yield outcome
+                    permits.put(None)
             finally:
                 stop()
         if flag.is_set:
@@ -132,6 +120,22 @@ def _put_all(begin: Callable[[], Any], done: "queue.SimpleQueue[Any]") -> None:
         done.put(error)
     finally:
         done.put(None)
+
+
+def _take_all(done: "queue.SimpleQueue[Any]", n_running: int, stop: Callable[[], None]) -> Iterator[Any]:
+    """Yield what threads put, until all have ended; then raise the first error of theirs, at which the others stop."""
+    error: BaseException | None = None
+    while n_running:
+        entry = done.get()
+        if entry is None:
+            n_running -= 1
+        elif isinstance(entry, BaseException):
+            error = error or entry
+            stop()
+        else:
+            yield entry
+    if error is not None:
+        raise error
 
 
 def call_together(
