@@ -19,7 +19,7 @@ from evidencebench.errors import AnswerError, RunMismatchError, SystemSpecError,
 from evidencebench.execution.answers import ask_once_an_instance, require_answerable
 from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
 from evidencebench.execution.changes import Changes, QueryControl, changed_instance, changes_of
-from evidencebench.execution.making import factory_of, make_options, make_system, module_of
+from evidencebench.execution.making import factory_of, find_code, make_options, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
 from evidencebench.runs.header import SeededControl
@@ -170,7 +170,7 @@ def _versions_of(system: str) -> dict[str, str]:
         return make_system(system).versions()
     libraries = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
     code_of_training = versions_of_code(training.name, sys.modules[type(training.training).__module__])
-    return {**libraries, **code_of_training, **versions_of_code(training.system, module_of(training.system))}
+    return {**libraries, **code_of_training, **versions_of_code(training.system, find_code(training.system).module)}
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
