@@ -1,6 +1,6 @@
 """Wrong hypothesis, two papers, shuffled words; QueryControl."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -39,19 +39,6 @@ def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: s
     begins with ``refusal``.
     """
     members = [Member(query.instance_id, query.paper_id, query.hypothesis, len(query.sentences)) for query in queries]
-    groups: dict[str, list[Member]] = {}
-    for member, group in zip(members, _group_names(members), strict=True):
-        groups.setdefault(group, []).append(member)
-    together = list(groups.values())
-    order = [member for position in generator.permutation(len(together)) for member in together[position]]
-    shift = max(map(len, together), default=0)
-    if 2 * shift > len(order) or not order:
-        raise UndefinedScoreError(f"{refusal}: {shift} of {len(order)} instances share one paper or one hypothesis")
-    return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
-
-
-def _group_names(members: Sequence[Member]) -> list[str]:
-    """Return each member's group, by name; members with the same paper or the same hypothesis are in one group."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -62,7 +49,15 @@ def _group_names(members: Sequence[Member]) -> list[str]:
 
     for member in members:
         parent[root(f"paper {member.paper_id}")] = root(f"hypothesis {member.hypothesis}")
-    return [root(f"paper {member.paper_id}") for member in members]
+    groups: dict[str, list[Member]] = {}
+    for member in members:
+        groups.setdefault(root(f"paper {member.paper_id}"), []).append(member)
+    together = list(groups.values())
+    order = [member for position in generator.permutation(len(together)) for member in together[position]]
+    shift = max(map(len, together), default=0)
+    if 2 * shift > len(order) or not order:
+        raise UndefinedScoreError(f"{refusal}: {shift} of {len(order)} instances share one paper or one hypothesis")
+    return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
 
 
 # Queries changed on purpose, to measure what of a system's answers comes from the hypothesis.
@@ -81,12 +76,9 @@ class MixedQuery:
 
     def own_answer(self, answer: Ranking) -> Ranking:
         """Return an answer with its own sentences as 0..n_own-1, and the stranger's, in their order, behind these."""
-        return replace(answer, sentences=tuple(map(self._own_index, answer.sentences)))
-
-    def _own_index(self, index: int) -> int:
-        if index < self.offset:
-            return self.n_own + index
-        return index - self.offset if index < self.offset + self.n_own else index
+        order = [*range(self.offset, self.offset + self.n_own), *range(self.offset)]
+        own_index = {index: place for place, index in enumerate(order)}
+        return replace(answer, sentences=tuple(own_index.get(index, index) for index in answer.sentences))
 
 
 def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQuery:
