@@ -201,11 +201,6 @@ def test_what_a_file_with_a_dot_in_its_name_imports_counts_too(folder: Path) -> 
     assert digests[0] != digests[1]
 
 
-def test_the_source_of_own_code_is_known(folder: Path) -> None:
-    for name in ("backwards:Backwards", "backwards.py:Backwards"):
-        assert find_own_code(name)[1].__file__ == str(folder / "backwards.py")
-
-
 @pytest.mark.parametrize("name", ["mine.py:Class", "a,b+c.py:Class", "/some where/x-y.py:Class"])
 def test_the_name_of_a_file_is_written_and_read_back_nested_too(name: str) -> None:
     inner = {"name": name, "options": {"k": 1}}

@@ -161,16 +161,18 @@ def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
 
     For a trained system these are the versions of libraries, and the digests of own code that trains or answers.
     """
-    return merged_versions(*map(_versions_of, systems))
-
-
-def _versions_of(system: str) -> dict[str, str]:
-    training = trainable(system)
-    if training is None:
-        return make_system(system).versions()
-    libraries = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
-    code_of_training = versions_of_code(training.name, sys.modules[type(training.training).__module__])
-    return {**libraries, **code_of_training, **versions_of_code(training.system, find_code(training.system).module)}
+    versions: list[Mapping[str, str]] = []
+    for system in systems:
+        training = trainable(system)
+        if training is None:
+            versions.append(make_system(system).versions())
+            continue
+        versions += [
+            library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers"),
+            versions_of_code(training.name, sys.modules[type(training.training).__module__]),
+            versions_of_code(training.system, find_code(training.system).module),
+        ]
+    return merged_versions(*versions)
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
