@@ -7,16 +7,16 @@ import sys
 import sysconfig
 import venv
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from evidencebench import SYSTEMS, execute, load_sample, make_system, write_dataset
+from evidencebench import SYSTEMS, execute, load_sample, make_system
 from evidencebench.cli.main import cli
 from evidencebench.errors import SystemSpecError
 from evidencebench.runs.run import read_run
+from runs.test_runs import many
 
 RANKING = """
 from dataclasses import dataclass
@@ -72,11 +72,9 @@ def test_a_system_of_an_installed_package_is_named_by_its_entry_point_in_every_p
     assert len(SYSTEMS) == len(list(SYSTEMS))
     with pytest.raises(SystemSpecError, match="did you mean 'my-bm25'"):
         make_system("my-bm52")
-    sample = load_sample()
-    many = [replace(one, query=replace(one.query, instance_id=f"{one.id}_{n}")) for n in range(4) for one in sample]
-    write_dataset(tmp_path / "data.json", many)
+    data = many(tmp_path / "data.json", 40)
     for jobs in (1, 2):
-        report = execute("my-bm25:k1=2", tmp_path / "data.json", tmp_path / f"{jobs}.jsonl", jobs=jobs)
+        report = execute("my-bm25:k1=2", data, tmp_path / f"{jobs}.jsonl", jobs=jobs)
         assert (report.n_instances, report.n_failed) == (40, 0)
     first, second = (read_run(tmp_path / f"{jobs}.jsonl") for jobs in (1, 2))
     assert first.done == second.done

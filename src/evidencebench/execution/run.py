@@ -17,7 +17,7 @@ from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
-from evidencebench.errors import FailedAnswerError, RunMismatchError, StopError, SystemSpecError, WorkerError
+from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
 from evidencebench.execution.answers import default_tasks, require_answerable
 from evidencebench.execution.asking import (
     DEFAULT_MAX_WAITING,
@@ -184,8 +184,11 @@ def execute(
                 arguments = (str(system), seed, dataset.file, named.versions(), asking.inquiry.changes)
 
             setup, to_ask = partial(setup, fails_fast=fail_fast), takewhile(lambda _: writer.stop is None, todo)
-            on_error = partial(_keep_lost, dataset, keep, fails_fast=fail_fast)
-            for outcome in results(engine, setup, arguments, to_ask, on_error=on_error):
+
+            def keep_lost(todo: Todo, error: Exception) -> None:
+                keep(lost_outcome(todo, error, dataset, fails_fast=fail_fast))
+
+            for outcome in results(engine, setup, arguments, to_ask, on_error=keep_lost):
                 keep(outcome)
             if writer.stop is not None:
                 raise writer.stop
@@ -199,17 +202,6 @@ def execute(
         trained_on_it=dataset.sha256 in named.trained_on(),
         notes=writer.notes,
     )
-
-
-def _keep_lost(
-    dataset: Dataset, keep: Callable[[InstanceOutcome], object], todo: Todo, error: Exception, *, fails_fast: bool
-) -> None:
-    """Keep failures as the answers to an instance that took its worker with it; raise any other error."""
-    if not isinstance(error, WorkerError):
-        raise error
-    if fails_fast:
-        raise FailedAnswerError(f"{todo.instance_id}: {error}") from error
-    keep(lost_outcome(todo, dataset, error))
 
 
 class _RunWriter:

@@ -29,16 +29,13 @@ def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator)
 
 
 def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: str) -> dict[str, Member]:
-    """Return instance id -> another query, of another paper and with another hypothesis; each is used once.
+    """Swap queries between papers and hypotheses, each used once: instance id -> the other query.
 
-    Queries that share a paper or a hypothesis form a group. The groups are put in random order. Each query then takes
-    the query that stands n places later, where n is the size of the largest group. So no query gets itself, nor one of
-    its own paper.
-
-    It raises `UndefinedScoreError` if more than half of the queries share one paper or one hypothesis; its message
-    begins with ``refusal``.
+    Raises `UndefinedScoreError`, which begins with ``refusal``, if more than half share one paper or one hypothesis.
     """
     members = [Member(query.instance_id, query.paper_id, query.hypothesis, len(query.sentences)) for query in queries]
+    # Queries that share a paper or a hypothesis form a group. The groups are put in random order, and each query takes
+    # the one that stands as many places later as the largest group has members.
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -65,10 +62,7 @@ def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedQuery:
-    """A query with a second paper's sentences, the stranger's, in front of its own or behind them.
-
-    Its own sentences are ``query.sentences[offset : offset + n_own]``; all others are the stranger's.
-    """
+    """A query whose own sentences, ``query.sentences[offset : offset + n_own]``, stand beside another paper's."""
 
     query: Query
     offset: int  # index of the first own sentence
@@ -98,11 +92,7 @@ class Stranger:
 
 
 def draw_strangers(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, Stranger]:
-    """Return instance id -> another paper, of no query with the same paper or hypothesis.
-
-    Every instance's paper is a stranger once; half of the strangers stand before the own paper (of an odd number, one
-    less). It raises `UndefinedScoreError` as `derange` does.
-    """
+    """Draw a second paper for each query by `derange`: instance id -> stranger, half of which stand before the own."""
     others = derange(queries, generator, "papers cannot be mixed")
     before = set(generator.permutation(len(others))[: len(others) // 2].tolist())
     return {

@@ -155,11 +155,7 @@ def reports_comparison(words: Sequence[str]) -> bool:
 
 
 def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
-    """Return marked words as they would be if the comparator were what is compared against, and whether it was not.
-
-    So "higher in the water group than with tea" is read as "higher in the tea group than with water", and answered with
-    the opposite.
-    """
+    """Exchange the arms of "higher with water than with tea", and say whether that was done: the answer is opposite."""
     # The first word such as "than" that is near an arm decides.
     behind = (words[index + 1 : index + 1 + _WORDS_TO_ARM] for index, word in enumerate(words) if word in _AGAINST)
     is_turned = next((near for some in behind for near in some if near in _OTHER_ARM), None) == "I"

@@ -157,10 +157,7 @@ def splits_of(plan: Plan) -> Iterator[Split]:
 
 
 def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
-    """Return the versions that decide the answers of systems and are known before training.
-
-    For a trained system these are the versions of libraries, and the digests of own code that trains or answers.
-    """
+    """Return the versions that are known before training: of libraries, models and own code that trains or answers."""
     versions: list[Mapping[str, str]] = []
     for system in systems:
         training = trainable(system)
@@ -281,10 +278,7 @@ def gather_splits(
     client: ChatClient | None,
     waiting: Waiting,
 ) -> Iterator[AnsweredSplit]:
-    """Yield the answers of splits whose systems wait for a server; with batches, all splits are asked together.
-
-    They are asked in this process, many instances at a time, under one cost limit.
-    """
+    """Yield the answers of splits whose systems wait for a server, asked in this process; batches hold all splits."""
     instances = list(dataset) if splits else []
     for together in [[split] for split in splits] if waiting.settle is None else [splits]:
         inquiries = [inquiry for split in together for inquiry in _inquiries(split, plan, dataset, client)]

@@ -52,17 +52,11 @@ class Conversation:
 
 
 def converse(asker: Asker, question: Question) -> Conversation:
-    """Ask a model, in several turns where that is needed and allowed, and return the outcome.
+    """Ask a model until its reply holds an answer, at most 1 + `Asker.repairs` times; a refusal is final.
 
-    A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
-    up to `Asker.repairs` times. Where no reply is whole, the largest part of an order or of scores is the answer; a
-    part of a selection never is. A refusal is final.
-
-    Where a reply names too many sentences, the model is asked once to choose among them. If the next reply is still too
-    long, it is the answer. If that has no answer, or an empty one, the longer set is.
-
-    Raises `ReplyError` if a request failed for good, with the notes of the replies before it too, `StopError` if no
-    more requests may be sent, and `PendingError` if a reply waits for a batch.
+    Without a whole reply, the largest part of an order or of scores is the answer; a part of a selection never is. A
+    model that names too many sentences is asked once to choose among them; if it then names none, the longer set is
+    the answer. Raises `ReplyError`, with the notes of all replies, `StopError` and `PendingError`.
     """
     notes: Counter[str] = Counter()
     messages: tuple[Message, ...] = (Message("user", question.text),)
@@ -135,17 +129,13 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
 
 
 def _next_messages(chat: ChatModel, messages: tuple[Message, ...], reply: ChatReply, text: str) -> tuple[Message, ...]:
-    """Return the messages with a reply and the next message, ``text``.
-
-    Of a reply that is too long for the window, only the end is kept, since the answer is looked for there. Where
-    nothing of it fits, it is left out, since servers take no empty message, and ``text`` is added to the last message.
-    """
+    """Return the messages of the next turn: a reply, of which the end that fits is quoted, and ``text``."""
     used = sum(estimated_tokens(message.text) for message in (*messages, Message("user", text)))
     quoted = reply.text.strip()
     while quoted and estimated_tokens(quoted) > chat.context_tokens - chat.max_tokens - used:
         quoted = quoted[(len(quoted) + 1) // 2 :]
     quoted = quoted.strip()
-    if not quoted:
+    if not quoted:  # servers take no empty message
         return (*messages[:-1], Message("user", f"{messages[-1].text}\n\n{text}"))
     return (*messages, Message("assistant", quoted), Message("user", text))
 
@@ -179,13 +169,10 @@ def ask_until_read(
     again: Callable[[str], str],
     what: str,
 ) -> ReadReply[Answer]:
-    """Return what a model answers to a question.
+    """Ask a model until ``read`` finds an answer in its reply, at most 1 + `Asker.repairs` times.
 
-    ``read`` returns the answer of a reply, and why there is none, which is empty where there is one. ``again`` returns,
-    of that reason, the words that ask once more, up to `Asker.repairs` times. ``what`` is missing, in messages.
-
-    Raises `UnreadableReplyError` where no reply has the answer, `ReplyError` where a request failed for good, and
-    `StopError` and `PendingError` as a client does.
+    ``read`` returns the answer, and why there is none; ``again`` makes the next question of that reason. Raises
+    `UnreadableReplyError` ("no ``what``"), `ReplyError` where a request failed for good, `StopError`, `PendingError`.
     """
     first = Message("user", question)
     messages: tuple[Message, ...] = (first,)

@@ -72,11 +72,7 @@ def line_tokens(index: int, text: str) -> int:
 
 
 def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:
-    """Return the first of some sentences, as many as have lines that fit.
-
-    Only the place decides which sentences are cut: papers begin with their abstract and end with acknowledgements. The
-    indices are in paper order. ``max_tokens`` is of all lines together, as estimated.
-    """
+    """Return the first sentences, as many as have lines that fit: papers end with acknowledgements."""
     texts = {index: prompt_line(query.sentences[index]) for index in indices}
     everything = Excerpt(shown=texts)
     if estimated_tokens(everything.block) + _LINE_MARGIN_TOKENS * len(texts) <= max_tokens:  # no need to count lines
@@ -101,15 +97,11 @@ MIN_WINDOW_TOKENS = 64
 
 
 def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: int = 0) -> tuple[Excerpt, ...]:
-    """Return a paper in parts of bounded length, by its sections. Every sentence is in at least one part.
+    """Cut a paper into windows of at most ``max_tokens``, by its sections; every sentence is in at least one.
 
-    A tiny section is joined to the next one, and a tiny last one to the one before it. A section that is then longer
-    than a window is cut into windows of like length that share sentences. A single sentence that is longer than a
-    window has a window of its own and is cut; it counts in that window's `n_cut`.
-
-    `max_tokens` and `min_tokens` are of the lines together, as estimated. A section with fewer than `min_tokens` is
-    tiny. `overlap` is how many sentences a window shares with the one before it in its section: fewer where they would
-    fill half of it. Raises `ValueError` where windows are too short for any sentence.
+    A section of fewer than ``min_tokens`` is joined to the next one, the last to the one before it. A longer one is cut
+    into windows of like length that share up to ``overlap`` sentences, fewer where they would fill half a window. A
+    sentence that is longer than a window is cut. Raises `ValueError` where windows are too short for any sentence.
     """
     if max_tokens < MIN_WINDOW_TOKENS:
         raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
@@ -291,9 +283,8 @@ def read_in_sections(
 ) -> tuple[list[Reading], dict[str, int]]:
     """Ask a question about each section of a paper at once; return the readings of answers, and the notes of all.
 
-    All conversations end before an error is raised. So where one waits for a batch, the requests of the others are
-    recorded, and where one fails, their replies are stored. The notes of a `ReplyError` are those of all of them; a
-    `StopError` is raised rather than that. Without any answer, a `ReplyError` says ``what`` is missing.
+    All conversations end before an error is raised, so that requests are recorded for a batch, and replies are stored.
+    The notes of a `ReplyError` are those of all of them; it says ``what`` where no section has an answer.
     """
     chat: ChatModel = system.chat
     max_tokens = min(system.section_tokens, question.room(chat))
