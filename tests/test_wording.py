@@ -18,7 +18,7 @@ from evidencebench.wording import did_you_mean
         (make_system, "fuse:systems=[bm25+minlm]", "minilm"),
         (make_system, "bm25:stopword=true", "stopwords"),
         (make_system, "tfidf_char:short=2", "shortest"),
-        (make_system, "diverse:system=bm25,method=mrm", "mmr"),
+        (make_system, "fuse:systems=bm25,method=rff", "rrf"),
         (task_named, "er_10", "er_at_10"),
         (task_named, "result_er_optimal", "result_er_at_optimal"),
         (open_dataset, "trian", "train"),

@@ -3,7 +3,7 @@
 ::
 
     bm25:k1=1.2,b=0.5
-    diverse:system=[bm25:k1=1.2],method=mmr
+    diverse:system=[bm25:k1=1.2],strength=0.5
     exec:./my-system --top 5,timeout_seconds=30
     fuse:systems=[bm25:k1=1.2,b=0.5+minilm],weights=[2+1]
 
@@ -44,8 +44,8 @@ class Specification:
 def parse_specification(text: str) -> Specification:
     """Return the name and the options in a specification; raises `SystemSpecError` where the text is none.
 
-    >>> parse_specification("diverse:system=[bm25:k1=1.2,b=0.5],method=mmr").options
-    {'system': '[bm25:k1=1.2,b=0.5]', 'method': 'mmr'}
+    >>> parse_specification("diverse:system=[bm25:k1=1.2,b=0.5],strength=0.5").options
+    {'system': '[bm25:k1=1.2,b=0.5]', 'strength': '0.5'}
     """
     if any("\ud800" <= character <= "\udfff" for character in text):  # a file's name need not be UTF-8
         raise SystemSpecError(

@@ -143,8 +143,8 @@ def _broken(_broken_files: Path) -> None:
         ("run absent.py:X --data sample -o x.jsonl", "cannot be imported: absent.py: No such file or directory"),
         ("run bm25:stopwords=x --data sample -o x.jsonl", "option 'stopwords': expected true or false, got 'x'"),
         (
-            "run diverse:system=bm25,method=mrr -d sample -o x.jsonl",
-            r"expected one of discount, mmr, got 'mrr' \(did you",
+            "run fuse:systems=bm25,method=rff -d sample -o x.jsonl",
+            r"expected one of rrf, zscore, got 'rff' \(did you",
         ),
         ("score beyond.json --data sample", "beyond.json: evidencebench_sample_id_0: selects sentence 9999"),
         (

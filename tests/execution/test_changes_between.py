@@ -184,19 +184,14 @@ def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
 
 
 def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str) -> None:
-    cross_validate(
-        CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
-    )
+    what, journal = CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), Path("cells.jsonl")
+    cross_validate(what, SAMPLE, journal=journal)
     Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
     forget(own.partition(":")[0])
-    with pytest.raises(RunMismatchError, match=f"was made with other settings: code of {own} was 'sha256:"):
-        cross_validate(
-            CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
-        )
-    Path("cells.jsonl").write_bytes(Path("cells.jsonl").read_bytes().splitlines(keepends=True)[0])
-    cross_validate(
-        CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
-    )
+    with pytest.raises(RunMismatchError, match=f"was made otherwise: code of {own} was 'sha256:"):
+        cross_validate(what, SAMPLE, journal=journal)
+    journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    cross_validate(what, SAMPLE, journal=journal)
 
 
 @contextmanager

@@ -5,14 +5,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from command_line import start
-from evidencebench import Brief, Engine, InProcess, Processes, Threads, execute, load_sample, make_system, write_dataset
+from evidencebench import Brief, Engine, InProcess, Processes, Threads, execute, load_sample, make_system
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import find_own_code
 from evidencebench.provenance import code_digest
@@ -22,6 +21,7 @@ from evidencebench.training.crossval import cross_validate
 from evidencebench.training.crossval_splits import CrossValidation
 from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
+from runs.test_runs import many
 
 SYSTEM = """
 from dataclasses import dataclass
@@ -124,9 +124,7 @@ def test_a_file_of_the_name_of_a_module_of_python_hides_nothing_and_can_be_named
 def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_processes(
     folder: Path, jobs: int
 ) -> None:
-    sample = list(load_sample())
-    more = [replace(one, query=replace(one.query, instance_id=f"{one.id}_{n}")) for n in range(4) for one in sample]
-    write_dataset("data.json", more)
+    data = many(Path("data.json"), 40)
     for name in SHADOWS:
         (folder / f"{name}.py").write_text(f"raise RuntimeError('{name} of this folder')\n")
     # As the installed command does, without the current folder at the head of the search path.
@@ -136,7 +134,7 @@ def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_pr
         [*words, "-o", "run.jsonl", "-j", str(jobs)], capture_output=True, text=True, check=False, env=environ
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert len(Path("run.jsonl").read_text().splitlines()) == 1 + len(more)
+    assert len(Path("run.jsonl").read_text().splitlines()) == 1 + len(data)
 
 
 @pytest.mark.parametrize(
@@ -201,11 +199,6 @@ def test_what_a_file_with_a_dot_in_its_name_imports_counts_too(folder: Path) -> 
     assert digests[0] != digests[1]
 
 
-def test_the_source_of_own_code_is_known(folder: Path) -> None:
-    for name in ("backwards:Backwards", "backwards.py:Backwards"):
-        assert find_own_code(name)[1].__file__ == str(folder / "backwards.py")
-
-
 @pytest.mark.parametrize("name", ["mine.py:Class", "a,b+c.py:Class", "/some where/x-y.py:Class"])
 def test_the_name_of_a_file_is_written_and_read_back_nested_too(name: str) -> None:
     inner = {"name": name, "options": {"k": 1}}
@@ -244,14 +237,11 @@ def test_own_code_by_its_file_runs_on_the_command_line_and_goes_on_whatever_way_
 def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_in_processes(
     how: str, folder: Path
 ) -> None:
-    sample = json.loads(load_sample().path.read_bytes())
-    (folder / "data.json").write_text(
-        json.dumps({f"{name}_{n}": one for n in range(4) for name, one in sample.items()})
-    )
+    failing = many(folder / "data.json", 40).ids[22]
     (folder / "raising.py").write_text(
         "import asyncio\nfrom evidencebench import Ranking\nclass Own(BaseException): pass\n"
         "class Raising:\n    def rank(self, query, brief):\n"
-        f"        if query.instance_id == 'evidencebench_sample_id_7_2':\n            raise {how}('gone')\n"
+        f"        if query.instance_id == '{failing}':\n            raise {how}('gone')\n"
         "        return Ranking(sentences=(0,))\n"
     )
     engines: list[Engine] = [InProcess(), Processes(2), Threads(2)]
@@ -259,7 +249,7 @@ def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_i
         system = make_system("raising.py:Raising") if isinstance(engine, Threads) else "raising.py:Raising"
         report = execute(system, "data.json", f"{type(engine).__name__}.jsonl", engine=engine)
         assert (report.n_instances, report.n_failed) == (40, 1)
-        assert report.first_error == f"evidencebench_sample_id_7_2: {how.rpartition('.')[2]}: gone"
+        assert report.first_error == f"{failing}: {how.rpartition('.')[2]}: gone"
 
 
 def test_an_interrupt_is_no_failed_answer(folder: Path) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cue_examples import EXAMPLES
 from evidencebench.query import Kind, Query
 from evidencebench.systems.features import FEATURES, Feature, feature_table
+from evidencebench.systems.finder import finder_table
 from evidencebench.systems.lexicon import Role
 from evidencebench.systems.paper_columns import EVIDENCE_CUES, PaperColumns
 from examples import SHORTER
@@ -203,13 +204,6 @@ def test_names_of_papers_and_instances_change_nothing(query: Query, name: str) -
     assert np.array_equal(table_of(query), table_of(renamed))
 
 
-@given(queries(min_sentences=1))
-def test_a_part_of_the_table_holds_the_same_numbers(query: Query) -> None:
-    chosen = tuple(feature for feature in FEATURES if not feature.reads_hypothesis)
-    columns = [FEATURES.index(feature) for feature in chosen]
-    assert np.array_equal(feature_table(PaperColumns(query), chosen), table_of(query)[:, columns])
-
-
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize(
     "sentence", ["", " ", "Tea reduces strokes.", "日本茶は血圧を下げる", "\x00\ud800", "½ ² ٣", "İİ"]
@@ -236,22 +230,19 @@ def test_sentences_that_are_said_twice_are_wholly_alike(query: Query) -> None:
         "increas" * (150_000 // SHORTER),
         "p" + " " * (1_000_000 // SHORTER) + "1",
         "\n" * (1_000_000 // SHORTER),
+        *(text * (200_000 // SHORTER) for text in ("lettered", "(AB) ", "a-", "((((", "increases of ", ", changes ")),
     ],
 )
 @pytest.mark.parametrize("kind", Kind)
 def test_a_very_long_sentence_takes_seconds_at_most(kind: Kind, text: str) -> None:
     started = time.process_time()
-    table = table_of(query_of((kind, text), (BODY, "Tea reduces strokes.")))
-    assert time.process_time() - started < 10 / SHORTER
-    assert np.isfinite(table).all()
+    for hypothesis in ("Tea reduces strokes.", text):
+        query = query_of((kind, text), (BODY, "Tea reduces strokes."), hypothesis=hypothesis)
+        assert np.isfinite(finder_table(PaperColumns(query))).all()
+    assert time.process_time() - started < 60 / SHORTER
 
 
 # Which features there are
-
-
-def test_names_are_their_own_and_sentences_end() -> None:
-    assert len(set(NAMES)) == len(NAMES)
-    assert all(feature.meaning.endswith(".") and feature.meaning.count(". ") == 0 for feature in FEATURES)
 
 
 def test_the_document_lists_every_feature() -> None:

@@ -26,7 +26,6 @@ from evidencebench.system import Brief
 from evidencebench.systems.changed_queries import with_stranger
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.finder import (
-    FEATURE_NAMES,
     FINDER_FEATURES,
     SHIPPED,
     Finder,
@@ -146,21 +145,6 @@ SHORT = (
         8,
     ),
     (
-        "Iodine prevents goitre in children.",
-        (
-            "Goitre is common where soil is poor.",
-            "It is unclear if iodine prevents goitre in children.",
-            "The purpose of this trial was to determine whether iodine prevents goitre in children.",
-            "We enrolled 410 children aged 6 to 12 years.",
-            "They took iodine or nothing for a year.",
-            "The main outcome was goitre at the end.",
-            "Goitre was found in 8 of 205 children given iodine and in 31 of 205 given nothing (relative risk 0.26).",
-            "Height was the same.",
-            "Iodine kept children from goitre.",
-        ),
-        6,
-    ),
-    (
         "Night shifts, compared with day shifts, change reaction time.",
         (
             "Does a night shift change reaction time?",
@@ -229,10 +213,7 @@ def test_another_article_beside_the_own_one_changes_nothing(wish: Wish, *, is_be
 # What scores mean
 
 
-@given(
-    st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=60),
-    st.integers(1, 20),
-)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=60), st.integers(1, 20))
 def test_chances_ascend_with_scores_and_lie_between_none_and_all(pairs: list[tuple[int, bool]], least: int) -> None:
     scores = np.array([score for score, _ in pairs], dtype=float)
     hits = np.array([hit for _, hit in pairs])
@@ -386,26 +367,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         finder_examples(SAMPLE, tmp_path / "file", mixed=False, seed=0)
 
 
-def test_more_sentences_than_are_read_at_once_are_sampled_and_change_little() -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    generator = np.random.default_rng(0)
-    together = []
-    for _ in range(60):
-        table = generator.normal(3, 2, size=(100, 3)).astype(np.float32)
-        shares = np.maximum(0, table[:, 0] - 4 + generator.normal(0, 0.1, 100))
-        together.append([FinderExample(table=table, shares={"all": shares})])
-    whole, sampled = (
-        fit_finder({"study": together}, features=FEATURE_NAMES[:3], seed=0, most_rows=most) for most in (10_000, 1_000)
-    )
-    new = generator.normal(3, 2, size=(500, 3)).astype(np.float32)
-    scores = [
-        next(iter(model.forests.values())).predict(new) + new @ np.array(model.card.members[0].weights)
-        for model in (whole, sampled)
-    ]
-    assert np.corrcoef(scores)[0, 1] > 0.95
-    assert not np.array_equal(*scores)
-
-
 DYING = """
 import os, signal, sys
 from pathlib import Path
@@ -510,7 +471,7 @@ def test_a_damaged_model_is_refused(
 # The model that comes with the package
 
 
-def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone() -> None:
+def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone_and_in_headers() -> None:
     contents = {path.name: path.read_bytes() for path in SHIPPED.iterdir()}
     assert sum(map(len, contents.values())) < MOST_BYTES
     assert all(content.decode().isascii() for content in contents.values())
@@ -519,9 +480,6 @@ def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone() -> 
     assert {member["wish"] for member in card["members"]} == {"answer"}
     for member in card["members"]:
         assert sha256(contents[member["file"]]).hexdigest() == member["sha256"]
-
-
-def test_its_digest_is_in_the_header_of_a_run() -> None:
     assert make_system("finder").versions() == {"the finder's model": f"sha256:{card_digest(SHIPPED)}"}
 
 

@@ -3,7 +3,6 @@
 import math
 import statistics
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.diverse import Diverse, VectorSimilarity, WordSimilarity, discounted_order
+from evidencebench.systems.diverse import Diverse, WordSimilarity, discounted_order
 from evidencebench.systems.fusion import Fuse, places_of, scores_of, standard_scores, unit_scores
 from strategies import queries, rankings
 
@@ -161,41 +160,3 @@ def test_a_diverse_system_discounts_the_unit_scores_of_the_other(query: Query, s
     expected = discounted_order(scores, WordSimilarity(query.sentences).row, strength=strength)
     assert make_system(f"diverse:system=bm25,strength={strength}").rank(query, BRIEF).sentences == expected
     assert make_system("diverse:system=bm25,strength=0").rank(query, BRIEF).sentences == inner.sentences
-    assert make_system("diverse:system=bm25,method=mmr,relevance=1").rank(query, BRIEF).sentences == inner.sentences
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planar:
-    """Every sentence a vector of two numbers."""
-
-    vectors: tuple[tuple[float, float], ...]
-
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        return Ranking(sentences=())
-
-    def embed_sentences(self, query: Query) -> tuple[tuple[float, float], ...]:  # noqa: ARG002 - as above
-        return self.vectors
-
-
-def test_an_embedder_decides_what_is_alike() -> None:
-    embedder = NamedSystem(name="planar", options={}, system=Planar(vectors=((3, 0), (5, 0), (0, 2), (0, 0))))
-    system = Diverse(system=make_system("lead"), embedder=embedder, strength=1.0)
-    assert system.rank(paper(4), BRIEF).sentences == (0, 2, 1, 3)
-    assert NamedSystem(name="diverse", options={}, system=system).parts[1] is embedder
-    with pytest.raises(SystemSpecError, match=r"embedder: expected a system with sentence vectors.*got bm25"):
-        make_system("diverse:system=lead,embedder=[bm25:k1=1]")
-
-
-def test_a_dense_system_can_be_the_embedder(embedding_model: Path) -> None:
-    spec = f"diverse:system=bm25,method=mmr,relevance=0.5,embedder=[dense:model={embedding_model},title=true]"
-    system = make_system(spec)
-    assert system.options["embedder"]["options"]["title"]
-    assert f"model {embedding_model}" in system.versions()
-    assert sorted(system.rank(paper(5), BRIEF).sentences) == list(range(5))
-
-
-def test_cosines_are_those_of_the_definition() -> None:
-    vectors = np.random.default_rng(0).normal(size=(6, 3))
-    expected = [[float(a @ b) / math.hypot(*a) / math.hypot(*b) for b in vectors] for a in vectors]
-    likeness = VectorSimilarity(vectors)
-    np.testing.assert_allclose([likeness.row(index) for index in range(6)], expected, atol=1e-12)

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from evidencebench import Brief, Query, Ranking, Threads, execute, load_sample, make_system, open_run, rank_by_score
-from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import (
     ProgramEndedError,
     ProgramError,
@@ -28,6 +27,7 @@ from evidencebench.errors import (
 from evidencebench.files.disk import file_sha256
 from evidencebench.runs.run import Failure
 from line_programs import SHARED_WORDS, write_program
+from runs.test_runs import many
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query
@@ -44,19 +44,12 @@ class SharedWords:
         return rank_by_score([len(words & set(text.lower().split())) for text in query.sentences])
 
 
-def many(tmp_path: Path) -> Dataset:
-    sample = json.loads(SAMPLE.path.read_bytes())
-    path = tmp_path / "data.json"
-    path.write_text(json.dumps({f"{name}_{n}": one for n in range(4) for name, one in sample.items()}))
-    return open_dataset(path)
-
-
 def spec_of(tmp_path: Path, code: str, *, options: str = "") -> str:
     return f"exec:{write_program(tmp_path / 'program', code)}{options}"
 
 
 def test_a_program_answers_as_the_same_system_in_python_does(word_program: Path, tmp_path: Path) -> None:
-    data = many(tmp_path)
+    data = many(tmp_path / "data.json", 40)
     execute(SharedWords(), data, tmp_path / "python.jsonl")
     expected = open_run(tmp_path / "python.jsonl")
     spec = f"exec:{word_program}"
@@ -79,7 +72,7 @@ def test_no_program_waits_beside_those_of_the_workers(tmp_path: Path) -> None:
         "for line in sys.stdin:\n"
         "    print('{\"sentences\":[%d]}' % (not os.path.exists('/proc/' + first)), flush=True)\n"
     )
-    report = execute(spec_of(tmp_path, code), many(tmp_path), tmp_path / "run.jsonl", jobs=2)
+    report = execute(spec_of(tmp_path, code), many(tmp_path / "data.json", 40), tmp_path / "run.jsonl", jobs=2)
     assert report.n_failed == 0
     run = open_run(tmp_path / "run.jsonl")
     assert {run.answer(one, "er_at_10") for one, _ in run.done} == {Ranking(sentences=(1,))}
@@ -98,7 +91,10 @@ def test_the_header_holds_the_command_its_file_and_what_the_program_says(word_pr
     assert again.n_resumed == len(SAMPLE)
 
 
-def test_every_file_of_the_command_counts(tmp_path: Path) -> None:
+def test_every_file_of_the_command_counts_and_the_first_line_says_the_traits(tmp_path: Path) -> None:
+    line = '{"protocol": 1, "reads_brief": true, "selects": true, "reads_hypothesis": false}'
+    system = make_system(spec_of(tmp_path, f"print('{line}', flush=True)\ninput()\n"))
+    assert (system.reads_brief, system.selects, system.traits.reads_hypothesis) == (True, True, False)
     script = tmp_path / "words.py"
     script.write_text(SHARED_WORDS)
     versions = make_system(f"exec:{sys.executable} {script}").versions()
@@ -133,12 +129,6 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
             },
             "brief": {"budget": 3, "scope": "results", "task": "result_er_at_3"},
         }
-
-
-def test_the_first_line_says_the_traits(tmp_path: Path) -> None:
-    line = '{"protocol": 1, "reads_brief": true, "selects": true, "reads_hypothesis": false}'
-    system = make_system(spec_of(tmp_path, f"print('{line}', flush=True)\ninput()\n"))
-    assert (system.reads_brief, system.selects, system.traits.reads_hypothesis) == (True, True, False)
 
 
 # What a program does once it is asked -> the error, and words of its message.
@@ -254,7 +244,14 @@ def test_no_program_outlives_an_evidencebench_that_is_killed(does: list[str], ho
     command = shlex.join([str(write_program(tmp_path / "hangs", HANGS)), str(pids), *does])
     if "wrapped" in does:
         command = shlex.join(["sh", "-c", f"{command}; true"])
-    asked = ["run", f"exec:[{command}]", "--data", str(many(tmp_path).path), "-o", str(tmp_path / "run.jsonl")]
+    asked = [
+        "run",
+        f"exec:[{command}]",
+        "--data",
+        str(many(tmp_path / "data.json", 40).path),
+        "-o",
+        str(tmp_path / "run.jsonl"),
+    ]
     main = ["-c", IN_THREADS, *asked] if how == "threads" else ["-m", "evidencebench", *asked, how]
     with subprocess.Popen([sys.executable, *main], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
         n_expected = (2 if how == "--jobs=2" else 1) * (2 if "parent" in does else 1)
@@ -377,7 +374,7 @@ def test_a_program_that_never_answers_is_given_up_after_three_papers(tmp_path: P
     for jobs in (1, 2):
         path = tmp_path / f"{jobs}.jsonl"
         with pytest.raises(StopError, match=r"answered none of 3 requests: no answer within 0\.3 s; .* more time"):
-            execute(spec, many(tmp_path), path, jobs=jobs)
+            execute(spec, many(tmp_path / "data.json", 40), path, jobs=jobs)
         run = open_run(path)
         assert {type(run.answer(one, "er_at_10")) for one, _ in run.done} == {Failure}
         assert len(run.done) in ({2} if jobs == 1 else {2, 3, 4})

@@ -1,6 +1,5 @@
 """What the finder knows of the hypothesis's parts: worked by hand on a page, and laws on random ones."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from evidencebench.systems.features import RELEVANCE_FEATURES, feature_table
 from evidencebench.systems.finder import FINDER_FEATURES, finder_table
 from evidencebench.systems.paper_columns import PaperColumns, columns_of
 from evidencebench.systems.relevance import abbreviations, parts_of, topic_roots
-from examples import SHORTER
 from strategies import WORDS, queries
 
 PAGE = (
@@ -134,14 +132,4 @@ def test_every_listening_feature_hears_the_hypothesis() -> None:
 def test_names_are_their_own_and_sentences_end() -> None:
     names = [feature.name for feature in FINDER_FEATURES]
     assert len(set(names)) == len(names)
-    assert all(feature.meaning.endswith(".") for feature in RELEVANCE_FEATURES)
-
-
-@pytest.mark.parametrize("text", ["lettered", "(AB) ", "a-", "((((", "increases of ", ", changes "])
-def test_a_very_long_text_takes_seconds_at_most(text: str) -> None:
-    started = time.process_time()
-    long = text * (200_000 // SHORTER)
-    feature_table(PaperColumns(page(long)), RELEVANCE_FEATURES)
-    query = Query(instance_id="q", paper_id="p", hypothesis="Tea harms.", sentences=(long,), kinds=(Kind.BODY,))
-    feature_table(PaperColumns(query), RELEVANCE_FEATURES)
-    assert time.process_time() - started < 60 / SHORTER
+    assert all(feature.meaning.endswith(".") and feature.meaning.count(". ") == 0 for feature in FINDER_FEATURES)

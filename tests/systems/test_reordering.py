@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from evidencebench.systems.diverse import MOST_CHOSEN, Rows, discounted_order, mmr_order
+from evidencebench.systems.diverse import MOST_CHOSEN, Rows, discounted_order
 from evidencebench.systems.fusion import Floats, unit_scores
 
 Pairs = list[list[float]]
@@ -31,32 +31,15 @@ def scored_pairs(draw: st.DrawFn) -> tuple[list[float], Pairs]:
     return scores, draw(st.lists(rows, min_size=size, max_size=size))
 
 
-def by_the_book(scores: Sequence[float], value: dict[int, float], chosen: list[int]) -> int:
-    open_ones = [index for index in range(len(scores)) if index not in chosen]
-    return min(open_ones, key=lambda index: (-value[index], -scores[index], index))
-
-
 def slowly_discounted(scores: Sequence[float], similarity: Pairs, strength: float) -> tuple[int, ...]:
     chosen: list[int] = []
     while len(chosen) < len(scores):
-        value = {}
-        for index, score in enumerate(scores):
-            value[index] = score
+        value = dict(enumerate(scores))
+        for index in value:
             for other in chosen:
                 value[index] *= 1 - strength * similarity[other][index]
-        chosen.append(by_the_book(scores, value, chosen))
-    return tuple(chosen)
-
-
-def slowly_by_mmr(scores: Sequence[float], similarity: Pairs, relevance: float) -> tuple[int, ...]:
-    chosen: list[int] = []
-    while len(chosen) < len(scores):
-        value = {
-            index: relevance * score
-            - max(((1 - relevance) * similarity[other][index] for other in chosen), default=0.0)
-            for index, score in enumerate(scores)
-        }
-        chosen.append(by_the_book(scores, value, chosen))
+        unchosen = [index for index in value if index not in chosen]
+        chosen.append(min(unchosen, key=lambda index: (-value[index], -scores[index], index)))
     return tuple(chosen)
 
 
@@ -68,17 +51,6 @@ def test_discounting_equals_the_definition(drawn: tuple[list[float], Pairs], str
     )
 
 
-@given(scored_pairs(), fractions)
-def test_mmr_equals_the_definition(drawn: tuple[list[float], Pairs], relevance: float) -> None:
-    scores, similarity = drawn
-    assert mmr_order(scores, rows_of(similarity), relevance=relevance) == slowly_by_mmr(scores, similarity, relevance)
-
-
-def test_a_row_of_the_wrong_length_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"similarity: expected rows of 2 numbers, got shape \(3,\)"):
-        discounted_order([0.5, 0.4], lambda _: np.zeros(3))
-
-
 @pytest.mark.parametrize(
     ("scores", "similarity", "message"),
     [
@@ -86,6 +58,7 @@ def test_a_row_of_the_wrong_length_is_refused() -> None:
         ([0.5, -1.0], np.eye(2), r"expected scores of at least 0, got -1\.0"),
         ([[0.5]], np.eye(1), r"expected one score a sentence, got an array of shape \(1, 1\)"),
         ([0.5, 0.4], np.full((2, 2), np.nan), "similarity: expected numbers, got NaN"),
+        ([0.5, 0.4], np.zeros((2, 3)), r"similarity: expected rows of 2 numbers, got shape \(3,\)"),
     ],
 )
 def test_what_cannot_be_ordered_is_refused(scores: list[float], similarity: Floats, message: str) -> None:
@@ -115,5 +88,3 @@ def test_behind_the_most_that_are_chosen_one_by_one_the_others_follow_by_their_v
     others = [index for index in range(n) if index not in set(chosen)]
     assert list(order[:MOST_CHOSEN]) == chosen
     assert list(order[MOST_CHOSEN:]) == sorted(others, key=lambda index: -left[index])
-    by_mmr = mmr_order(scores, lambda _: np.zeros(n))
-    assert list(by_mmr) == np.argsort(-scores).tolist()

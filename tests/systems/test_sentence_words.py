@@ -6,12 +6,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.query import Query
-from evidencebench.systems.features import FEATURES, feature_table
-from evidencebench.systems.paper_columns import PaperColumns, columns_of
 from evidencebench.systems.relevance import roots, roots_of
 from evidencebench.systems.words import SentenceWords, WeightedTerms, tokens, words_of
-from strategies import queries
 
 _TEXT = st.text(st.sampled_from("abcdeİΣßA19 .-,_\u2010the \n"), max_size=40)
 
@@ -43,16 +39,6 @@ def test_weights_are_those_of_counting_each_sentence_for_itself(*, sentences: tu
     # Not approximately: an answer must not change in its last bit with the way in which words are counted.
     assert found == [(place, term, n * idf[term]) for place, count in enumerate(counts) for term, n in count.items()]
     assert weighted.norms.tolist() == [math.hypot(*(n * idf[term] for term, n in count.items())) for count in counts]
-
-
-@given(queries(min_sentences=1), st.lists(_TEXT, min_size=1, max_size=3))
-def test_columns_that_are_shared_by_hypotheses_are_those_computed_alone(query: Query, hypotheses: list[str]) -> None:
-    for hypothesis in hypotheses:
-        asked = Query(
-            instance_id="q", paper_id="p", hypothesis=hypothesis, sentences=query.sentences, kinds=query.kinds
-        )
-        shared = feature_table(columns_of(asked), FEATURES)
-        assert shared.tobytes() == feature_table(PaperColumns(asked), FEATURES).tobytes()
 
 
 def test_no_more_than_two_papers_are_kept() -> None:

@@ -6,28 +6,24 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
-from evidencebench.systems.diverse import WordSimilarity
+from evidencebench.systems.diverse import WordSimilarity, discounted_order
 from evidencebench.systems.fusion import Floats, scores_of, unit_scores
 from evidencebench.systems.paper_columns import PaperColumns
 from evidencebench.systems.words import tokens
 from strategies import queries
 
 
-def words(text: str) -> list[str]:
-    return tokens(text)
-
-
 def dense_product(sentences: Sequence[str]) -> Floats:
     """Return all cosines at once, by scikit-learn; none of a sentence with itself."""
     try:
-        vectors = TfidfVectorizer(analyzer=words).fit_transform(sentences)
+        vectors = TfidfVectorizer(analyzer=tokens).fit_transform(sentences)
     except ValueError as error:
         assert "empty vocabulary" in str(error)  # noqa: PT017 - scikit-learn gives up, we do not
         return np.zeros((len(sentences), len(sentences)))
@@ -61,15 +57,8 @@ def test_a_paper_without_sentences_has_no_rows() -> None:
 
 
 @given(queries(min_sentences=1))
+@example(long_paper(1600))
 def test_what_is_kept_of_the_cosines_equals_its_meaning(query: Query) -> None:
-    require_its_meaning(query)
-
-
-def test_what_is_kept_of_the_cosines_of_a_long_paper_equals_its_meaning() -> None:
-    require_its_meaning(long_paper(1600))
-
-
-def require_its_meaning(query: Query) -> None:
     page, dense = PaperColumns(query), dense_product(query.sentences)
     found = page.cosines
     assert found.total == pytest.approx(dense.sum(axis=1), abs=1e-8)
@@ -79,29 +68,12 @@ def require_its_meaning(query: Query) -> None:
     assert found.abstract_highest == pytest.approx(dense[:, page.is_abstract].max(axis=1, initial=0), abs=1e-12)
 
 
-@pytest.mark.parametrize("spec", ["diverse:system=bm25,strength=0.9", "diverse:system=bm25,method=mmr,relevance=0.3"])
-def test_a_paper_too_long_to_be_kept_is_ordered_as_all_pairs_order_it(spec: str) -> None:
+def test_a_paper_too_long_to_be_kept_is_ordered_as_all_pairs_order_it() -> None:
     query = long_paper(1600)
-    whole = make_system(spec).rank(query, Brief(budget=10)).sentences
-    assert whole == dense_order(spec, query)
-
-
-def dense_order(spec: str, query: Query) -> tuple[int, ...]:
-    """Return the greedy order by the definition, over all pairs at once."""
     scores = unit_scores(scores_of(make_system("bm25").rank(query, Brief(budget=None)), len(query.sentences)))
     pairs = dense_product(query.sentences).clip(0, 1).round(9)
-    options = make_system(spec).options
-    left, penalty, order = scores.copy(), np.zeros(len(scores)), list[int]()
-    is_open = np.ones(len(scores), bool)
-    for _ in scores:
-        value = left if options["method"] == "discount" else options["relevance"] * scores - penalty
-        best = np.flatnonzero(is_open & (value == value[is_open].max()))
-        chosen = int(min(best, key=lambda index: (-scores[index], index)))
-        is_open[chosen] = False
-        order.append(chosen)
-        left = left * (1 - options["strength"] * pairs[chosen])
-        penalty = np.maximum(penalty, (1 - options["relevance"]) * pairs[chosen])
-    return tuple(order)
+    expected = discounted_order(scores, pairs.__getitem__, strength=0.9)
+    assert make_system("diverse:system=bm25,strength=0.9").rank(query, Brief(budget=10)).sentences == expected
 
 
 def peak_mb(do: Callable[[], object]) -> float:

@@ -346,7 +346,7 @@ def test_options_out_of_range_are_refused(embedding_model: Path, options: dict[s
             training(base=str(embedding_model), **options)  # type: ignore[arg-type]
 
 
-def test_a_base_that_is_not_there_or_not_safe_is_refused(tmp_path: Path) -> None:
+def test_a_base_or_an_extra_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for training in (EmbedderTraining, RerankerTraining):
         with pytest.raises(ModelError, match=r"model: no folder './nowhere'"):
             training(base="./nowhere")
@@ -354,9 +354,6 @@ def test_a_base_that_is_not_there_or_not_safe_is_refused(tmp_path: Path) -> None
             training(revision="main")
         with pytest.raises(ModelError, match="expected a model's folder"):
             training(base=str(tmp_path))
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sentence_transformers" else name)
     for training in (EmbedderTraining, RerankerTraining):
         with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[finetune\]'"):

@@ -1,12 +1,13 @@
-"""InProcess and Threads."""
+"""Work in this process: InProcess, Threads, and functions that are called together."""
 
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from evidencebench.engine.protocol import (
+    InterruptFlag,
     Item,
     Outcome,
     Result,
@@ -15,8 +16,6 @@ from evidencebench.engine.protocol import (
     do_nothing,
     require_workers,
 )
-
-# Work in this process, one item after the other.
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +47,12 @@ def outcome_of(work: Callable[[Item], Result], number: int, item: Item) -> Outco
         return Outcome(number, item, error=error)
 
 
-# Work in threads of this process: for work that mostly waits for a server.
-
-
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Runs items in ``n_threads`` threads; outcomes are yielded in the thread of the caller."""
+    """Runs items in ``n_threads`` threads, for work that waits for a server; yields outcomes in the caller's thread."""
 
     n_threads: int
     shares_memory: ClassVar[bool] = True
@@ -74,83 +70,72 @@ class Threads:
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield outcomes as `Engine.outcomes` says; the setup is called once, and all threads share its function."""
-        pool = _ThreadPool(setup(*arguments), items)
+        work, numbered, lock = setup(*arguments), enumerate(items), threading.Lock()
+        # A signal handler calls `stop`, which may use only a flag and simple queues: a lock could block for ever.
+        stopped = InterruptFlag()
+        # One for each item that may begin: at most two items a thread have begun and are not yielded yet.
+        permits: queue.SimpleQueue[None] = queue.SimpleQueue()
+        # Each entry is an outcome, an error that ends all, or None where a thread has ended.
+        done: queue.SimpleQueue[Outcome[Item, Result] | BaseException | None] = queue.SimpleQueue()
+
+        def stop() -> None:
+            stopped.is_set = True
+            for _ in range(self.n_threads):
+                permits.put(None)
 
         def interrupt() -> None:
-            pool.stop()
+            stop()
             on_interrupt()
+
+        def begin() -> Outcome[Item, Result] | None:
+            """Return the outcome of the next item; None where no further one begins."""
+            permits.get()
+            with lock:  # since the iterator of the items may not be thread-safe
+                entry = None if stopped.is_set else next(numbered, None)
+            return None if entry is None else outcome_of(work, *entry)
 
         with catch_first_interrupt(interrupt) as flag:
             try:
-                pool.start(self.n_threads)
-                yield from pool.outcomes()
+                for number in range(self.n_threads):
+                    # Daemons, so that a second Ctrl-C ends the program though a thread waits for a silent server.
+                    name = f"evidencebench-{number}"
+                    threading.Thread(target=_put_all, args=(begin, done), name=name, daemon=True).start()
+                    permits.put(None)
+                    permits.put(None)
+                for outcome in _take_all(done, self.n_threads, stop):
+                    yield outcome
+                    permits.put(None)
             finally:
-                pool.stop()
+                stop()
         if flag.is_set:
             raise KeyboardInterrupt
 
 
-class _ThreadPool(Generic[Item, Result]):
-    """The worker threads and the queues between them and the calling thread."""
+def _put_all(begin: Callable[[], Any], done: "queue.SimpleQueue[Any]") -> None:
+    """Put what each call returns into a queue, until that is None; of an error, put that and then None."""
+    try:
+        while (outcome := begin()) is not None:
+            done.put(outcome)
+    except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+        done.put(error)
+    finally:
+        done.put(None)
 
-    def __init__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> None:
-        self._work, self._items = work, enumerate(items)
-        self._lock = threading.Lock()
-        # A signal handler calls `stop`, which may use only a flag and simple queues: a lock could block for ever.
-        self._is_stopped = False
-        # One for each item that may begin: at most two items a thread have begun and are not yielded yet.
-        self._permits: queue.SimpleQueue[None] = queue.SimpleQueue()
-        # Each entry is an outcome, an error that ends all, or None where a thread has ended.
-        self._done: queue.SimpleQueue[Outcome[Item, Result] | BaseException | None] = queue.SimpleQueue()
-        self._n_running = 0
 
-    def start(self, n_threads: int) -> None:
-        for _ in range(2 * n_threads):
-            self._permits.put(None)
-        for number in range(n_threads):
-            # Daemon threads, so that a second Ctrl-C ends the program though a thread waits for a silent server.
-            thread = threading.Thread(target=self._run_items, name=f"evidencebench-{number}", daemon=True)
-            self._n_running += 1
-            thread.start()
-
-    def stop(self) -> None:
-        """Begin no further item."""
-        self._is_stopped = True
-        for _ in range(self._n_running):
-            self._permits.put(None)
-
-    def outcomes(self) -> Iterator[Outcome[Item, Result]]:
-        """Yield outcomes until every thread has ended; then raise what ended it, such as an error of the items."""
-        error: BaseException | None = None
-        while self._n_running:
-            entry = self._done.get()
-            if entry is None:
-                self._n_running -= 1
-            elif isinstance(entry, BaseException):
-                error = error or entry
-                self.stop()
-            else:
-                yield entry
-                self._permits.put(None)
-        if error is not None:
-            raise error
-
-    def _run_items(self) -> None:
-        try:
-            while True:
-                self._permits.get()
-                with self._lock:  # since the iterator of the items may not be thread-safe
-                    if self._is_stopped:
-                        return
-                    try:
-                        number, item = next(self._items)
-                    except StopIteration:
-                        return
-                self._done.put(outcome_of(self._work, number, item))
-        except BaseException as error:  # noqa: BLE001 - `outcomes` raises it in the caller's thread
-            self._done.put(error)
-        finally:
-            self._done.put(None)
+def _take_all(done: "queue.SimpleQueue[Any]", n_running: int, stop: Callable[[], None]) -> Iterator[Any]:
+    """Yield what threads put, until all have ended; then raise the first error of theirs, at which the others stop."""
+    error: BaseException | None = None
+    while n_running:
+        entry = done.get()
+        if entry is None:
+            n_running -= 1
+        elif isinstance(entry, BaseException):
+            error = error or entry
+            stop()
+        else:
+            yield entry
+    if error is not None:
+        raise error
 
 
 def call_together(

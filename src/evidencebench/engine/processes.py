@@ -1,4 +1,7 @@
-"""Processes; workers that die are replaced."""
+"""Work in processes of this machine, and what engines share whose workers may die: these are replaced.
+
+What a dead worker had is tried again, each item alone, and the rest is finished.
+"""
 
 import multiprocessing
 import os
@@ -9,7 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -29,9 +32,6 @@ from evidencebench.engine.protocol import (
     require_workers,
 )
 from evidencebench.errors import EvidenceBenchError, WorkerError
-
-# Give items to workers that may die: what a dead worker had is tried again, each item alone, and the rest finished.
-
 
 Worker = TypeVar("Worker", bound=Hashable)
 
@@ -100,11 +100,6 @@ class _Batch:
     n_answered: int = 0
     sent_at: float = field(default_factory=time.monotonic)
 
-    def next_size(self) -> int:
-        """Return how many items to send next, so that a batch takes some 50 ms: quick items share a message."""
-        seconds = max(time.monotonic() - self.sent_at, 1e-9)
-        return max(1, min(2 * self.n_answered, int(self.n_answered * _BATCH_SECONDS / seconds), _MOST_IN_BATCH))
-
 
 class _Dispatch(Generic[Worker]):
     """Which worker has which items, and which items no worker has."""
@@ -128,7 +123,12 @@ class _Dispatch(Generic[Worker]):
             self._taken.clear()
             self._suspects.clear()
         for worker, size in list(self._idle.items()):
-            batch = self._next_batch(size)
+            if self._suspects:
+                is_alone = not (self._begun and self._workers.share_memory_of_machine)
+                batch = deque([self._suspects.popleft()] if is_alone else [])
+            else:
+                self._take_up_to(size)
+                batch = deque(self._taken.popleft() for _ in range(min(size, len(self._taken))))
             if batch:
                 del self._idle[worker]
                 self._begun[worker] = _Batch(batch)
@@ -159,17 +159,11 @@ class _Dispatch(Generic[Worker]):
                 batch.left.clear()
             if not batch.left:
                 del self._begun[worker]
-                self._idle[worker] = batch.next_size()
+                # A batch takes some 50 ms, so that quick items share a message.
+                pace = batch.n_answered / max(time.monotonic() - batch.sent_at, 1e-9)
+                self._idle[worker] = max(1, min(2 * batch.n_answered, int(pace * _BATCH_SECONDS), _MOST_IN_BATCH))
             for (number, item), (result, error) in zip(answered, event.replies, strict=True):
                 yield Outcome(number, item, result, error)
-
-    def _next_batch(self, size: int) -> deque[_Numbered]:
-        if self._suspects:
-            if self._begun and self._workers.share_memory_of_machine:
-                return deque()
-            return deque([self._suspects.popleft()])
-        self._take_up_to(size)
-        return deque(self._taken.popleft() for _ in range(min(size, len(self._taken))))
 
     def _take_up_to(self, n_items: int) -> None:
         if not self._interrupt.is_set:
@@ -233,6 +227,7 @@ def sendable(error: Exception) -> Exception:
 _WAIT_SECONDS = 0.5
 _SEND_SECONDS = 0.005
 _SPAWN = multiprocessing.get_context("spawn")
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:
@@ -290,9 +285,14 @@ class _WorkerProcesses:
 
     def start(self) -> Connection:
         here, there = _SPAWN.Pipe()
-        with _safe_path() as before:
-            process = _SPAWN.Process(target=_serve, args=(there, self._setup, self._arguments, before))
+        # New Python processes import no module of the current folder, such as a ``socket.py`` there.
+        before = os.environ.get(_SAFE_PATH)
+        process = _SPAWN.Process(target=_serve, args=(there, self._setup, self._arguments, before))
+        try:
+            _set_safe_path("1")
             process.start()
+        finally:
+            _set_safe_path(before)
         there.close()  # so that the end of the process is the end of the pipe
         self._processes[here] = process
         return here
@@ -307,7 +307,12 @@ class _WorkerProcesses:
             try:
                 event = Event(worker, *worker.recv())
             except (EOFError, OSError):
-                yield Event(worker, died=self._why_it_died(worker))
+                process = self._processes.pop(worker)
+                worker.close()
+                process.join()
+                status = process.exitcode
+                process.close()
+                yield Event(worker, died=why_it_died(status))
             else:
                 self._ready.add(worker)
                 yield event
@@ -321,28 +326,6 @@ class _WorkerProcesses:
         for process in self._processes.values():
             process.join()
             process.close()
-
-    def _why_it_died(self, worker: Connection) -> str:
-        process = self._processes.pop(worker)
-        worker.close()
-        process.join()
-        status = process.exitcode
-        process.close()
-        return why_it_died(status)
-
-
-_SAFE_PATH = "PYTHONSAFEPATH"
-
-
-@contextmanager
-def _safe_path() -> Iterator[str | None]:
-    """Keep new Python processes from importing modules of the current folder, such as a ``socket.py`` there."""
-    before = os.environ.get(_SAFE_PATH)
-    _set_safe_path("1")
-    try:
-        yield before
-    finally:
-        _set_safe_path(before)
 
 
 def _set_safe_path(value: str | None) -> None:

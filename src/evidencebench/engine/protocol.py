@@ -1,4 +1,4 @@
-"""Engine, Outcome, results in order, Ctrl-C."""
+"""The protocol of engines, the results of one as they come or in order, and Ctrl-C while it runs."""
 
 import signal
 import threading
@@ -116,11 +116,6 @@ class Engine(Protocol):
 # Results of an engine, as they come or in the order of the items; and what becomes of an error.
 
 
-def raise_error(_: Any, error: Exception) -> None:
-    """Raise the error of an item: the default of ``on_error``."""
-    raise error
-
-
 def require_few_errors(n_errors: int, most: int | None, last: str) -> None:
     """Raise `StopError` if more errors came than a user allows; None allows any number."""
     if most is not None and n_errors > most:
@@ -133,14 +128,14 @@ def results(
     arguments: Sequence[Any],
     items: Iterable[Item],
     *,
-    on_error: Callable[[Item, Exception], object] = raise_error,
+    on_error: Callable[[Item, Exception], object] | None = None,
     on_interrupt: Callable[[], object] = do_nothing,
 ) -> Iterator[Result]:
     """Yield the result of each item as soon as it is ready, in any order.
 
-    ``on_error`` is called with an item that failed, and its error. Where it returns, the work goes on. Where it raises,
-    no further item begins; those that have begun are finished and their results yielded; then what it raised is raised.
-    The other arguments are an engine and those of `Engine.outcomes`.
+    ``on_error`` is called with an item that failed, and its error; None: it is raised. Where it returns, the work goes
+    on. Where it raises, no further item begins; those that have begun are finished and their results yielded; then what
+    it raised is raised. The other arguments are an engine and those of `Engine.outcomes`.
     """
     raised: list[Exception] = []
     begun = takewhile(lambda _: not raised, items)
@@ -149,7 +144,10 @@ def results(
             yield outcome.value
             continue
         try:
-            on_error(outcome.item, outcome.error)
+            if on_error is None:
+                raised.append(outcome.error)
+            else:
+                on_error(outcome.item, outcome.error)
         except Exception as error:  # noqa: BLE001 - raised when what has begun is finished
             raised.append(error)
     if raised:

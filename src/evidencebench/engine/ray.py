@@ -117,7 +117,9 @@ def _connect(ray: Any, cluster: RayCluster) -> None:
     named = cluster.address or os.environ.get("RAY_ADDRESS")
     if cluster.address != "local":
         try:
-            _require_listening(named)
+            host, _, port = (named or "").rpartition("//")[2].rpartition(":")
+            if host:  # where nothing listens, Ray would wait many minutes
+                socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
             ray.init(cluster.address or "auto", **quiet)
         except (OSError, ValueError, RuntimeError) as error:  # a ConnectionError is an OSError
             if named is not None:
@@ -130,13 +132,6 @@ def _connect(ray: Any, cluster: RayCluster) -> None:
             return
     n_cpus = max(os.cpu_count() or 1, ceil(cluster.cpus_per_actor * (cluster.n_actors or 1)))
     ray.init("local", num_cpus=n_cpus, include_dashboard=False, **quiet)
-
-
-def _require_listening(address: str | None) -> None:
-    """Raise `OSError` or `ValueError` where nothing listens at ``host:port``, for which Ray would wait many minutes."""
-    host, _, port = (address or "").rpartition("//")[2].rpartition(":")
-    if host:
-        socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
 
 
 def _count_room(ray: Any, cluster: RayCluster) -> int:

@@ -178,8 +178,12 @@ def _names_to_ask(todo: Todo, instance: Instance) -> list[str | None]:
     return [name for name in todo.tasks if task_named(name).can_be_asked(instance.labels)]
 
 
-def lost_outcome(todo: Todo, dataset: Dataset, error: WorkerError) -> InstanceOutcome:
-    """Return the outcome of a todo whose worker died: all its answers are failures."""
+def lost_outcome(todo: Todo, error: Exception, dataset: Dataset, *, fails_fast: bool) -> InstanceOutcome:
+    """Return the outcome of an instance that took its worker with it: all failures; raise any other error."""
+    if not isinstance(error, WorkerError):
+        raise error
+    if fails_fast:
+        raise FailedAnswerError(f"{todo.instance_id}: {error}") from error
     asked = _names_to_ask(todo, dataset[todo.instance_id])
     failure = Failure(error=f"{type(error).__name__}: {error}")
     return InstanceOutcome(todo=todo, answers=dict.fromkeys(asked, failure), seconds=0)

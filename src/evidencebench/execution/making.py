@@ -1,13 +1,13 @@
-"""Make_system(): a specification's name and options."""
+"""Systems from specifications: find the code of a name, make its options from text, and describe them in a header."""
 
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -20,11 +20,47 @@ from evidencebench.specification import MAX_DEPTH, elements, parse_specification
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
 from evidencebench.wording import did_you_mean
 
+Factory = Callable[..., Any]
+
+
+class Code(NamedTuple):
+    """What makes a system; its module, if the system is not of this package, and the package of a plug-in."""
+
+    factory: Factory
+    module: ModuleType | None = None
+    package: str | None = None
+
+
+def find_code(name: str) -> Code:
+    """Return what makes the system of this name: an entry of `SYSTEMS`, or own code as `find_own_code` finds it."""
+    if name in PACKAGED:
+        return Code(SYSTEMS[name])
+    if plugin := plugin_named(name):
+        return Code(*plugin.load(), plugin.package)
+    if name in TAKEN_AWAY:
+        raise SystemSpecError(TAKEN_AWAY[name])
+    place, colon, attribute = name.rpartition(":")
+    if not colon and is_file(name):
+        raise SystemSpecError(f"file '{name}': expected the class or function in it behind a colon, as in {name}:Name")
+    if not colon:
+        raise SystemSpecError(
+            f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
+            f"package.module:factory or file.py:factory{''.join(f'; {message}' for message in plugins().torn)}"
+        )
+    if place in SYSTEMS:
+        raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
+    return Code(*find_own_code(name))
+
+
+def factory_of(name: str) -> Factory:
+    """Return the class or function that makes the system of this name, as `find_code` finds it."""
+    return find_code(name).factory
+
+
 # The options of a system: list them, convert their text to arguments, and write them for a run's header.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(NamedTuple):
     """An option: its type, its default (`MISSING`: none), and the field that groups it, such as ``chat``."""
 
     type: Any
@@ -32,70 +68,42 @@ class Option:
     group: str | None = None
 
 
-def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
+def options_of(factory: Factory) -> dict[str, Option]:
     """Return option name -> option: the fields of a dataclass, and of dataclasses in it; a `ChatClient` is none."""
     if not (isinstance(factory, type) and is_dataclass(factory)):
         try:
             hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
         except (TypeError, NameError):  # no annotations: a partial or a built-in
             return {}
-        return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
+        return {name: Option(hint, None) for name, hint in hints.items() if name != "return"}
     options: dict[str, Option] = {}
-    hints = get_type_hints(factory)
-    for field in fields(factory):
-        hint = hints[field.name]
-        if not field.init or is_client(hint):
+    clients = _client_fields(factory)
+    for holder in fields(factory):
+        kind = get_type_hints(factory)[holder.name]
+        if not holder.init or holder.name in clients:
             continue
-        if is_dataclass(hint) and hint is not NamedSystem:
-            types = get_type_hints(hint)
-            for part in fields(hint):
-                options[part.name] = Option(type=types[part.name], default=_default(part), group=field.name)
-        else:
-            options[field.name] = Option(type=hint, default=_default(field))
+        is_group = is_dataclass(kind) and kind is not NamedSystem
+        for field in fields(kind) if is_group else (holder,):
+            hint = get_type_hints(kind)[field.name] if is_group else kind
+            default = field.default_factory() if field.default_factory is not MISSING else field.default
+            options[field.name] = Option(hint, default, holder.name if is_group else None)
     return options
 
 
-def _default(field: "Field[Any]") -> Any:
-    return field.default_factory() if field.default_factory is not MISSING else field.default
+def _client_fields(factory: Factory) -> list[str]:
+    if not (isinstance(factory, type) and is_dataclass(factory)):
+        return []
+    hints = get_type_hints(factory)
+    return [
+        field.name
+        for field in fields(factory)
+        if field.init and (hints[field.name] is ChatClient or ChatClient in get_args(hints[field.name]))
+    ]
 
 
-def is_client(hint: Any) -> bool:
-    """Return whether a field's type is `ChatClient`, or a union with it."""
-    return hint is ChatClient or ChatClient in get_args(hint)
-
-
-def group_options(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return option values as the factory's arguments: the options of a group become one object."""
-    arguments: dict[str, Any] = {}
-    groups: dict[str, dict[str, Any]] = {}
-    known = options_of(factory)
-    for key, value in values.items():
-        group = known[key].group if key in known else None
-        (arguments if group is None else groups.setdefault(group, {}))[key] = value
-    for group, parts in groups.items():
-        arguments[group] = get_type_hints(factory)[group](**parts)
-    return arguments
-
-
-def convert_options(
-    name: str, factory: Callable[..., Any], options: Mapping[str, str], make: Callable[[str], NamedSystem]
-) -> dict[str, Any]:
-    """Return option name -> value, made from its text; ``make`` makes nested systems. Raises `SystemSpecError`."""
-    known = options_of(factory)
-    values: dict[str, Any] = {}
-    for key, text in options.items():
-        try:
-            values[key] = _value(known[key].type, text, make) if key in known else _scalar(unbracketed(text))
-        except SystemSpecError as error:
-            raise SystemSpecError(f"system '{name}': option '{key}': {error}").at(error.trace) from error
-    return values
-
-
-def require_options(name: str, factory: Callable[..., Any], options: Collection[str]) -> None:
+def require_options(name: str, factory: Factory, options: Collection[str]) -> None:
     """Raise `SystemSpecError` if a dataclass has no option of such a name; other factories are not checked."""
-    if not is_dataclass(factory):
-        return
-    known = options_of(factory)
+    known = options_of(factory) if is_dataclass(factory) else dict.fromkeys(options)
     if options and not known:
         raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
     for key in options:
@@ -104,12 +112,31 @@ def require_options(name: str, factory: Callable[..., Any], options: Collection[
             raise SystemSpecError(f"system '{name}': no option '{key}'{meant}; it takes {', '.join(known)}")
 
 
-def nested_specifications(option: Option, text: str) -> tuple[str, ...]:
-    """Return the specifications of the systems in an option's text; empty if the option holds no system."""
-    if get_origin(option.type) is tuple and NamedSystem in get_args(option.type):
-        return elements(text)
-    is_system = option.type is NamedSystem or NamedSystem in get_args(option.type)
-    return (unbracketed(text),) if is_system else ()
+def make_options(
+    name: str,
+    factory: Factory,
+    texts: Mapping[str, str],
+    make: Callable[[str], NamedSystem] = lambda spec: _make(spec, None, None, 1),
+) -> dict[str, Any]:
+    """Return a factory's arguments, made from text by the types of its fields; messages show ``name``.
+
+    ``make`` makes nested systems. The options of a group become one object.
+    """
+    require_options(name, factory, texts)
+    known = options_of(factory)
+    arguments: dict[str, Any] = {}
+    groups: dict[str, dict[str, Any]] = {}
+    for key, text in texts.items():
+        option = known.get(key)
+        try:
+            value = _scalar(unbracketed(text)) if option is None else _value(option.type, text, make)
+        except SystemSpecError as error:
+            raise SystemSpecError(f"system '{name}': option '{key}': {error}").at(error.trace) from error
+        group = option and option.group
+        (arguments if group is None else groups.setdefault(group, {}))[key] = value
+    for group, parts in groups.items():
+        arguments[group] = get_type_hints(factory)[group](**parts)
+    return arguments
 
 
 def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
@@ -161,12 +188,12 @@ def _scalar(text: str) -> Any:
 
 def all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options as JSON values for a run's header; a value that JSON does not have becomes its text."""
-    if not is_dataclass(system):
-        return {key: _plain(value) for key, value in given.items()}
-    return {
-        name: _plain(getattr(system if option.group is None else getattr(system, option.group), name))
-        for name, option in options_of(type(system)).items()
-    }
+    if is_dataclass(system):
+        given = {
+            name: getattr(system if option.group is None else getattr(system, option.group), name)
+            for name, option in options_of(type(system)).items()
+        }
+    return {name: _plain(value) for name, value in given.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -238,27 +265,21 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     if depth > MAX_DEPTH:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     specification = parse_specification(spec)
-    name, options = specification.name, dict(specification.options)
-    factory = factory_of(name)
+    name, texts = specification.name, dict(specification.options)
+    factory, module, package = find_code(name)
     known = options_of(factory)
     if seed is not None and "seed" in known:
-        options.setdefault("seed", str(seed))
-    require_options(name, factory, options)  # comes first: a misspelt option explains a missing one
-    if missing := {key: option for key, option in known.items() if option.default is MISSING and key not in options}:
+        texts.setdefault("seed", str(seed))
+    require_options(name, factory, texts)  # comes first: a misspelt option explains a missing one
+    if missing := {key: option for key, option in known.items() if option.default is MISSING and key not in texts}:
         raise SystemSpecError(_describe_missing(name, missing))
-    values = convert_options(name, factory, options, lambda inner: _make_nested(inner, seed, client, depth + 1))
-    clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)
     try:
-        system = factory(**group_options(factory, values), **clients)
+        arguments = make_options(name, factory, texts, lambda inner: _make(inner, seed, client, depth + 1))
+        clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)
+        system = factory(**arguments, **clients)
         _require_answering(system, spec, name)
-        plugin = plugin_named(name)
-        named = NamedSystem(
-            name=name,
-            options=all_options(system, values),
-            system=system,
-            module=module_of(name),
-            package=None if plugin is None else plugin.package,
-        )
+        options = all_options(system, arguments)
+        named = NamedSystem(name=name, options=options, system=system, module=module, package=package)
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code may raise anything
@@ -266,13 +287,8 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
     if named.knows_labels and name not in KNOWING_SYSTEMS:
         raise SystemSpecError(f"system '{spec}': own code is not given the labels; take knows_labels out of its traits")
-    return named
-
-
-def _make_nested(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
-    named = _make(spec, seed, client, depth)
-    if named.knows_labels:
-        raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
+    if named.knows_labels and depth:
+        raise SystemSpecError(f"system '{name}' is given the labels, so no other system may ask it")
     return named
 
 
@@ -285,10 +301,10 @@ def _require_answering(system: object, spec: str, name: str) -> None:
 def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
     """Return the message for a specification that lacks required options."""
     needed = " and ".join(f"'{key}'" for key in missing)
-    values = {
+    examples = {
         key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()
     }
-    written = ",".join(f"{key}={value}" for key, value in values.items())
+    written = ",".join(f"{key}={value}" for key, value in examples.items())
     return f"system '{name}': needs {needed}; write {name}:{written}, and see all options with 'evidencebench systems'"
 
 
@@ -296,48 +312,9 @@ def asks_model(spec: str) -> bool:
     """Whether the system of a specification, or one that it asks, has a `ChatClient`, which keeps the cost limit."""
     specification = parse_specification(spec)
     factory = factory_of(specification.name)
-    known = options_of(factory)
-    nested = (nested_specifications(known[key], text) for key, text in specification.options.items() if key in known)
-    return bool(_client_fields(factory)) or any(asks_model(inner) for inners in nested for inner in inners)
-
-
-def _client_fields(factory: Callable[..., Any]) -> list[str]:
-    if not (isinstance(factory, type) and is_dataclass(factory)):
-        return []
-    hints = get_type_hints(factory)
-    return [field.name for field in fields(factory) if field.init and is_client(hints[field.name])]
-
-
-def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return option name -> value, made from text by the types of the factory's fields; messages show ``name``."""
-    require_options(name, factory, options)
-    return group_options(
-        factory, convert_options(name, factory, options, lambda inner: _make_nested(inner, None, None, 1))
-    )
-
-
-def factory_of(name: str) -> Callable[..., Any]:
-    """Return the class or function of this name: an entry of `SYSTEMS`, or own code as `find_own_code` finds it."""
-    if name in PACKAGED or plugin_named(name) is not None:
-        return SYSTEMS[name]
-    if name in TAKEN_AWAY:
-        raise SystemSpecError(TAKEN_AWAY[name])
-    place, colon, attribute = name.rpartition(":")
-    if not colon and is_file(name):
-        raise SystemSpecError(f"file '{name}': expected the class or function in it behind a colon, as in {name}:Name")
-    if not colon:
-        raise SystemSpecError(
-            f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
-            f"package.module:factory or file.py:factory{''.join(f'; {message}' for message in plugins().torn)}"
-        )
-    if place in SYSTEMS:
-        raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
-    return find_own_code(name)[0]
-
-
-def module_of(name: str) -> ModuleType | None:
-    """Return the module of own code or a plug-in, by the name given to `factory_of`; None for one of this package."""
-    if name in PACKAGED:
-        return None
-    plugin = plugin_named(name)
-    return (find_own_code(name) if plugin is None else plugin.load())[1]
+    nested: list[str] = []
+    for key, option in options_of(factory).items():
+        text = specification.options.get(key)
+        if text is not None and NamedSystem in (option.type, *get_args(option.type)):
+            nested += elements(text) if get_origin(option.type) is tuple else [unbracketed(text)]
+    return bool(_client_fields(factory)) or any(map(asks_model, nested))

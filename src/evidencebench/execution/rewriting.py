@@ -8,7 +8,8 @@ from evidencebench.execution.asking import InstanceOutcome, Rehearsal, Todo, Wai
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run import Failure
-from evidencebench.systems.llm.asking import Asker, asker_of
+from evidencebench.systems.llm.asking import Asker
+from evidencebench.systems.llm.excerpts import asker_of
 from evidencebench.systems.llm.rewriting import rewrite
 from evidencebench.systems.llm.selecting import LlmBase
 
@@ -31,7 +32,7 @@ def asker_from(model: str, *, seed: int = 0, client: ChatClient | None = None) -
     system = make_system(f"llm_base:model={model}", seed=seed, client=client).system
     if not isinstance(system, LlmBase):
         raise SystemSpecError(f"expected a language model, such as openai/NAME, got '{model}'")
-    return asker_of(system.client, system.chat, system.repairs)
+    return asker_of(system)
 
 
 def rewrite_all(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
-from evidencebench.errors import FailedAnswerError, RunMismatchError, StopError, SystemSpecError, WorkerError
+from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
 from evidencebench.execution.answers import default_tasks, require_answerable
 from evidencebench.execution.asking import (
     DEFAULT_MAX_WAITING,
@@ -146,24 +146,21 @@ def execute(
         If worker processes die as they start. One that dies later is replaced; an answer that takes its worker with it
         twice is a failed one.
     """
-    named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
+    asking = _prepare(system, dataset, tasks, limit=limit, seed=seed, control=control, client=client)
+    named, dataset, path = asking.inquiry.system, asking.dataset, Path(path)
     if not engine_of(engine, jobs, at_most=jobs).shares_memory and not isinstance(system, str):
         got = f"jobs={jobs}" if engine is None else f"engine={engine!r}"
         raise SystemSpecError(
             f"system '{named.name}': an object is asked in one process, got {got}; name it by a specification, "
             "such as 'bm25:k1=1.2' or 'file.py:Class'"
         )
-    how = None if control is None else query_control(control)
-    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, own_queries=how is None)
-    changes = changes_of(how, dataset, seed, limit)
-    header = _header(named, dataset, tasks, limit=limit, seed=seed, control=how)
-    inquiries = [Inquiry(system=named, changes=changes)]
+    header = _header(asking, limit=limit, seed=seed)
     ids = dataset.ids[:limit]
     with RUNS.append(path, header, overwrite=overwrite, differing=differing_runs) as journal:
         run = read_run(path)
         _require_asked(run, header, ids)
         done = run.done - run.failed if retry_failed else run.done
-        todo = list(todo_of(ids, tasks, named, done=done))
+        todo = list(todo_of(ids, asking.tasks, named, done=done))
         writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo))
         if todo and on_progress is not None:  # shows the total before the first answer comes
             on_progress(writer.n_done, len(ids))
@@ -176,19 +173,22 @@ def execute(
 
         if named.waits:
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
-            ask_all(asker(inquiries, dataset, fails_fast=fail_fast), todo, keep, waiting)
+            ask_all(asker([asking.inquiry], dataset, fails_fast=fail_fast), todo, keep, waiting)
         else:
             engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
             setup: Callable[..., Callable[[Todo], InstanceOutcome]] = asker
-            arguments: tuple[Any, ...] = (inquiries, dataset)
+            arguments: tuple[Any, ...] = ([asking.inquiry], dataset)
             if not engine.shares_memory:
                 named.release()
                 setup = _worker_asker
-                arguments = (str(system), seed, dataset.file, named.versions(), changes)
+                arguments = (str(system), seed, dataset.file, named.versions(), asking.inquiry.changes)
 
             setup, to_ask = partial(setup, fails_fast=fail_fast), takewhile(lambda _: writer.stop is None, todo)
-            on_error = partial(_keep_lost, dataset, keep, fails_fast=fail_fast)
-            for outcome in results(engine, setup, arguments, to_ask, on_error=on_error):
+
+            def keep_lost(todo: Todo, error: Exception) -> None:
+                keep(lost_outcome(todo, error, dataset, fails_fast=fail_fast))
+
+            for outcome in results(engine, setup, arguments, to_ask, on_error=keep_lost):
                 keep(outcome)
             if writer.stop is not None:
                 raise writer.stop
@@ -204,27 +204,16 @@ def execute(
     )
 
 
-def _keep_lost(
-    dataset: Dataset, keep: Callable[[InstanceOutcome], object], todo: Todo, error: Exception, *, fails_fast: bool
-) -> None:
-    """Keep failures as the answers to an instance that took its worker with it; raise any other error."""
-    if not isinstance(error, WorkerError):
-        raise error
-    if fails_fast:
-        raise FailedAnswerError(f"{todo.instance_id}: {error}") from error
-    keep(lost_outcome(todo, dataset, error))
-
-
 class _RunWriter:
     """Appends answers to a run's journal, and counts all answers in the run, those of earlier calls included."""
 
     def __init__(self, journal: Journal, run: RunFile, done: Iterable[tuple[str, str | None]], *, n_done: int) -> None:
         self._journal = journal
         self._notes: dict[str, Mapping[str, int]] = {}  # by instance id
-        self.n_done, self.n_failed = n_done, len(run.failed.intersection(done))
+        self.n_done, self.n_failed, self.n_new_failures = n_done, len(run.failed.intersection(done)), 0
         self.first_error: str | None = None
         self.first_trace: str | None = None
-        self.n_new_failures, self.last_error = 0, ""
+        self.last_error = ""
         self.stop: StopError | None = None
         for instance_id, task in done:
             self._count(instance_id, run.answer(instance_id, task))
@@ -275,21 +264,35 @@ def rehearse(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Ask a system about every instance as `execute` does, and keep no answer; the client must send nothing."""
-    named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
+    asking = _prepare(system, dataset, tasks, limit=limit, seed=seed, control=control, client=client)
+    return rehearse_all([asking.inquiry], asking.dataset, asking.tasks, limit=limit, on_progress=on_progress)
+
+
+class _Asking(NamedTuple):
+    inquiry: Inquiry
+    dataset: Dataset
+    tasks: tuple[Task, ...]
+    control: QueryControl | None
+
+
+def _prepare(
+    given: str | NamedSystem | System,
+    data: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName],
+    *,
+    limit: int | None,
+    seed: int,
+    control: str | QueryControl | None,
+    client: ChatClient | None,
+) -> _Asking:
+    """Return what is asked, with the default tasks if none are given; raise unless the system can answer them."""
+    system, dataset = system_from(given, seed=seed, client=client), dataset_from(data)
     how = None if control is None else query_control(control)
-    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, own_queries=how is None)
-    inquiry = Inquiry(system=named, changes=changes_of(how, dataset, seed, limit))
-    return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
-
-
-def _require_tasks(
-    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, own_queries: bool
-) -> tuple[Task, ...]:
-    """Return the tasks to answer, or the default tasks if none are given; raise unless the system can answer them."""
+    asked = tasks_from(tasks)
     require_limit(limit)
-    tasks = tuple(dict.fromkeys(tasks)) or default_tasks(system)
-    require_answerable(system, dataset, tasks, limit=limit, own_queries=own_queries)
-    return tasks
+    asked = tuple(dict.fromkeys(asked)) or default_tasks(system)
+    require_answerable(system, dataset, asked, limit=limit, own_queries=how is None)
+    return _Asking(Inquiry(system=system, changes=changes_of(how, dataset, seed, limit)), dataset, asked, how)
 
 
 def _require_asked(run: RunFile, header: RunHeader, ids: Sequence[str]) -> None:
@@ -318,23 +321,16 @@ def _worker_asker(
     return asker([Inquiry(system=system, changes=changes)], reopen_dataset(data), fails_fast=fails_fast)
 
 
-def _header(
-    system: NamedSystem,
-    dataset: Dataset,
-    tasks: Sequence[Task],
-    *,
-    limit: int | None,
-    seed: int,
-    control: QueryControl | None,
-) -> RunHeader:
+def _header(asking: _Asking, *, limit: int | None, seed: int) -> RunHeader:
+    system, dataset = asking.inquiry.system, asking.dataset
     return RunHeader(
         system=SystemHeader(name=system.name, options=dict(system.options)),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
-        tasks=tuple(task.name for task in tasks),
+        tasks=tuple(task.name for task in asking.tasks),
         per_task=system.reads_brief,
         limit=limit,
         seed=seed,
-        control=None if control is None else control.header,
+        control=None if asking.control is None else asking.control.header,
         versions={
             "evidencebench": __version__,
             "numpy": np.__version__,

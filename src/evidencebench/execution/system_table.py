@@ -66,13 +66,13 @@ class Plugins:
     torn: tuple[str, ...]  # a message for each package whose entry points cannot be read
 
 
-def installed_plugins(taken: frozenset[str]) -> Plugins:
-    """Return the plug-ins of all installed packages; ``taken`` are the names of systems that are not plug-ins."""
-    return _installed(taken, tuple(sys.path))
+def plugins() -> Plugins:
+    """Return the systems of installed packages."""
+    return _installed(tuple(sys.path))
 
 
 @lru_cache(maxsize=1)  # since the metadata of all packages is read; another search path may hold other packages
-def _installed(taken: frozenset[str], _: tuple[str, ...]) -> Plugins:
+def _installed(_: tuple[str, ...]) -> Plugins:
     by_name: dict[str, list[Plugin]] = defaultdict(list)
     torn = []
     for package in distributions():
@@ -80,25 +80,23 @@ def _installed(taken: frozenset[str], _: tuple[str, ...]) -> Plugins:
             found = {one.name: one.value for one in package.entry_points if one.group == GROUP}
             name = package.name or "unknown" if found else ""
         except Exception as error:  # noqa: BLE001 - what is installed may be damaged in any way
-            place = getattr(package, "_path", "a package")
+            place = f"{getattr(package, '_path', 'a package')}: its entry points cannot be read"
             advice = "install the package again, or uninstall it"
-            torn.append(
-                printable(f"{place}: its entry points cannot be read: {type(error).__name__}: {error}; {advice}")
-            )
+            torn.append(printable(f"{place}: {type(error).__name__}: {error}; {advice}"))
             continue
         for system, place in found.items():
             if name not in {one.package for one in by_name[system]}:  # the first on the path is the one imported
                 by_name[system].append(Plugin(name=system, package=name, place=place))
-    refused = {name: message for name, found in sorted(by_name.items()) if (message := _refusal(name, found, taken))}
+    refused = {name: message for name, found in sorted(by_name.items()) if (message := _refusal(name, found))}
     usable = {name: found[0] for name, found in sorted(by_name.items()) if name not in refused}
     return Plugins(usable=MappingProxyType(usable), refused=MappingProxyType(refused), torn=tuple(torn))
 
 
-def _refusal(name: str, plugins: list[Plugin], taken: frozenset[str]) -> str:
+def _refusal(name: str, plugins: list[Plugin]) -> str:
     """Return why the plug-ins of this name cannot be used by it; an empty text where they can."""
     packages = " and ".join(f"'{plugin.package}'" for plugin in plugins)
     by_place = " or ".join(plugin.place for plugin in plugins)
-    if name in taken:
+    if name in _PLACES:
         return (
             f"system '{name}' of package {packages}: evidencebench has a system of this name, which stays; "
             f"name this one by its place: {by_place}"
@@ -157,12 +155,6 @@ _PLACES = {
 
 PACKAGED: tuple[str, ...] = tuple(_PLACES)
 """Names of the systems of this package; the other entries of `SYSTEMS` are plug-ins."""
-_TAKEN = frozenset(PACKAGED)
-
-
-def plugins() -> Plugins:
-    """Return the systems of installed packages."""
-    return installed_plugins(_TAKEN)
 
 
 def plugin_named(name: str) -> Plugin | None:

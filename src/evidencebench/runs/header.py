@@ -21,7 +21,7 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def signature(self) -> str:
-        """Such as ``bm25(k1=0.9,b=0.4)``, or ``diverse(system=bm25(k1=0.9,b=0.4),method=mmr)``."""
+        """Such as ``bm25(k1=0.9,b=0.4)``, or ``diverse(system=bm25(k1=0.9,b=0.4),strength=0.5)``."""
         return _signature(self.name, self.options, depth=0)
 
 

@@ -15,7 +15,6 @@ In reading order:
 * `cues`: Cues: what a sentence says of itself, without training
 * `relevance`: Parts of a hypothesis, how sentences speak of them
 * `features`: The table of features and its columns
-* `selector`: Selector, its model and trees
 * `finder`: Finder and its model
 * `directions`: What a sentence reports of the outcome
 * `program`: exec: a program in any language

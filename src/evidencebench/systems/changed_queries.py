@@ -1,6 +1,6 @@
 """Wrong hypothesis, two papers, shuffled words; QueryControl."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -29,29 +29,13 @@ def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator)
 
 
 def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: str) -> dict[str, Member]:
-    """Return instance id -> another query, of another paper and with another hypothesis; each is used once.
+    """Swap queries between papers and hypotheses, each used once: instance id -> the other query.
 
-    Queries that share a paper or a hypothesis form a group. The groups are put in random order. Each query then takes
-    the query that stands n places later, where n is the size of the largest group. So no query gets itself, nor one of
-    its own paper.
-
-    It raises `UndefinedScoreError` if more than half of the queries share one paper or one hypothesis; its message
-    begins with ``refusal``.
+    Raises `UndefinedScoreError`, which begins with ``refusal``, if more than half share one paper or one hypothesis.
     """
     members = [Member(query.instance_id, query.paper_id, query.hypothesis, len(query.sentences)) for query in queries]
-    groups: dict[str, list[Member]] = {}
-    for member, group in zip(members, _group_names(members), strict=True):
-        groups.setdefault(group, []).append(member)
-    together = list(groups.values())
-    order = [member for position in generator.permutation(len(together)) for member in together[position]]
-    shift = max(map(len, together), default=0)
-    if 2 * shift > len(order) or not order:
-        raise UndefinedScoreError(f"{refusal}: {shift} of {len(order)} instances share one paper or one hypothesis")
-    return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
-
-
-def _group_names(members: Sequence[Member]) -> list[str]:
-    """Return each member's group, by name; members with the same paper or the same hypothesis are in one group."""
+    # Queries that share a paper or a hypothesis form a group. The groups are put in random order, and each query takes
+    # the one that stands as many places later as the largest group has members.
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -62,7 +46,15 @@ def _group_names(members: Sequence[Member]) -> list[str]:
 
     for member in members:
         parent[root(f"paper {member.paper_id}")] = root(f"hypothesis {member.hypothesis}")
-    return [root(f"paper {member.paper_id}") for member in members]
+    groups: dict[str, list[Member]] = {}
+    for member in members:
+        groups.setdefault(root(f"paper {member.paper_id}"), []).append(member)
+    together = list(groups.values())
+    order = [member for position in generator.permutation(len(together)) for member in together[position]]
+    shift = max(map(len, together), default=0)
+    if 2 * shift > len(order) or not order:
+        raise UndefinedScoreError(f"{refusal}: {shift} of {len(order)} instances share one paper or one hypothesis")
+    return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
 
 
 # Queries changed on purpose, to measure what of a system's answers comes from the hypothesis.
@@ -70,10 +62,7 @@ def _group_names(members: Sequence[Member]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedQuery:
-    """A query with a second paper's sentences, the stranger's, in front of its own or behind them.
-
-    Its own sentences are ``query.sentences[offset : offset + n_own]``; all others are the stranger's.
-    """
+    """A query whose own sentences, ``query.sentences[offset : offset + n_own]``, stand beside another paper's."""
 
     query: Query
     offset: int  # index of the first own sentence
@@ -81,12 +70,9 @@ class MixedQuery:
 
     def own_answer(self, answer: Ranking) -> Ranking:
         """Return an answer with its own sentences as 0..n_own-1, and the stranger's, in their order, behind these."""
-        return replace(answer, sentences=tuple(map(self._own_index, answer.sentences)))
-
-    def _own_index(self, index: int) -> int:
-        if index < self.offset:
-            return self.n_own + index
-        return index - self.offset if index < self.offset + self.n_own else index
+        order = [*range(self.offset, self.offset + self.n_own), *range(self.offset)]
+        own_index = {index: place for place, index in enumerate(order)}
+        return replace(answer, sentences=tuple(own_index.get(index, index) for index in answer.sentences))
 
 
 def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQuery:
@@ -106,11 +92,7 @@ class Stranger:
 
 
 def draw_strangers(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, Stranger]:
-    """Return instance id -> another paper, of no query with the same paper or hypothesis.
-
-    Every instance's paper is a stranger once; half of the strangers stand before the own paper (of an odd number, one
-    less). It raises `UndefinedScoreError` as `derange` does.
-    """
+    """Draw a second paper for each query by `derange`: instance id -> stranger, half of which stand before the own."""
     others = derange(queries, generator, "papers cannot be mixed")
     before = set(generator.permutation(len(others))[: len(others) // 2].tolist())
     return {

@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.systems.relevance import HypothesisParts, abbreviations, parts_of, root, roots
+from evidencebench.systems.relevance import abbreviations, parts_of, root, roots
 from evidencebench.systems.words import STOPWORDS
 
 # The features from which the direction that a sentence reports is read: its words, with the hypothesis's marked.
@@ -87,11 +87,13 @@ class MarkedParts:
     @classmethod
     def of(cls, hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> Self:
         """Return those of a hypothesis; ``abbreviations`` are the paper's, each with the words of its full name."""
-        parts = _parts_with_comparator(hypothesis)
-        intervention, comparator, outcome = (
-            {stem for stem in roots(text) if stem not in STOPWORDS}
-            for text in (parts.intervention, parts.comparator, parts.outcome)
-        )
+        first = _COMPARED_FIRST.fullmatch(hypothesis)
+        parts = parts_of(first[2] if first else hypothesis)
+        texts = (parts.intervention, parts.comparator, parts.outcome)
+        if not parts.comparator:  # the hypothesis may end in "compared with water", or begin so
+            text, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
+            texts = (parts.intervention, first[1] if first else "".join(last), text)
+        intervention, comparator, outcome = ({stem for stem in roots(text) if stem not in STOPWORDS} for text in texts)
         in_both = intervention & comparator
         outcome -= intervention | comparator
         intervention -= in_both
@@ -113,17 +115,6 @@ class MarkedParts:
         if stem in self.comparator:
             return "C"
         return "O" if stem in self.outcome else None
-
-
-def _parts_with_comparator(hypothesis: str) -> HypothesisParts:
-    """Return a hypothesis's parts, also where it ends in "compared with water" or begins so."""
-    first = _COMPARED_FIRST.fullmatch(hypothesis)
-    parts = parts_of(first[2] if first else hypothesis)
-    if parts.comparator:
-        return parts
-    outcome, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
-    comparator = first[1] if first else "".join(last)
-    return HypothesisParts(intervention=parts.intervention, comparator=comparator, outcome=outcome)
 
 
 def marked_words(sentence: str, parts: MarkedParts) -> list[str]:
@@ -164,23 +155,11 @@ def reports_comparison(words: Sequence[str]) -> bool:
 
 
 def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
-    """Return marked words as they would be if the comparator were what is compared against, and whether it was not.
-
-    So "higher in the water group than with tea" is read as "higher in the tea group than with water", and answered with
-    the opposite.
-    """
-    is_turned = _compared_against(words) == "I"
+    """Exchange the arms of "higher with water than with tea", and say whether that was done: the answer is opposite."""
+    # The first word such as "than" that is near an arm decides.
+    behind = (words[index + 1 : index + 1 + _WORDS_TO_ARM] for index, word in enumerate(words) if word in _AGAINST)
+    is_turned = next((near for some in behind for near in some if near in _OTHER_ARM), None) == "I"
     return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
-
-
-def _compared_against(words: Sequence[str]) -> str | None:
-    """Return the arm behind the first word such as "than" that is near one; None where there is none."""
-    for index, word in enumerate(words):
-        if word in _AGAINST:
-            arms = [near for near in words[index + 1 : index + 1 + _WORDS_TO_ARM] if near in _OTHER_ARM]
-            if arms:
-                return arms[0]
-    return None
 
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:

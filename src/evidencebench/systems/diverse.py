@@ -1,9 +1,8 @@
-"""Diverse: similarity, orders without repetition."""
+"""Orders without repetition: the similarity of sentences, and the system that discounts by it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +13,7 @@ from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.fusion import Floats, checked_scores, scores_of, unit_scores
 from evidencebench.systems.words import words_of
 
-# Put sentences into an order that avoids repetition: by discounted scores, or by maximal marginal relevance.
+# Put sentences into an order that avoids repetition.
 
 
 Rows = Callable[[int], Floats]
@@ -53,38 +52,8 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
         is_open[chosen] = False
         worth[chosen] = -1.0  # below every product
         np.multiply(worth, 1.0 - strength * alike(chosen), out=worth, where=is_open)
-    return _with_the_others(order, worth, by_score)
-
-
-def mmr_order(scores: ArrayLike, rows: Rows, *, relevance: float = 0.7) -> tuple[int, ...]:
-    """Return all sentences, chosen one by one by maximal marginal relevance [1]_.
-
-    Chosen next is the sentence with the highest ``relevance * score - (1 - relevance) * similarity``, the similarity
-    being the highest to a sentence chosen before. Equal values are ordered by score, then by place in the paper. Scores
-    are finite and in 0..1, as `unit_scores` makes them. The relevance lies in 0..1; the paper calls it lambda.
-    Similarities are treated as in `discounted_order`.
-
-    .. [1] Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
-       Summaries", SIGIR 1998.
-    """
-    values = checked_scores(scores)
-    by_score = np.argsort(-values, kind="stable")
-    alike = _rows_by_place(rows, by_score)
-    worth = relevance * values[by_score]
-    penalty = np.zeros_like(worth)
-    order = []
-    for _ in range(min(len(worth), MOST_CHOSEN)):
-        chosen = int((worth - penalty).argmax())
-        order.append(chosen)
-        np.maximum(penalty, (1.0 - relevance) * alike(chosen), out=penalty)
-        worth[chosen] = -np.inf
-    return _with_the_others(order, worth - penalty, by_score)
-
-
-def _with_the_others(chosen: list[int], values: Floats, by_score: NDArray[np.intp]) -> tuple[int, ...]:
-    """Return the chosen ones, which have the lowest values, and behind them the others, highest value first."""
-    others = np.argsort(-values, kind="stable")[: len(values) - len(chosen)]
-    return tuple(by_score[[*chosen, *others]].tolist()) if len(values) else ()
+    others = np.argsort(-worth, kind="stable")[: len(worth) - len(order)]
+    return tuple(by_score[[*order, *others]].tolist()) if len(worth) else ()
 
 
 def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
@@ -200,20 +169,6 @@ class _Entries:
         return self._others[entries], self._weights[entries], lengths
 
 
-class VectorSimilarity:
-    """The cosine of each pair of n vectors, of any length; the cosine with a vector of zeros is 0."""
-
-    def __init__(self, vectors: ArrayLike) -> None:
-        wide = np.asarray(vectors, dtype=np.float64)
-        norms = np.linalg.norm(wide, axis=1, keepdims=True)
-        self._unit: Floats = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
-
-    def row(self, index: int) -> Floats:
-        """Return the cosines of all vectors with the vector of this index, shape (n,)."""
-        cosines: Floats = self._unit @ self._unit[index]
-        return cosines
-
-
 # Reorder another system's answer, so that similar sentences do not follow each other.
 
 
@@ -222,52 +177,28 @@ class Diverse:
     """Another system's answer, sentences like those before them moved back.
 
     The system's scores are scaled to 0..1 within the paper; if it does not score every sentence, the negative places
-    are its scores. Then the sentences are chosen one by one, see `discounted_order` and `mmr_order`.
+    are its scores. Then the sentences are chosen one by one, see `discounted_order`. Similarity is the cosine of the
+    sentences' words, weighted by TF-IDF within the paper.
 
     Attributes
     ----------
     system
         The system to reorder.
-    method
-        ``"discount"``: multiply a score by 1 - strength * similarity for each sentence chosen before. ``"mmr"``:
-        maximal marginal relevance, the weighted score less the weighted highest similarity to a sentence chosen before.
     strength
-        For ``discount``, in 0..1; 0: the system's own order.
-    relevance
-        For ``mmr``: weight of the score, in 0..1; 1: the system's own order. The similarity's is 1 - relevance.
-    embedder
-        A system with sentence vectors, such as ``minilm``: similarity is the vectors' cosine. None: similarity is the
-        cosine of the sentences' words, weighted by TF-IDF within the paper.
+        A score is multiplied by 1 - strength * similarity for each sentence chosen before, in 0..1; 0: the system's own
+        order.
     """
 
     system: NamedSystem
-    method: Literal["discount", "mmr"] = "discount"
     strength: float = 0.2
-    relevance: float = 0.9
-    embedder: NamedSystem | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("strength", self.strength), ("relevance", self.relevance)):
-            if not 0 <= value <= 1:
-                raise SystemSpecError(f"diverse: {name}: expected a number in 0..1, got {value}")
-        if self.embedder is not None and not hasattr(self.embedder.system, "embed_sentences"):
-            raise SystemSpecError(
-                f"diverse: embedder: expected a system with sentence vectors, such as minilm, got {self.embedder.name}"
-            )
+        if not 0 <= self.strength <= 1:
+            raise SystemSpecError(f"diverse: strength: expected a number in 0..1, got {self.strength}")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the new order, without scores."""
         answer = self.system.rank(query, brief)
         scores = unit_scores(scores_of(answer, len(query.sentences)))
-        similarity = self._similarity(query).row
-        if self.method == "mmr":
-            order = mmr_order(scores, similarity, relevance=self.relevance)
-        else:
-            order = discounted_order(scores, similarity, strength=self.strength)
+        order = discounted_order(scores, WordSimilarity(query.sentences).row, strength=self.strength)
         return Ranking(sentences=order, notes=answer.notes)
-
-    def _similarity(self, query: Query) -> VectorSimilarity | WordSimilarity:
-        if self.embedder is None:
-            return WordSimilarity(query.sentences)
-        embedder: Any = self.embedder.system
-        return VectorSimilarity(embedder.embed_sentences(query))

@@ -1,4 +1,7 @@
-"""The table of features and its columns."""
+"""The features of a sentence: a table of numbers, computed without labels, from which systems choose.
+
+In the formulas, p is the paper; what each feature means is in `_MEANINGS`.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,10 +13,9 @@ from evidencebench.systems.lexicon import CUES, Role
 from evidencebench.systems.paper_columns import ALIKE, Flags, Floats, PaperColumns
 from evidencebench.systems.relevance import PARTS, Part, windowed
 
-# The features of a sentence: a table of numbers, computed without labels, from which systems choose.
-
-
 Column = Callable[[PaperColumns], Floats]
+
+_ROLES_OF_ABSTRACT = tuple(role for role in Role if role <= Role.CONCLUSION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +29,16 @@ class Feature:
     reads_hypothesis: bool  # whether its numbers depend on the hypothesis
 
 
-def _in_section(section: Role, paper: PaperColumns, *, abstract: bool) -> Floats:
-    flags: Floats = ((paper.sections == int(section)) & (paper.is_abstract == abstract)).astype(float)
-    return flags
+def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:
+    """Return one row a sentence and one column a feature; an empty paper has no rows."""
+    if paper.n == 0:
+        return np.zeros((0, len(features)))
+    return np.column_stack([feature.column(paper) for feature in features])
 
 
-def _cue_count(number: int, paper: PaperColumns) -> Floats:
-    counts: Floats = np.log1p(paper.cues[:, number])
-    return counts
+def rank_fraction(values: Floats) -> Floats:
+    """Return, for each value, the share of all values that are smaller, such as 0 for the smallest."""
+    return np.searchsorted(np.sort(values), values) / max(1, len(values))
 
 
 def _shift(values: Floats, by: int) -> Floats:
@@ -47,226 +51,20 @@ def _shift(values: Floats, by: int) -> Floats:
     return moved
 
 
-def rank_fraction(values: Floats) -> Floats:
-    """Return, for each value, the share of all values that are smaller, such as 0 for the smallest."""
-    return np.searchsorted(np.sort(values), values) / max(1, len(values))
+def _in_section(section: Role, paper: PaperColumns, *, abstract: bool) -> Floats:
+    flags: Floats = ((paper.sections == int(section)) & (paper.is_abstract == abstract)).astype(float)
+    return flags
 
 
-_PLACE: Mapping[str, tuple[str, Column]] = {
-    "is_heading": ("1 for a heading.", lambda paper: paper.is_heading.astype(float)),
-    "is_abstract": ("1 for a sentence of the abstract.", lambda paper: paper.is_abstract.astype(float)),
-    "position": (
-        "Place in the paper, from 0 (first) to 1 (last).",
-        lambda paper: paper.index / max(1, paper.n - 1),
-    ),
-    "from_start": ("ln(1 + sentences before it in the paper).", lambda paper: np.log1p(paper.index)),
-    "from_end": ("ln(1 + sentences after it in the paper).", lambda paper: np.log1p(paper.n - 1 - paper.index)),
-    "paper_length": ("ln of the paper's number of sentences.", lambda paper: np.full(paper.n, np.log(paper.n))),
-    "abstract_length": (
-        "ln(1 + the abstract's number of sentences).",
-        lambda paper: np.full(paper.n, np.log1p(paper.is_abstract.sum())),
-    ),
-    "abstract_position": (
-        "Place in the abstract, from 0 to 1; -1 outside.",
-        lambda paper: np.where(paper.is_abstract, paper.abstract_place / max(1, paper.is_abstract.sum() - 1), -1.0),
-    ),
-    "abstract_from_start": (
-        "Sentences of the abstract before it; -1 outside.",
-        lambda paper: np.where(paper.is_abstract, paper.abstract_place, -1.0),
-    ),
-    "abstract_from_end": (
-        "Sentences of the abstract after it; -1 outside.",
-        lambda paper: np.where(paper.is_abstract, paper.is_abstract.sum() - 1 - paper.abstract_place, -1.0),
-    ),
-    "is_last_of_abstract": (
-        "1 for the abstract's last sentence.",
-        lambda paper: (paper.is_abstract & (paper.abstract_place == paper.is_abstract.sum() - 1)).astype(float),
-    ),
-    "after_heading": ("ln(1 + sentences since the last heading).", lambda paper: np.log1p(paper.runs[0])),
-    "run_position": (
-        "Place from 0, the last heading, to 1, the sentence before the next one.",
-        lambda paper: paper.runs[0] / np.maximum(1, paper.runs[1] - 1),
-    ),
-    "run_length": (
-        "ln of the number of sentences from the last heading, which counts, to the next.",
-        lambda paper: np.log(paper.runs[1]),
-    ),
-    "section_position": (
-        "Place among the sentences of its section's class, from 0 to 1.",
-        lambda paper: paper.section_position,
-    ),
-    "has_labels": (
-        "1 where the paper's abstract is structured by labels.",
-        lambda paper: np.full(paper.n, float((paper.sections[paper.is_abstract] > 0).any())),
-    ),
-}
-
-_SECTION: Mapping[str, tuple[str, Column]] = {
-    **{
-        f"section_{section.name.lower()}": (
-            f"1 outside the abstract, in a section of the class {section.name.lower()}.",
-            partial(_in_section, section, abstract=False),
-        )
-        for section in Role
-    },
-    **{
-        f"abstract_{section.name.lower()}": (
-            f"1 in a part of the abstract of the class {section.name.lower()}.",
-            partial(_in_section, section, abstract=True),
-        )
-        for section in Role
-        if section <= Role.CONCLUSION
-    },
-}
-
-_CUES: Mapping[str, tuple[str, Column]] = {
-    **{
-        f"cue_{cue.name}": (f"ln(1 + how often it holds {cue.meaning}).", partial(_cue_count, number))
-        for number, cue in enumerate(CUES)
-    },
-    "evidence": (
-        "How much of its wording reports findings: the dampened counts of twelve cues, summed.",
-        lambda paper: paper.evidence,
-    ),
-    "evidence_rank": (
-        "The share of the paper's sentences with less such wording.",
-        lambda paper: rank_fraction(paper.evidence),
-    ),
-    "evidence_density": (
-        "Such wording for each 100 characters.",
-        lambda paper: 100 * paper.evidence / np.maximum(40, paper.n_characters),
-    ),
-}
-
-_LENGTH: Mapping[str, tuple[str, Column]] = {
-    "characters": ("ln(1 + characters).", lambda paper: np.log1p(paper.n_characters)),
-    "length_rank": ("The share of the paper's shorter sentences.", lambda paper: rank_fraction(paper.n_characters)),
-    "capitals": (
-        "The share of its letters that are capitals.",
-        lambda paper: paper.count(str.isupper) / np.maximum(1, paper.count(str.isalpha)),
-    ),
-    "digits": (
-        "The share of its characters that are digits.",
-        lambda paper: paper.count(str.isdigit) / np.maximum(1, paper.n_characters),
-    ),
-}
-
-_HYPOTHESIS: Mapping[str, tuple[str, Column]] = {
-    "bm25": ("BM25 for the hypothesis.", lambda paper: paper.bm25),
-    "bm25_rank": ("The share of sentences with a lower BM25.", lambda paper: rank_fraction(paper.bm25)),
-    "bm25_share": (
-        "BM25 as a share of the paper's highest.",
-        lambda paper: paper.bm25 / max(1e-9, paper.bm25.max()),
-    ),
-    "terms_held": ("The share of the hypothesis's words that it holds.", lambda paper: paper.terms_held),
-    "tfidf": ("TF-IDF cosine with the hypothesis.", lambda paper: paper.hypothesis_cosine),
-    "tfidf_best_neighbour": (
-        "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
-        lambda paper: np.maximum(_shift(paper.hypothesis_cosine, 1), _shift(paper.hypothesis_cosine, -1)),
-    ),
-}
-
-_NEIGHBOURS: Mapping[str, tuple[str, Column]] = {
-    "evidence_before": ("`evidence` of the sentence before.", lambda paper: _shift(paper.evidence, 1)),
-    "evidence_after": ("`evidence` of the sentence after.", lambda paper: _shift(paper.evidence, -1)),
-    "evidence_around": (
-        "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
-        lambda paper: np.convolve(np.pad(paper.evidence, 5), np.ones(11) / 11, mode="valid"),
-    ),
-    "length_before": (
-        "ln(1 + characters) of the sentence before.",
-        lambda paper: _shift(np.log1p(paper.n_characters), 1),
-    ),
-    "length_after": (
-        "ln(1 + characters) of the sentence after.",
-        lambda paper: _shift(np.log1p(paper.n_characters), -1),
-    ),
-}
-
-_CENTRALITY: Mapping[str, tuple[str, Column]] = {
-    "centrality": (
-        "Mean TF-IDF cosine with the paper's other sentences.",
-        lambda paper: paper.cosines.total / max(1, paper.n - 1),
-    ),
-    "centrality_rank": (
-        "The share of less central sentences.",
-        lambda paper: rank_fraction(paper.cosines.total),
-    ),
-    "to_abstract": (
-        "Mean TF-IDF cosine with the abstract's other sentences.",
-        lambda paper: paper.cosines.abstract_total / np.maximum(1, paper.is_abstract.sum() - paper.is_abstract),
-    ),
-    "to_nearest_abstract": (
-        "Highest TF-IDF cosine with another sentence of the abstract.",
-        lambda paper: paper.cosines.abstract_highest,
-    ),
-    "to_nearest_results": (
-        "Highest TF-IDF cosine with another sentence of the results.",
-        lambda paper: paper.cosines.results_highest,
-    ),
-    "to_nearest_discussion": (
-        "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
-        lambda paper: paper.cosines.discussion_highest,
-    ),
-    "to_conclusion": (
-        "TF-IDF cosine with the abstract's last sentence.",
-        lambda paper: (
-            paper.similarity.row(int(paper.is_abstract.nonzero()[0][-1]))
-            if paper.is_abstract.any()
-            else np.zeros(paper.n)
-        ),
-    ),
-    "to_first": (
-        "TF-IDF cosine with the paper's first sentence, often its title.",
-        lambda paper: paper.similarity.row(0),
-    ),
-}
-
-_REDUNDANCY: Mapping[str, tuple[str, Column]] = {
-    "to_nearest": ("Highest TF-IDF cosine with any other sentence.", lambda paper: paper.cosines.highest),
-    "to_nearest_before": (
-        "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
-        lambda paper: paper.cosines.highest_before,
-    ),
-    "n_alike": (
-        f"ln(1 + sentences with a TF-IDF cosine over {ALIKE}).",
-        lambda paper: np.log1p(paper.cosines.n_alike),
-    ),
-}
-
-_GROUPS = {
-    "place": _PLACE,
-    "section": _SECTION,
-    "cues": _CUES,
-    "length": _LENGTH,
-    "hypothesis": _HYPOTHESIS,
-    "neighbours": _NEIGHBOURS,
-    "centrality": _CENTRALITY,
-    "redundancy": _REDUNDANCY,
-}
-
-FEATURES = tuple(
-    Feature(name=name, group=group, meaning=meaning, column=column, reads_hypothesis=group == "hypothesis")
-    for group, features in _GROUPS.items()
-    for name, (meaning, column) in features.items()
-)
-"""Every feature, in the order of the table's columns."""
+def _cue(name: str, paper: PaperColumns) -> Floats:
+    counts: Floats = np.log1p(paper.cues[:, _NUMBER_OF_CUE[name]])
+    return counts
 
 
-def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:
-    """Return one row a sentence and one column a feature; an empty paper has no rows."""
-    if paper.n == 0:
-        return np.zeros((0, len(features)))
-    return np.column_stack([feature.column(paper) for feature in features])
-
-
-# The features that listen: how a sentence and what stands around it speak of each part of the hypothesis.
-
-
-_NUMBER_OF_CUE = {cue.name: number for number, cue in enumerate(CUES)}
 _FINDING_CUES = ("p_value", "significance", "comparison", "increase", "decrease", "interval", "ratio", "negation")
 _NEAR, _WIDE, _WIDER = 3, 10, 40
 _BEST = 3
+_NUMBER_OF_CUE = {cue.name: number for number, cue in enumerate(CUES)}
 
 
 def _relative(values: Floats) -> Floats:
@@ -292,13 +90,8 @@ def _rank_within(values: Floats, flags: Flags) -> Floats:
     return ranks
 
 
-def _cue(paper: PaperColumns, name: str) -> Floats:
-    counts: Floats = np.log1p(paper.cues[:, _NUMBER_OF_CUE[name]])
-    return counts
-
-
 def _finding(paper: PaperColumns) -> Floats:
-    sums: Floats = np.sum([np.minimum(1.0, _cue(paper, name)) for name in _FINDING_CUES], axis=0)
+    sums: Floats = np.sum([np.minimum(1.0, _cue(name, paper)) for name in _FINDING_CUES], axis=0)
     return sums * ~paper.asks
 
 
@@ -315,110 +108,221 @@ def _to_best(paper: PaperColumns, n: int) -> Floats:
     return highest
 
 
-def _of_part(part: Part) -> Mapping[str, tuple[str, Column]]:
-    of = "hypothesis" if part == "whole" else part
+def _to_conclusion(paper: PaperColumns) -> Floats:
+    last = paper.is_abstract.nonzero()[0][-1:]
+    return paper.similarity.row(int(last[0])) if len(last) else np.zeros(paper.n)
+
+
+Columns = Mapping[str, Column]
+
+_PLACE: Columns = {
+    "is_heading": lambda p: p.is_heading.astype(float),
+    "is_abstract": lambda p: p.is_abstract.astype(float),
+    "position": lambda p: p.index / max(1, p.n - 1),
+    "from_start": lambda p: np.log1p(p.index),
+    "from_end": lambda p: np.log1p(p.n - 1 - p.index),
+    "paper_length": lambda p: np.full(p.n, np.log(p.n)),
+    "abstract_length": lambda p: np.full(p.n, np.log1p(p.n_abstract)),
+    "abstract_position": lambda p: np.where(p.is_abstract, p.abstract_place / max(1, p.n_abstract - 1), -1.0),
+    "abstract_from_start": lambda p: np.where(p.is_abstract, p.abstract_place, -1.0),
+    "abstract_from_end": lambda p: np.where(p.is_abstract, p.n_abstract - 1 - p.abstract_place, -1.0),
+    "is_last_of_abstract": lambda p: (p.is_abstract & (p.abstract_place == p.n_abstract - 1)).astype(float),
+    "after_heading": lambda p: np.log1p(p.runs[0]),
+    "run_position": lambda p: p.runs[0] / np.maximum(1, p.runs[1] - 1),
+    "run_length": lambda p: np.log(p.runs[1]),
+    "section_position": lambda p: p.section_position,
+    "has_labels": lambda p: np.full(p.n, float((p.sections[p.is_abstract] > 0).any())),
+}
+_SECTION: Columns = {
+    **{f"section_{role.name.lower()}": partial(_in_section, role, abstract=False) for role in Role},
+    **{f"abstract_{role.name.lower()}": partial(_in_section, role, abstract=True) for role in _ROLES_OF_ABSTRACT},
+}
+_CUES: Columns = {
+    **{f"cue_{cue.name}": partial(_cue, cue.name) for cue in CUES},
+    "evidence": lambda p: p.evidence,
+    "evidence_rank": lambda p: rank_fraction(p.evidence),
+    "evidence_density": lambda p: 100 * p.evidence / np.maximum(40, p.n_characters),
+}
+_LENGTH: Columns = {
+    "characters": lambda p: np.log1p(p.n_characters),
+    "length_rank": lambda p: rank_fraction(p.n_characters),
+    "capitals": lambda p: p.count(str.isupper) / np.maximum(1, p.count(str.isalpha)),
+    "digits": lambda p: p.count(str.isdigit) / np.maximum(1, p.n_characters),
+}
+_HYPOTHESIS: Columns = {
+    "bm25": lambda p: p.bm25,
+    "bm25_rank": lambda p: rank_fraction(p.bm25),
+    "bm25_share": lambda p: _relative(p.bm25),
+    "terms_held": lambda p: p.terms_held,
+    "tfidf": lambda p: p.hypothesis_cosine,
+    "tfidf_best_neighbour": lambda p: np.maximum(_shift(p.hypothesis_cosine, 1), _shift(p.hypothesis_cosine, -1)),
+}
+_NEIGHBOURS: Columns = {
+    "evidence_before": lambda p: _shift(p.evidence, 1),
+    "evidence_after": lambda p: _shift(p.evidence, -1),
+    "evidence_around": lambda p: np.convolve(np.pad(p.evidence, 5), np.ones(11) / 11, mode="valid"),
+    "length_before": lambda p: _shift(np.log1p(p.n_characters), 1),
+    "length_after": lambda p: _shift(np.log1p(p.n_characters), -1),
+}
+_CENTRALITY: Columns = {
+    "centrality": lambda p: p.cosines.total / max(1, p.n - 1),
+    "centrality_rank": lambda p: rank_fraction(p.cosines.total),
+    "to_abstract": lambda p: p.cosines.abstract_total / np.maximum(1, p.n_abstract - p.is_abstract),
+    "to_nearest_abstract": lambda p: p.cosines.abstract_highest,
+    "to_nearest_results": lambda p: p.cosines.results_highest,
+    "to_nearest_discussion": lambda p: p.cosines.discussion_highest,
+    "to_conclusion": _to_conclusion,
+    "to_first": lambda p: p.similarity.row(0),
+}
+_REDUNDANCY: Columns = {
+    "to_nearest": lambda p: p.cosines.highest,
+    "to_nearest_before": lambda p: p.cosines.highest_before,
+    "n_alike": lambda p: np.log1p(p.cosines.n_alike),
+}
+
+
+def _part_columns(part: Part) -> Columns:
     return {
-        f"{part}_held": (
-            f"The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
-            lambda paper: paper.relevance.held[part],
-        ),
-        f"{part}_held_relative": (
-            f"`{part}_held` as a share of the paper's highest.",
-            lambda paper: _relative(paper.relevance.held[part]),
-        ),
-        f"{part}_rank": (
-            f"The share of sentences with a lower BM25 for the {of}.",
-            lambda paper: rank_fraction(paper.relevance.bm25[part]),
-        ),
-        f"{part}_rarest": (
-            f"1 where it holds the {of}'s rarest word of those that the paper has.",
-            lambda paper: paper.relevance.rarest[part],
-        ),
-        f"{part}_phrase": (
-            f"The share of the {of}'s neighbouring words that are neighbours in it.",
-            lambda paper: paper.relevance.phrase[part],
-        ),
-        f"{part}_focus": (
-            f"The share of its words, weighed by rarity, that are the {of}'s.",
-            lambda paper: paper.relevance.focus[part],
-        ),
-        f"{part}_before": (
-            f"The highest `{part}_held` of the {_NEAR} sentences before it.",
-            lambda paper: _highest_around(paper.relevance.held[part], _NEAR, 0),
-        ),
-        f"{part}_heading": (
-            f"`{part}_held` of the heading above it; 0 without one.",
-            lambda paper: paper.relevance.under_heading(paper.relevance.held[part]),
-        ),
-        f"{part}_wide": (
-            f"Mean BM25 for the {of} of it and {_WIDE} sentences on either side, as a share of the highest such mean.",
-            lambda paper: _relative(windowed(paper.relevance.bm25[part], _WIDE)),
-        ),
-        f"{part}_evidence": (
-            f"`{part}_held_relative` times `evidence`.",
-            lambda paper: _relative(paper.relevance.held[part]) * paper.evidence,
-        ),
-        f"{part}_p_value": (
-            f"`{part}_held_relative` times `cue_p_value`.",
-            lambda paper: _relative(paper.relevance.held[part]) * _cue(paper, "p_value"),
-        ),
+        f"{part}_held": lambda p: p.relevance.held[part],
+        f"{part}_held_relative": lambda p: _relative(p.relevance.held[part]),
+        f"{part}_rank": lambda p: rank_fraction(p.relevance.bm25[part]),
+        f"{part}_rarest": lambda p: p.relevance.rarest[part],
+        f"{part}_phrase": lambda p: p.relevance.phrase[part],
+        f"{part}_focus": lambda p: p.relevance.focus[part],
+        f"{part}_before": lambda p: _highest_around(p.relevance.held[part], _NEAR, 0),
+        f"{part}_heading": lambda p: p.relevance.under_heading(p.relevance.held[part]),
+        f"{part}_wide": lambda p: _relative(windowed(p.relevance.bm25[part], _WIDE)),
+        f"{part}_evidence": lambda p: _relative(p.relevance.held[part]) * p.evidence,
+        f"{part}_p_value": lambda p: _relative(p.relevance.held[part]) * _cue("p_value", p),
     }
 
 
-_RELEVANCE: Mapping[str, tuple[str, Column]] = {
-    **{name: meant for part in PARTS for name, meant in _of_part(part).items()},
-    "arms": (
-        "`intervention_held` times `comparator_held`.",
-        lambda paper: paper.relevance.held["intervention"] * paper.relevance.held["comparator"],
-    ),
-    "asks": (
-        "1 where it asks, names an aim, or says that something is not known.",
-        lambda paper: paper.asks.astype(float),
-    ),
-    "finding": (
-        "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
-        _finding,
-    ),
-    "match": (
-        "BM25 for the outcome, times 0.3 + that for the two arms, times 0.3 + `finding`, each relative to the highest.",
-        _match,
-    ),
-    "match_rank": ("The share of sentences with a lower `match`.", lambda paper: rank_fraction(_match(paper))),
-    "match_abstract_rank": (
-        "That share within the abstract; 0 outside.",
-        lambda paper: _rank_within(_match(paper), paper.is_abstract),
-    ),
-    "match_body_rank": (
-        "That share outside the abstract; 0 in it.",
-        lambda paper: _rank_within(_match(paper), ~paper.is_abstract),
-    ),
-    "match_around": (
-        "The highest `match` of the two sentences on either side.",
-        lambda paper: _highest_around(_match(paper), 2, 2),
-    ),
-    "to_best": ("TF-IDF cosine with the sentence of the highest `match`.", partial(_to_best, n=1)),
-    "to_best_3": (
-        f"The highest TF-IDF cosine with the {_BEST} sentences of highest `match`.",
-        partial(_to_best, n=_BEST),
-    ),
-    "topic": (
-        "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
-        lambda paper: paper.relevance.topic,
-    ),
-    "topic_wide": (
-        f"Mean `topic` of it and {_WIDE} sentences on either side, as a share of the highest such mean.",
-        lambda paper: _relative(windowed(paper.relevance.topic, _WIDE)),
-    ),
-    "topic_wider": (
-        f"The same with {_WIDER} sentences on either side.",
-        lambda paper: _relative(windowed(paper.relevance.topic, _WIDER)),
-    ),
+_RELEVANCE: Columns = {
+    **{name: column for part in PARTS for name, column in _part_columns(part).items()},
+    "arms": lambda p: p.relevance.held["intervention"] * p.relevance.held["comparator"],
+    "asks": lambda p: p.asks.astype(float),
+    "finding": _finding,
+    "match": _match,
+    "match_rank": lambda p: rank_fraction(_match(p)),
+    "match_abstract_rank": lambda p: _rank_within(_match(p), p.is_abstract),
+    "match_body_rank": lambda p: _rank_within(_match(p), ~p.is_abstract),
+    "match_around": lambda p: _highest_around(_match(p), 2, 2),
+    "to_best": partial(_to_best, n=1),
+    "to_best_3": partial(_to_best, n=_BEST),
+    "topic": lambda p: p.relevance.topic,
+    "topic_wide": lambda p: _relative(windowed(p.relevance.topic, _WIDE)),
+    "topic_wider": lambda p: _relative(windowed(p.relevance.topic, _WIDER)),
 }
 
-RELEVANCE_FEATURES = tuple(
-    Feature(
-        name=name, group="relevance", meaning=meaning, column=column, reads_hypothesis=name not in {"asks", "finding"}
-    )
-    for name, (meaning, column) in _RELEVANCE.items()
+_MEANINGS: Mapping[str, str] = {
+    "is_heading": "1 for a heading.",
+    "is_abstract": "1 for a sentence of the abstract.",
+    "position": "Place in the paper, from 0 (first) to 1 (last).",
+    "from_start": "ln(1 + sentences before it in the paper).",
+    "from_end": "ln(1 + sentences after it in the paper).",
+    "paper_length": "ln of the paper's number of sentences.",
+    "abstract_length": "ln(1 + the abstract's number of sentences).",
+    "abstract_position": "Place in the abstract, from 0 to 1; -1 outside.",
+    "abstract_from_start": "Sentences of the abstract before it; -1 outside.",
+    "abstract_from_end": "Sentences of the abstract after it; -1 outside.",
+    "is_last_of_abstract": "1 for the abstract's last sentence.",
+    "after_heading": "ln(1 + sentences since the last heading).",
+    "run_position": "Place from 0, the last heading, to 1, the sentence before the next one.",
+    "run_length": "ln of the number of sentences from the last heading, which counts, to the next.",
+    "section_position": "Place among the sentences of its section's class, from 0 to 1.",
+    "has_labels": "1 where the paper's abstract is structured by labels.",
+    "evidence": "How much of its wording reports findings: the dampened counts of twelve cues, summed.",
+    "evidence_rank": "The share of the paper's sentences with less such wording.",
+    "evidence_density": "Such wording for each 100 characters.",
+    "characters": "ln(1 + characters).",
+    "length_rank": "The share of the paper's shorter sentences.",
+    "capitals": "The share of its letters that are capitals.",
+    "digits": "The share of its characters that are digits.",
+    "bm25": "BM25 for the hypothesis.",
+    "bm25_rank": "The share of sentences with a lower BM25.",
+    "bm25_share": "BM25 as a share of the paper's highest.",
+    "terms_held": "The share of the hypothesis's words that it holds.",
+    "tfidf": "TF-IDF cosine with the hypothesis.",
+    "tfidf_best_neighbour": "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
+    "evidence_before": "`evidence` of the sentence before.",
+    "evidence_after": "`evidence` of the sentence after.",
+    "evidence_around": "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
+    "length_before": "ln(1 + characters) of the sentence before.",
+    "length_after": "ln(1 + characters) of the sentence after.",
+    "centrality": "Mean TF-IDF cosine with the paper's other sentences.",
+    "centrality_rank": "The share of less central sentences.",
+    "to_abstract": "Mean TF-IDF cosine with the abstract's other sentences.",
+    "to_nearest_abstract": "Highest TF-IDF cosine with another sentence of the abstract.",
+    "to_nearest_results": "Highest TF-IDF cosine with another sentence of the results.",
+    "to_nearest_discussion": "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
+    "to_conclusion": "TF-IDF cosine with the abstract's last sentence.",
+    "to_first": "TF-IDF cosine with the paper's first sentence, often its title.",
+    "to_nearest": "Highest TF-IDF cosine with any other sentence.",
+    "to_nearest_before": "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
+    "n_alike": f"ln(1 + sentences with a TF-IDF cosine over {ALIKE}).",
+    "arms": "`intervention_held` times `comparator_held`.",
+    "asks": "1 where it asks, names an aim, or says that something is not known.",
+    "finding": "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
+    "match": "BM25 for the outcome, times 0.3 + that for the two arms, times 0.3 + `finding`, each relative to the "
+    "highest.",
+    "match_rank": "The share of sentences with a lower `match`.",
+    "match_abstract_rank": "That share within the abstract; 0 outside.",
+    "match_body_rank": "That share outside the abstract; 0 in it.",
+    "match_around": "The highest `match` of the two sentences on either side.",
+    "to_best": "TF-IDF cosine with the sentence of the highest `match`.",
+    "to_best_3": f"The highest TF-IDF cosine with the {_BEST} sentences of highest `match`.",
+    "topic": "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
+    "topic_wide": f"Mean `topic` of it and {_WIDE} sentences on either side, as a share of the highest such mean.",
+    "topic_wider": f"The same with {_WIDER} sentences on either side.",
+    **{
+        f"section_{role.name.lower()}": f"1 outside the abstract, in a section of the class {role.name.lower()}."
+        for role in Role
+    },
+    **{
+        f"abstract_{role.name.lower()}": f"1 in a part of the abstract of the class {role.name.lower()}."
+        for role in _ROLES_OF_ABSTRACT
+    },
+    **{f"cue_{cue.name}": f"ln(1 + how often it holds {cue.meaning})." for cue in CUES},
+}
+_MEANINGS_OF_PART: Mapping[str, str] = {
+    "held": "The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
+    "held_relative": "`{part}_held` as a share of the paper's highest.",
+    "rank": "The share of sentences with a lower BM25 for the {of}.",
+    "rarest": "1 where it holds the {of}'s rarest word of those that the paper has.",
+    "phrase": "The share of the {of}'s neighbouring words that are neighbours in it.",
+    "focus": "The share of its words, weighed by rarity, that are the {of}'s.",
+    "before": "The highest `{part}_held` of the 3 sentences before it.",
+    "heading": "`{part}_held` of the heading above it; 0 without one.",
+    "wide": "Mean BM25 for the {of} of it and 10 sentences on either side, as a share of the highest such mean.",
+    "evidence": "`{part}_held_relative` times `evidence`.",
+    "p_value": "`{part}_held_relative` times `cue_p_value`.",
+}
+
+
+def _make_features(group: str, columns: Columns) -> tuple[Feature, ...]:
+    features = []
+    for name, column in columns.items():
+        part, _, rest = name.partition("_")
+        if part in PARTS:
+            meaning = _MEANINGS_OF_PART[rest].format(part=part, of="hypothesis" if part == "whole" else part)
+        else:
+            meaning = _MEANINGS[name]
+        reads = group == "hypothesis" or (group == "relevance" and name not in {"asks", "finding"})
+        features.append(Feature(name=name, group=group, meaning=meaning, column=column, reads_hypothesis=reads))
+    return tuple(features)
+
+
+FEATURES = (
+    *_make_features("place", _PLACE),
+    *_make_features("section", _SECTION),
+    *_make_features("cues", _CUES),
+    *_make_features("length", _LENGTH),
+    *_make_features("hypothesis", _HYPOTHESIS),
+    *_make_features("neighbours", _NEIGHBOURS),
+    *_make_features("centrality", _CENTRALITY),
+    *_make_features("redundancy", _REDUNDANCY),
 )
+"""Every feature but those of `RELEVANCE_FEATURES`, in the order of the table's columns."""
+
+RELEVANCE_FEATURES = _make_features("relevance", _RELEVANCE)
 """The features of the group ``relevance``, in the order of the table's columns."""

@@ -164,11 +164,7 @@ _LEAST_SENTENCES = 20
 
 
 def article_slices(kinds: Sequence[Kind]) -> list[slice]:
-    """Return the sentences of each article: another one begins where, after body text, an abstract begins.
-
-    The headings right before an abstract, such as a title, belong to it. Less than 20 sentences are no article of their
-    own. One article is what most queries hold.
-    """
+    """Cut sentences into articles of at least 20, each of which begins with the headings before an abstract."""
     starts = [0]
     headings = 0  # how many headings stand right before
     has_body = False

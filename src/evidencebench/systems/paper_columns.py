@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache
-from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,18 +48,13 @@ class Cosines(NamedTuple):
     discussion_highest: Floats  # of discussion and conclusion, outside the abstract
 
 
-class _OfPaper(Generic[_Column]):
-    """A column that is the same for every hypothesis of a paper, and is computed once for all of them."""
+def _of_paper(compute: Callable[[Any], _Column]) -> _Column:
+    """Make a property of a column that is the same for every hypothesis: it is computed once for a paper."""
 
-    def __init__(self, compute: Callable[[Any], _Column]) -> None:
-        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+    def column(columns: "PaperColumns") -> _Column:
+        return columns.of_paper(compute.__name__, lambda: compute(columns))
 
-    @overload
-    def __get__(self, columns: None, kind: object) -> Self: ...
-    @overload
-    def __get__(self, columns: "PaperColumns", kind: object) -> _Column: ...
-    def __get__(self, columns: "PaperColumns | None", kind: object) -> Self | _Column:
-        return self if columns is None else columns.of_paper(self._name, lambda: self._compute(columns))
+    return cast("_Column", property(column, doc=compute.__doc__))
 
 
 class PaperColumns:
@@ -81,27 +76,33 @@ class PaperColumns:
         column: _Column = self._kept[name]
         return column
 
-    @_OfPaper
+    @_of_paper
     def is_heading(self) -> Flags:
         """Return True for a heading."""
         return np.array([kind is Kind.HEADING for kind in self.query.kinds], dtype=bool)
 
-    @_OfPaper
+    @_of_paper
     def is_abstract(self) -> Flags:
         """Return True for a sentence of the abstract."""
         return np.array([kind is Kind.ABSTRACT for kind in self.query.kinds], dtype=bool)
 
-    @_OfPaper
+    @_of_paper
+    def n_abstract(self) -> int:
+        """Return how many sentences the abstract has."""
+        return int(self.is_abstract.sum())
+
+    @_of_paper
     def abstract_place(self) -> Floats:
         """Return how many sentences of the abstract stand before the sentence."""
-        return (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
+        before: Floats = (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
+        return before
 
-    @_OfPaper
+    @_of_paper
     def sections(self) -> NDArray[np.int64]:
         """Return the number of the `Role` of the sentence's section, or of its part of the abstract."""
         return np.array([int(section) for section in roles_of(self.query)], dtype=np.int64)
 
-    @_OfPaper
+    @_of_paper
     def section_position(self) -> Floats:
         """Return the place among the sentences of the same role, from 0 to 1; the abstract is counted apart."""
         keys = self.sections * 2 + self.is_abstract
@@ -111,30 +112,30 @@ class PaperColumns:
             positions[members] = np.arange(len(members)) / max(1, len(members) - 1)
         return positions
 
-    @_OfPaper
+    @_of_paper
     def runs(self) -> tuple[Floats, Floats]:
         """Return two columns: the sentences since the last heading, and from the last heading to the next."""
         places, lengths = np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2).T
         return places, lengths
 
-    @_OfPaper
+    @_of_paper
     def cues(self) -> Floats:
         """Return how often each cue of `CUES` occurs, one column a cue."""
         return count_cues(self.query.sentences)
 
-    @_OfPaper
+    @_of_paper
     def evidence(self) -> Floats:
         """Return how much of the wording reports findings: ln(1 + count) of each of `EVIDENCE_CUES`, summed."""
         columns = [number for number, cue in enumerate(CUES) if cue.name in EVIDENCE_CUES]
         sums: Floats = np.log1p(self.cues[:, columns]).sum(axis=1)
         return sums
 
-    @_OfPaper
+    @_of_paper
     def asks(self) -> Flags:
         """Return True for a sentence that asks, names an aim, or says that something is not known."""
         return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
 
-    @_OfPaper
+    @_of_paper
     def n_characters(self) -> Floats:
         """Return the length in characters."""
         return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
@@ -147,18 +148,18 @@ class PaperColumns:
         sums = np.concatenate([[0], np.cumsum(flags[codes])])
         return np.diff(sums[ends]).astype(float)
 
-    @_OfPaper
+    @_of_paper
     def _codes(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the code points of all characters, and where each sentence ends, after a 0."""
         codes = np.frombuffer("".join(self.query.sentences).encode("utf-32-le", "surrogatepass"), np.uint32)
         return codes, np.concatenate([[0], np.cumsum(self.n_characters)]).astype(np.int64)
 
-    @_OfPaper
+    @_of_paper
     def similarity(self) -> WordSimilarity:
         """Return the TF-IDF cosines between sentences; a sentence's cosine with itself is taken as 0."""
         return WordSimilarity(self.query.sentences)
 
-    @_OfPaper
+    @_of_paper
     def cosines(self) -> Cosines:
         """Return the columns made from these cosines, block by block, since not all cosines need fit into memory."""
         abstract = np.flatnonzero(self.is_abstract)
@@ -192,7 +193,7 @@ class PaperColumns:
         """How much each sentence speaks of each part of the hypothesis."""
         return Relevance(self.query, self.words)
 
-    @_OfPaper
+    @_of_paper
     def words(self) -> PaperWords:
         """Return the roots of each sentence's words, and the paper's abbreviations."""
         return PaperWords(self.query.sentences)

@@ -10,13 +10,13 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 
 import msgspec
 
@@ -128,33 +128,30 @@ _GUARD = ("/bin/sh", "-c", "trap '' HUP INT TERM; read _; kill -KILL 0")
 
 
 class Program:
-    """A program that runs once it is started, and is started again for the request after a failed one."""
+    """A program that runs once it is started, and is started again for the query after a failed one."""
 
     def __init__(self, words: Sequence[str], *, timeout_seconds: float, start_seconds: float) -> None:
         self._words, self._timeout_seconds, self._start_seconds = tuple(words), timeout_seconds, start_seconds
         self._lock = threading.Lock()  # one request at a time, whatever threads ask
+        self._numbers = count(1)
         self._timeouts_left: float = _MOST_TIMEOUTS
         self._running: list[_Process] = []  # at most one; a list, so that the finalizer can hold it without this object
         weakref.finalize(self, _end_all, self._running)
+        self.greeting = self._start()
 
-    def start(self, read_greeting: Callable[[bytes], Answer]) -> Answer:
-        """Start the program, and return what ``read_greeting`` makes of its first line."""
-        with self._lock:
-            return self._start(read_greeting)
-
-    def ask(
-        self, line: bytes, read_answer: Callable[[bytes], Answer], read_greeting: Callable[[bytes], object]
-    ) -> Answer:
-        """Send a line, and return what ``read_answer`` makes of the line that comes back.
+    def ask(self, query: Query, brief: Brief) -> Ranking:
+        """Send a query, and return the answer that comes back.
 
         Raises `ProgramTimeoutError`, `ProgramEndedError` or `ProgramOutputError`, after which the next call starts the
-        program again, and what else ``read_answer`` raises; `StopError` where it never answers.
+        program again, `ProgramError` where it answers with an error, and `StopError` where it never answers.
         """
         with self._lock:
+            number = next(self._numbers)
+            request = encode_request(number, query, brief)
             try:
-                if not self._running:
-                    self._start(read_greeting)
-                return self._exchange(line, self._timeout_seconds, read_answer)
+                if not self._running and self._start() != self.greeting:
+                    self._give_up(ProgramOutputError("expected the same first line as at the first start"))
+                return self._exchange(request, self._timeout_seconds, lambda line: decode_answer_line(line, number))
             except ProgramTimeoutError as error:
                 self._timeouts_left -= 1
                 if self._timeouts_left > 0:
@@ -165,30 +162,31 @@ class Program:
                 ) from error
 
     def end(self) -> None:
-        """End the program where it runs; the next call starts it again."""
+        """End the program where it runs; the next query starts it again."""
         with self._lock:
             _end_all(self._running)
 
-    def _start(self, read_greeting: Callable[[bytes], Answer]) -> Answer:
+    def _start(self) -> Greeting:
         self._running.append(_Process(self._words))
-        return self._exchange(b"", self._start_seconds, read_greeting)
+        return self._exchange(b"", self._start_seconds, decode_greeting)
 
     def _exchange(self, line: bytes, seconds: float, read: Callable[[bytes], Answer]) -> Answer:
-        (process,) = self._running
         try:
-            reply = process.exchange(line, seconds)
+            reply = self._running[0].exchange(line, seconds)
             if line:
                 self._timeouts_left = inf
             return read(reply)
         except (ProgramTimeoutError, ProgramEndedError, ProgramOutputError) as error:
-            self._running.clear()
-            raise type(error)(f"{error}{process.kill()}") from error
+            self._give_up(error)
         except ProgramError:  # what the program itself calls an error leaves it running
             raise
         except BaseException:  # an interrupt between a request and its answer
-            self._running.clear()
-            process.kill()
+            self._running.pop().kill()
             raise
+
+    def _give_up(self, error: ProgramError) -> NoReturn:
+        """Kill the program, and raise the error with the end of its standard error."""
+        raise type(error)(f"{error}{self._running.pop().kill()}") from error
 
 
 class _Process:
@@ -333,28 +331,24 @@ class Exec:
     timeout_seconds: float = 60.0
     start_seconds: float = 120.0
     _program: Program = field(init=False, repr=False, compare=False)
-    _greeting: Greeting = field(init=False, repr=False, compare=False)
     _digests: Mapping[str, str] = field(init=False, repr=False, compare=False)
-    _numbers: Iterator[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("timeout_seconds", "start_seconds"):
             if not getattr(self, name) > 0:
                 raise SystemSpecError(f"exec: {name}: expected more than 0, got {getattr(self, name)}")
         words = _words_of(self.command)
-        program = Program(words, timeout_seconds=self.timeout_seconds, start_seconds=self.start_seconds)
         object.__setattr__(self, "_digests", _digests_of(words))
-        object.__setattr__(self, "_program", program)
-        object.__setattr__(self, "_numbers", count(1))
         try:
-            object.__setattr__(self, "_greeting", program.start(decode_greeting))
+            program = Program(words, timeout_seconds=self.timeout_seconds, start_seconds=self.start_seconds)
         except ProgramError as error:
             raise type(error)(f"exec: '{self.command}': {error}") from error
+        object.__setattr__(self, "_program", program)
 
     @property
     def traits(self) -> Traits:
         """What the program's first line says; its versions, and the digests of the files that the command names."""
-        greeting = self._greeting
+        greeting = self._program.greeting
         return Traits(
             reads_brief=greeting.reads_brief,
             reads_hypothesis=greeting.reads_hypothesis,
@@ -365,13 +359,7 @@ class Exec:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the program's answer; raises a `ProgramError` of the class that says why there is none."""
-        number = next(self._numbers)
-        request = encode_request(number, query, brief)
-        return self._program.ask(request, lambda line: decode_answer_line(line, number), self._read_same_greeting)
-
-    def _read_same_greeting(self, line: bytes) -> None:
-        if decode_greeting(line) != self._greeting:
-            raise ProgramOutputError("expected the same first line as at the first start")
+        return self._program.ask(query, brief)
 
 
 def _words_of(command: str) -> list[str]:

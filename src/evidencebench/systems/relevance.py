@@ -185,13 +185,8 @@ class Relevance:
         self.words = words.roots
         self._of_paper = words
         parts = parts_of(query.hypothesis)
-        texts: dict[Part, str] = {
-            "intervention": parts.intervention,
-            "comparator": parts.comparator,
-            "outcome": parts.outcome,
-            "whole": query.hypothesis,
-        }
-        self.wanted: dict[Part, tuple[str, ...]] = {part: topic_roots(text) for part, text in texts.items()}
+        texts = (parts.intervention, parts.comparator, parts.outcome, query.hypothesis)
+        self.wanted: dict[Part, tuple[str, ...]] = dict(zip(PARTS, map(topic_roots, texts), strict=True))
 
     @cached_property
     def counts(self) -> list[Counter[str]]:
@@ -241,13 +236,10 @@ class Relevance:
     @cached_property
     def phrase(self) -> dict[Part, Floats]:
         """Part -> the share of its neighbouring words that stand side by side in the sentence."""
-        shares = {}
+        shares = dict(self.held)  # of parts of a single word
         for part, words in self.wanted.items():
-            pairs = set(pairwise(words))
-            if not pairs:
-                shares[part] = self.held[part]
-                continue
-            shares[part] = np.array([len(pairs.intersection(pairwise(held))) / len(pairs) for held in self.words])
+            if pairs := set(pairwise(words)):
+                shares[part] = np.array([len(pairs.intersection(pairwise(held))) / len(pairs) for held in self.words])
         return shares
 
     @cached_property
@@ -274,15 +266,11 @@ class Relevance:
             scores_of[part] = scores
         return scores_of
 
-    @cached_property
-    def heading(self) -> NDArray[np.intp]:
-        """The index of the last heading before each sentence, -1 without."""
-        index = np.where([kind is Kind.HEADING for kind in self.query.kinds], np.arange(self.n), -1)
-        return np.maximum.accumulate(index)
-
     def under_heading(self, values: Floats) -> Floats:
         """Return the value of the heading above each sentence; 0 without."""
-        of_heading: Floats = np.where(self.heading >= 0, values[self.heading], 0.0)
+        index = np.where([kind is Kind.HEADING for kind in self.query.kinds], np.arange(self.n), -1)
+        last = np.maximum.accumulate(index)
+        of_heading: Floats = np.where(last >= 0, values[last], 0.0)
         return of_heading
 
     @cached_property

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -74,12 +75,13 @@ class TfIdfChar:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return all sentences by cosine with the hypothesis."""
-        grams_of = _GramsOfWords(self.shortest, self.longest)
-        counts = [Counter(grams_of.text(sentence)) for sentence in query.sentences]
+        texts = (*query.sentences, query.hypothesis)
+        grams_of = cache(self._grams)
+        counts = [Counter(gram for word in tokens(text, stopwords=False) for gram in grams_of(word)) for text in texts]
+        hypothesis, counts = counts[-1], counts[:-1]
         n_holding = Counter(term for count in counts for term in count)
         idf = {term: math.log((1 + len(counts)) / (1 + n)) + 1 for term, n in n_holding.items()}
-        asked = Counter(grams_of.text(query.hypothesis))
-        wanted = {term: n * idf[term] for term, n in asked.items() if term in idf}
+        wanted = {term: n * idf[term] for term, n in hypothesis.items() if term in idf}
         wanted_norm = math.hypot(*wanted.values())
         scores = []
         for count in counts:
@@ -88,23 +90,11 @@ class TfIdfChar:
             scores.append(dot / (norm * wanted_norm) if dot else 0.0)
         return rank_by_score(scores)
 
-
-class _GramsOfWords:
-    def __init__(self, shortest: int, longest: int) -> None:
-        self._sizes = range(shortest, longest + 1)
-        self._known: dict[str, list[str]] = {}
-
-    def text(self, text: str) -> list[str]:
-        """Return the n-grams of a text's words, in order; those of a word are made once."""
-        return [gram for word in tokens(text, stopwords=False) for gram in self._of(word)]
-
-    def _of(self, word: str) -> list[str]:
-        if word not in self._known:
-            padded = f" {word} "
-            grams: list[str] = []
-            for size in self._sizes:
-                grams += [padded[start : start + size] for start in range(max(1, len(padded) - size + 1))]
-                if size >= len(padded):
-                    break  # the whole word, once
-            self._known[word] = grams
-        return self._known[word]
+    def _grams(self, word: str) -> list[str]:
+        padded = f" {word} "
+        grams: list[str] = []
+        for size in range(self.shortest, self.longest + 1):
+            grams += [padded[start : start + size] for start in range(max(1, len(padded) - size + 1))]
+            if size >= len(padded):
+                break  # the whole word, once
+        return grams

@@ -1,7 +1,7 @@
 """Boosted trees as plain text, predicting with numpy alone the very numbers that LightGBM predicts."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -58,21 +58,19 @@ class Forest:
 
     def predict(self, table: Table) -> Floats:
         """Return the sum of the leaves that each row of a table falls into; the table holds no NaN."""
+        sums = np.zeros(len(table))
         size = max(1, _MOST_PAIRS // max(1, len(self.trees)))
-        blocks = [self._predict_block(table[start : start + size]) for start in range(0, len(table), size)]
-        return np.concatenate(blocks) if blocks else np.zeros(0)
-
-    def _predict_block(self, table: Table) -> Floats:
-        rows = np.arange(len(table))[:, None]
-        nodes = np.repeat(self._roots[None, :], len(table), axis=0)
-        while True:
-            goes_left = table[rows, self._feature[nodes]] <= self._threshold[nodes]
-            after = self._children[nodes, goes_left.astype(np.intp)]
-            if (after == nodes).all():
-                break
-            nodes = after
-        # cumsum adds one tree after another, as LightGBM does; sum would add in another order.
-        sums: Floats = np.cumsum(self._value[nodes], axis=1)[:, -1]
+        for start in range(0, len(table), size):
+            block = table[start : start + size]
+            rows, nodes = np.arange(len(block))[:, None], np.repeat(self._roots[None, :], len(block), axis=0)
+            while True:
+                goes_left = block[rows, self._feature[nodes]] <= self._threshold[nodes]
+                after = self._children[nodes, goes_left.astype(np.intp)]
+                if (after == nodes).all():
+                    break
+                nodes = after
+            # cumsum adds one tree after another, as LightGBM does; sum would add in another order.
+            sums[start : start + size] = np.cumsum(self._value[nodes], axis=1)[:, -1]
         return sums
 
     def text(self) -> str:
@@ -94,7 +92,7 @@ class Forest:
         """Return the trees of a model in LightGBM's text format, with numeric features and without missing values."""
         head, *blocks = text.split("\nTree=")
         n_features = int(_fields(head)["max_feature_idx"]) + 1
-        return cls([_from_block(_fields(block.split("\nend of trees")[0])) for block in blocks], n_features)
+        return cls([_tree(_fields(block.split("\nend of trees")[0])) for block in blocks], n_features)
 
 
 def mean_forest(forests: Sequence[Forest]) -> Forest:
@@ -111,21 +109,17 @@ def _fields(block: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
 
 
-def _from_block(fields: dict[str, str]) -> Tree:
+def _tree(fields: dict[str, str]) -> Tree:
     leaf = tuple(map(float, fields["leaf_value"].split()))
     if len(leaf) == 1:
         return Tree(leaf=leaf)
     if int(fields["num_cat"]) or fields.get("is_linear", "0") != "0":
         raise ModelError("trees: expected numeric splits and constant leaves")
-
-    def numbers(name: str, kind: type) -> tuple[Any, ...]:
-        return tuple(map(kind, fields[name].split()))
-
     return Tree(
-        feature=numbers("split_feature", int),
-        threshold=numbers("threshold", float),
-        left=numbers("left_child", int),
-        right=numbers("right_child", int),
+        feature=tuple(map(int, fields["split_feature"].split())),
+        threshold=tuple(map(float, fields["threshold"].split())),
+        left=tuple(map(int, fields["left_child"].split())),
+        right=tuple(map(int, fields["right_child"].split())),
         leaf=leaf,
     )
 

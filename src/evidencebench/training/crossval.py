@@ -4,6 +4,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -141,15 +142,12 @@ def _sources(finished: Sequence[AnsweredSplit]) -> dict[str, AnswerSource]:
         for variant, by_system in variants.items():
             for system, system_picks in by_system.items():
                 picks.setdefault(_key(system, answers.split.seed, variant), {}).update(system_picks)
-    return {key: _source_of(picks_of_key) for key, picks_of_key in picks.items()}
+    return {key: partial(_answer, picks_of_key) for key, picks_of_key in picks.items()}
 
 
-def _source_of(picks: Picks) -> AnswerSource:
-    def answer(instance: Instance, task: Task) -> Answer | None:
-        counted = picks.get(instance.id, {}).get(task.name)
-        return None if counted is None else counted.answer
-
-    return answer
+def _answer(picks: Picks, instance: Instance, task: Task) -> Answer | None:
+    counted = picks.get(instance.id, {}).get(task.name)
+    return None if counted is None else counted.answer
 
 
 def _key(system: str, seed: int, variant: str) -> str:
@@ -200,13 +198,6 @@ def _share(
 # The run of a cross-validation: the first system's answers, each by a model that saw nothing of the paper.
 
 
-def write_out_of_fold_run(
-    path: Path, plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]
-) -> None:
-    """Write the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
-    write_whole(path, _lines(plan, dataset, tasks, finished))
-
-
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
     """Raise `RunError` where a run cannot be written, or would replace something else, such as one of another plan."""
     if not path.parent.is_dir():
@@ -225,10 +216,16 @@ def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: b
         require_same(path, differing_runs(header, _header(plan, dataset, ())))
 
 
-def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]) -> Iterator[bytes]:
+def run_lines(
+    plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]
+) -> Iterator[bytes]:
+    """Yield the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
     system, seed = plan.systems[0], plan.seeds[0]
-    of_seed = [answers for answers in finished if answers.split.seed == seed and not answers.split.blind]
-    mine = [answers for answers in of_seed if system in answers.own]
+    mine = [
+        answers
+        for answers in finished
+        if answers.split.seed == seed and not answers.split.blind and system in answers.own
+    ]
     yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
     answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
     for instance_id in dataset.ids:
@@ -346,7 +343,7 @@ def cross_validate(
                     "kept, and the next call tries these again"
                 )
             if run is not None:
-                write_out_of_fold_run(Path(run), plan, dataset, tasks, [finished[split] for split in splits])
+                write_whole(Path(run), run_lines(plan, dataset, tasks, [finished[split] for split in splits]))
     return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
 
 

@@ -19,7 +19,7 @@ from evidencebench.errors import AnswerError, RunMismatchError, SystemSpecError,
 from evidencebench.execution.answers import ask_once_an_instance, require_answerable
 from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
 from evidencebench.execution.changes import Changes, QueryControl, changed_instance, changes_of
-from evidencebench.execution.making import factory_of, make_options, make_system, module_of
+from evidencebench.execution.making import factory_of, find_code, make_options, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
 from evidencebench.runs.header import SeededControl
@@ -157,20 +157,19 @@ def splits_of(plan: Plan) -> Iterator[Split]:
 
 
 def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
-    """Return the versions that decide the answers of systems and are known before training.
-
-    For a trained system these are the versions of libraries, and the digests of own code that trains or answers.
-    """
-    return merged_versions(*map(_versions_of, systems))
-
-
-def _versions_of(system: str) -> dict[str, str]:
-    training = trainable(system)
-    if training is None:
-        return make_system(system).versions()
-    libraries = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
-    code_of_training = versions_of_code(training.name, sys.modules[type(training.training).__module__])
-    return {**libraries, **code_of_training, **versions_of_code(training.system, module_of(training.system))}
+    """Return the versions that are known before training: of libraries, models and own code that trains or answers."""
+    versions: list[Mapping[str, str]] = []
+    for system in systems:
+        training = trainable(system)
+        if training is None:
+            versions.append(make_system(system).versions())
+            continue
+        versions += [
+            library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers"),
+            versions_of_code(training.name, sys.modules[type(training.training).__module__]),
+            versions_of_code(training.system, find_code(training.system).module),
+        ]
+    return merged_versions(*versions)
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
@@ -279,10 +278,7 @@ def gather_splits(
     client: ChatClient | None,
     waiting: Waiting,
 ) -> Iterator[AnsweredSplit]:
-    """Yield the answers of splits whose systems wait for a server; with batches, all splits are asked together.
-
-    They are asked in this process, many instances at a time, under one cost limit.
-    """
+    """Yield the answers of splits whose systems wait for a server, asked in this process; batches hold all splits."""
     instances = list(dataset) if splits else []
     for together in [[split] for split in splits] if waiting.settle is None else [splits]:
         inquiries = [inquiry for split in together for inquiry in _inquiries(split, plan, dataset, client)]

@@ -1,7 +1,7 @@
 """Folds of papers, their instances, and what a model's card says of them."""
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
@@ -71,24 +71,15 @@ class LazyInstances(Sequence[Instance]):
         dataset, instance_id = self._places[key]
         return dataset[instance_id]
 
-    def __iter__(self) -> Iterator[Instance]:
-        return (dataset[instance_id] for dataset, instance_id in self._places)
 
-
-# What the cards of all trainings say: on which data a model was trained, and by which versions.
-
-
-def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None, **computed: Any) -> dict[str, Any]:
+def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the entries about the data, given the paper of each instance: counts, and what the caller says."""
-    return {"n_instances": len(papers), "n_papers": len(set(papers)), **computed, **(given or {})}
+    return {"n_instances": len(papers), "n_papers": len(set(papers)), **(given or {})}
 
 
 def version_entries(*libraries: str) -> dict[str, str]:
     """Return the versions of this package, of libraries and of Python."""
     return {"evidencebench": __version__, **library_versions(*libraries), "python": platform.python_version()}
-
-
-# How a training says how far it is.
 
 
 class TrainingProgress(Protocol):

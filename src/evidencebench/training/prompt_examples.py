@@ -1,6 +1,5 @@
 """Draw examples for prompts from labelled data: only here do labels become part of a system's input."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -26,10 +25,25 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
     if n < 1:
         raise DataError(f"expected at least 1 example to draw, got {n}")
     drawn: list[PromptExample] = []
-    for example in _in_random_order(dataset, seed):
-        texts, papers = {other.fingerprint for other in drawn}, {other.paper_id for other in drawn if other.paper_id}
-        if example.fingerprint not in texts and example.paper_id not in papers:
-            drawn.append(example)
+    for position in np.random.default_rng(seed).permutation(len(dataset)):
+        instance = dataset[int(position)]
+        query, sentences = instance.query, _best_sentences(instance, "all")
+        fingerprint = fingerprint_of(query.sentences)
+        is_new = not any(
+            fingerprint == other.fingerprint or (query.paper_id and query.paper_id == other.paper_id) for other in drawn
+        )
+        if sentences and is_new:
+            results = _best_sentences(instance, "results") or None
+            drawn.append(
+                PromptExample(
+                    instance_id=instance.id,
+                    paper_id=query.paper_id,
+                    fingerprint=fingerprint,
+                    hypothesis=query.hypothesis,
+                    sentences=sentences,
+                    results=results,
+                )
+            )
         if len(drawn) == n:
             source = ExampleSource(name=dataset.name, sha256=dataset.sha256)
             return ExampleFile(data=source, seed=seed, examples=tuple(drawn))
@@ -42,20 +56,6 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
 def write_examples(path: PathText, examples: ExampleFile) -> None:
     """Write examples to a file, as a whole or not at all; raise `DataError` if that fails."""
     write_whole(Path(path), msgspec.json.format(msgspec.json.encode(examples), indent=1) + b"\n")
-
-
-def _in_random_order(dataset: Dataset, seed: int) -> Iterator[PromptExample]:
-    for position in np.random.default_rng(seed).permutation(len(dataset)):
-        instance = dataset[int(position)]
-        if sentences := _best_sentences(instance, "all"):
-            yield PromptExample(
-                instance_id=instance.id,
-                paper_id=instance.query.paper_id,
-                fingerprint=fingerprint_of(instance.query.sentences),
-                hypothesis=instance.query.hypothesis,
-                sentences=sentences,
-                results=_best_sentences(instance, "results") or None,
-            )
 
 
 def _best_sentences(instance: Instance, scope: AspectScope) -> tuple[str, ...]:

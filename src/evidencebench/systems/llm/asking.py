@@ -1,22 +1,18 @@
-"""Asker, Question, converse, converse_all, ask_until_read."""
+"""Ask a model, read the reply, and ask again where that helps: the turns that every strategy shares."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
-from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Received, estimated_tokens
-from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, estimated_tokens
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.reading import Reading, ReplyClass
-from evidencebench.system import merged_notes
 from evidencebench.systems.llm.prompts import budget_words, prompt_named
 
-# Ask a model, read the reply, and ask again where that helps: the turns that every strategy shares.
-
-
 _MAX_NAME_CHARACTERS = 60
+_LONGEST_QUOTED = 2_000  # characters of a reply that `ask_until_read` shows to the model again
 _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)
 
 
@@ -27,11 +23,6 @@ class Asker:
     client: ChatClient
     chat: ChatModel
     repairs: int
-
-
-def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
-    """Return an `Asker` of the strategy's own client, or of the client that all share where it has none."""
-    return Asker(client=default_client() if client is None else client, chat=chat, repairs=repairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +52,11 @@ class Conversation:
 
 
 def converse(asker: Asker, question: Question) -> Conversation:
-    """Ask a model, in several turns where that is needed and allowed, and return the outcome.
+    """Ask a model until its reply holds an answer, at most 1 + `Asker.repairs` times; a refusal is final.
 
-    A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
-    up to `Asker.repairs` times. Where no reply is whole, the largest part of an order or of scores is the answer; a
-    part of a selection never is. A refusal is final.
-
-    Where a reply names too many sentences, the model is asked once to choose among them. If the next reply is still too
-    long, it is the answer. If that has no answer, or an empty one, the longer set is.
-
-    Raises `ReplyError` if a request failed for good, with the notes of the replies before it too, `StopError` if no
-    more requests may be sent, and `PendingError` if a reply waits for a batch.
+    Without a whole reply, the largest part of an order or of scores is the answer; a part of a selection never is. A
+    model that names too many sentences is asked once to choose among them; if it then names none, the longer set is
+    the answer. Raises `ReplyError`, with the notes of all replies, `StopError` and `PendingError`.
     """
     notes: Counter[str] = Counter()
     messages: tuple[Message, ...] = (Message("user", question.text),)
@@ -118,6 +103,7 @@ def is_answer(reading: Reading, question: Question) -> bool:
 
 
 def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
+    """Return a reply; note its tokens and its cost, the same whether it was sent now or lay in the cache."""
     request = asker.chat.request(messages, question.schema)
     try:
         received = asker.client.ask(request, stand_in=question.stand_in)
@@ -125,70 +111,33 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         n_lost = asker.client.totals.maybe_charged.pop(request.key, 0)
         notes.update({"reply_failed": 1, "requests": 1, **({"maybe_charged": n_lost} if n_lost else {})})
         raise ReplyError(str(error), notes=notes) from error
-    notes.update(_notes_of(received))
-    return received.reply
-
-
-def _notes_of(received: Received) -> dict[str, int]:
-    """Return the tokens and the cost of a reply as notes: the same whether it was sent now or lay in the cache."""
-    usage, cost_usd = received.reply.usage, received.cost_usd
-    notes = {
+    reply, cost_usd = received.reply, received.cost_usd
+    counts = {
         "requests": 1,
-        "prompt_tokens": usage.prompt_tokens or 0,
-        "completion_tokens": usage.completion_tokens or 0,
-        "reasoning_tokens": usage.reasoning_tokens,
+        "prompt_tokens": reply.usage.prompt_tokens or 0,
+        "completion_tokens": reply.usage.completion_tokens or 0,
+        "reasoning_tokens": reply.usage.reasoning_tokens,
         "cost_microusd": 0 if cost_usd is None else round(cost_usd * 1_000_000),
         "unpriced_replies": int(cost_usd is None),
-        "maybe_charged": received.reply.maybe_charged,
+        "maybe_charged": reply.maybe_charged,
     }
-    if name := _printable(received.reply.served_by):
-        notes[f"served_by {name}"] = 1
-    if day := _printable(received.reply.priced_as_of):
-        notes[f"prices_of {day}"] = 1
-    return {name: count for name, count in notes.items() if count}
-
-
-def _printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in name)[:_MAX_NAME_CHARACTERS]
+    for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):
+        if name := "".join(letter if letter.isprintable() else "?" for letter in text)[:_MAX_NAME_CHARACTERS]:
+            counts[f"{what} {name}"] = 1
+    notes.update({name: count for name, count in counts.items() if count})
+    return reply
 
 
 def _next_messages(chat: ChatModel, messages: tuple[Message, ...], reply: ChatReply, text: str) -> tuple[Message, ...]:
-    """Return the messages with a reply and the next message, ``text``.
-
-    Of a reply that is too long for the window, only the end is kept, since the answer is looked for there. Where
-    nothing of it fits, it is left out, since servers take no empty message, and ``text`` is added to the last message.
-    """
+    """Return the messages of the next turn: a reply, of which the end that fits is quoted, and ``text``."""
     used = sum(estimated_tokens(message.text) for message in (*messages, Message("user", text)))
-    quoted = _end_of(reply.text.strip(), chat.context_tokens - chat.max_tokens - used)
-    if not quoted:
+    quoted = reply.text.strip()
+    while quoted and estimated_tokens(quoted) > chat.context_tokens - chat.max_tokens - used:
+        quoted = quoted[(len(quoted) + 1) // 2 :]
+    quoted = quoted.strip()
+    if not quoted:  # servers take no empty message
         return (*messages[:-1], Message("user", f"{messages[-1].text}\n\n{text}"))
     return (*messages, Message("assistant", quoted), Message("user", text))
-
-
-def _end_of(text: str, max_tokens: int) -> str:
-    """Return an end of a text that fits: its first half is dropped until it does."""
-    while text and estimated_tokens(text) > max_tokens:
-        text = text[(len(text) + 1) // 2 :]
-    return text.strip()
-
-
-def converse_all(asker: Asker, questions: Sequence[Question]) -> list[Conversation]:
-    """Run conversations at once, and return their outcomes. All of them end before an error is raised.
-
-    So where one waits for a batch, the requests of the others are recorded, and where one fails, their replies are
-    stored. The notes of a `ReplyError` are those of all conversations; a `StopError` is raised rather than that.
-    """
-    ended = asker.client.together([partial(converse, asker, question) for question in questions])
-    errors = sorted((end for end in ended if isinstance(end, BaseException)), key=error_priority)
-    outcomes = [end for end in ended if not isinstance(end, BaseException)]
-    if errors and isinstance(errors[0], ReplyError):
-        notes = merged_notes(
-            *(end.notes for end in (*outcomes, *errors) if isinstance(end, (Conversation, ReplyError)))
-        )
-        raise ReplyError(str(errors[0]), notes=notes) from errors[0]
-    if errors:
-        raise errors[0]
-    return outcomes
 
 
 def error_priority(error: BaseException) -> int:
@@ -199,9 +148,6 @@ def error_priority(error: BaseException) -> int:
 
 # Ask a model for an answer that selects no sentences, and ask again where its reply cannot be read.
 
-
-_LONGEST_SAID = 2_000
-"""The most characters of a reply that are shown to the model again."""
 
 Answer = TypeVar("Answer")
 
@@ -223,13 +169,10 @@ def ask_until_read(
     again: Callable[[str], str],
     what: str,
 ) -> ReadReply[Answer]:
-    """Return what a model answers to a question.
+    """Ask a model until ``read`` finds an answer in its reply, at most 1 + `Asker.repairs` times.
 
-    ``read`` returns the answer of a reply, and why there is none, which is empty where there is one. ``again`` returns,
-    of that reason, the words that ask once more, up to `Asker.repairs` times. ``what`` is missing, in messages.
-
-    Raises `UnreadableReplyError` where no reply has the answer, `ReplyError` where a request failed for good, and
-    `StopError` and `PendingError` as a client does.
+    ``read`` returns the answer, and why there is none; ``again`` makes the next question of that reason. Raises
+    `UnreadableReplyError` ("no ``what``"), `ReplyError` where a request failed for good, `StopError`, `PendingError`.
     """
     first = Message("user", question)
     messages: tuple[Message, ...] = (first,)
@@ -243,6 +186,6 @@ def ask_until_read(
         answer, why = read(received.reply)
         if not why:
             return ReadReply(answer, request.key)
-        said = received.reply.text.strip()[-_LONGEST_SAID:]
-        messages = (first, *([Message("assistant", said)] if said else []), Message("user", again(why)))
+        quoted = received.reply.text.strip()[-_LONGEST_QUOTED:]
+        messages = (first, *([Message("assistant", quoted)] if quoted else []), Message("user", again(why)))
     raise UnreadableReplyError(f"no {what}: {why}")

@@ -1,17 +1,21 @@
-"""The part of a paper that a prompt shows; windows."""
+"""The part of a paper that a prompt shows, the question about it, and the checks of all strategies' options."""
 
 import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
+from evidencebench.models.llm.client import default_client
 from evidencebench.models.llm.providers import server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
 from evidencebench.query import AspectScope, Query, sections_of
-from evidencebench.systems.llm.asking import Question
+from evidencebench.system import merged_notes
+from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
 from evidencebench.systems.llm.prompts import form_text, prompt_named, schema_of, well_formed
 
 # The part of a paper that a prompt shows: numbered lines between two marks, as many as fit.
@@ -36,17 +40,12 @@ class Excerpt:
     @property
     def block(self) -> str:
         """The lines between their marks."""
-        lines = (numbered(index, text) for index, text in self.shown.items())
+        lines = (f"[{index}] {text}" for index, text in self.shown.items())
         return "\n".join((FIRST_MARK, *lines, LAST_MARK))
 
-    @property
-    def notes(self) -> dict[str, int]:
-        """The notes of the answer: whether any sentence was cut."""
-        return notes_of_excerpts([self])
 
-
-def notes_of_excerpts(excerpts: Sequence[Excerpt]) -> dict[str, int]:
-    """Return the notes of several excerpts: how many sentences and prompts are cut; none where nothing is cut."""
+def cut_notes(*excerpts: Excerpt) -> dict[str, int]:
+    """Return the notes of excerpts: how many sentences and prompts are cut; none where nothing is cut."""
     n_cut = sum(excerpt.n_cut for excerpt in excerpts)
     n_prompts = sum(excerpt.n_cut > 0 for excerpt in excerpts)
     return {"truncated_sentences": n_cut, "truncated_prompts": n_prompts} if n_cut else {}
@@ -67,22 +66,13 @@ def prompt_line(text: str) -> str:
     return _MARK_BEGINS.sub(NO_MARK, " ".join(_CONTROLS.sub(" ", whole).split()))
 
 
-def numbered(index: int, text: str) -> str:
-    """Return a sentence's line in a prompt: its number in the paper, and its text."""
-    return f"[{index}] {text}"
-
-
 def line_tokens(index: int, text: str) -> int:
     """Return how many tokens a sentence's line may have, its end included."""
-    return estimated_tokens(numbered(index, text)) + 1  # for the line's end and for rounding
+    return estimated_tokens(f"[{index}] {text}") + 1  # for the line's end and for rounding
 
 
 def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:
-    """Return the first of some sentences, as many as have lines that fit.
-
-    Only the place decides which sentences are cut: papers begin with their abstract and end with acknowledgements. The
-    indices are in paper order. ``max_tokens`` is of all lines together, as estimated.
-    """
+    """Return the first sentences, as many as have lines that fit: papers end with acknowledgements."""
     texts = {index: prompt_line(query.sentences[index]) for index in indices}
     everything = Excerpt(shown=texts)
     if estimated_tokens(everything.block) + _LINE_MARGIN_TOKENS * len(texts) <= max_tokens:  # no need to count lines
@@ -107,39 +97,28 @@ MIN_WINDOW_TOKENS = 64
 
 
 def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: int = 0) -> tuple[Excerpt, ...]:
-    """Return a paper in parts of bounded length, by its sections. Every sentence is in at least one part.
+    """Cut a paper into windows of at most ``max_tokens``, by its sections; every sentence is in at least one.
 
-    A tiny section is joined to the next one, and a tiny last one to the one before it. A section that is then longer
-    than a window is cut into windows of like length that share sentences. A single sentence that is longer than a
-    window has a window of its own and is cut; it counts in that window's `n_cut`.
-
-    `max_tokens` and `min_tokens` are of the lines together, as estimated. A section with fewer than `min_tokens` is
-    tiny. `overlap` is how many sentences a window shares with the one before it in its section: fewer where they would
-    fill half of it. Raises `ValueError` where windows are too short for any sentence.
+    A section of fewer than ``min_tokens`` is joined to the next one, the last to the one before it. A longer one is cut
+    into windows of like length that share up to ``overlap`` sentences, fewer where they would fill half a window. A
+    sentence that is longer than a window is cut. Raises `ValueError` where windows are too short for any sentence.
     """
     if max_tokens < MIN_WINDOW_TOKENS:
         raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
     texts = [prompt_line(text) for text in query.sentences]
     sizes = [line_tokens(index, text) for index, text in enumerate(texts)]
-    sections = [tuple(range(section.start, section.stop)) for section in sections_of(query.kinds)]
-    windows: list[Sentences] = []
-    for section in _merge_sections(sections, sizes, min_tokens):
-        windows += _cut_section(section, sizes, max_tokens, overlap)
-    return tuple(_excerpt(window, texts, sizes, max_tokens) for window in windows)
-
-
-def _merge_sections(sections: Sequence[Sentences], sizes: Sequence[int], min_tokens: int) -> list[Sentences]:
-    """Return the sections, each tiny one joined to the next, and a tiny last one to the one before it."""
-    merged: list[Sentences] = []
-    for section in sections:
-        if merged and _size(merged[-1], sizes) < min_tokens:
-            merged[-1] += section
+    sections: list[Sentences] = []
+    for section in sections_of(query.kinds):
+        indices = tuple(range(section.start, section.stop))
+        if sections and _size(sections[-1], sizes) < min_tokens:
+            sections[-1] += indices
         else:
-            merged.append(section)
-    if len(merged) > 1 and _size(merged[-1], sizes) < min_tokens:
-        last = merged.pop()
-        merged[-1] += last
-    return merged
+            sections.append(indices)
+    if len(sections) > 1 and _size(sections[-1], sizes) < min_tokens:
+        last = sections.pop()
+        sections[-1] += last
+    windows = [window for section in sections for window in _cut_section(section, sizes, max_tokens, overlap)]
+    return tuple(_window_excerpt(window, texts, sizes, max_tokens) for window in windows)
 
 
 def _size(section: Sentences, sizes: Sequence[int]) -> int:
@@ -151,29 +130,23 @@ def _cut_section(section: Sentences, sizes: Sequence[int], max_tokens: int, over
     size = _size(section, sizes)
     enough = size / math.ceil(size / max_tokens)
     windows: list[Sentences] = []
-    window: list[int] = []
+    window: Sentences = ()
     n_new_tokens = 0
     for index in section:
         if window and (n_new_tokens >= enough or _size((*window, index), sizes) > max_tokens):
-            windows.append(tuple(window))
-            window = _shared_sentences(window, sizes, min(max_tokens // 2, max_tokens - sizes[index]), overlap)
+            windows.append(window)
+            room = min(max_tokens // 2, max_tokens - sizes[index])
+            n_shared = 0  # never the whole window, so that windows move on
+            while n_shared < min(overlap, len(window) - 1) and _size(window[-n_shared - 1 :], sizes) <= room:
+                n_shared += 1
+            window = window[len(window) - n_shared :]
             n_new_tokens = 0
-        window.append(index)
+        window += (index,)
         n_new_tokens += sizes[index]
-    return [*windows, tuple(window)]
+    return [*windows, window]
 
 
-def _shared_sentences(window: Sequence[int], sizes: Sequence[int], max_tokens: int, overlap: int) -> list[int]:
-    """Return the last sentences of a window for the next one: at most ``overlap``, and as many as fit."""
-    shared: list[int] = []
-    for index in reversed(window[1:]):  # never all of it, so that windows move on
-        if len(shared) == overlap or _size((*shared, index), sizes) > max_tokens:
-            break
-        shared.append(index)
-    return shared[::-1]
-
-
-def _excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Excerpt:
+def _window_excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Excerpt:
     if _size(window, sizes) <= max_tokens:
         return Excerpt(shown={index: texts[index] for index in window})
     (index,) = window  # only a sentence alone can be longer than a window
@@ -241,62 +214,100 @@ class PaperQuestion:
             raise _window_error(chat)
         return excerpt
 
-    def windows(self, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int) -> tuple[Excerpt, ...]:
-        """Return the paper in parts by `windows_of`, each of which fits into the question and the model's window."""
-        max_tokens = min(max_tokens, self.room(chat))
-        if max_tokens < MIN_WINDOW_TOKENS:
-            raise _window_error(chat)
-        return windows_of(self.query, max_tokens=max_tokens, min_tokens=min_tokens, overlap=overlap)
-
 
 def _window_error(chat: ChatModel) -> ReplyError:
-    """Return the error for a model's window into which no sentences fit."""
     return ReplyError(
         f"context_tokens: {chat.context_tokens}, of which {chat.max_tokens} are kept for the reply, leave no room for "
         "the paper; raise context_tokens to what the model reads, or lower max_tokens"
     )
 
 
-# Checks of the options of strategies; each function raises a `SystemSpecError` that names system and option.
+# What the systems that ask a model share: checks of their options, their traits, and reading section by section.
 
 
-_MAX_REPAIRS = 3
+_BOUNDS: Mapping[str, tuple[int, float]] = {
+    "repairs": (0, 3),
+    "section_tokens": (MIN_WINDOW_TOKENS, math.inf),
+    "min_section_tokens": (0, math.inf),
+    "overlap": (0, math.inf),
+    "top": (1, math.inf),
+    "neighbours": (0, math.inf),
+    "n": (1, math.inf),
+}
 
 
-def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> None:
-    """Raise unless the options of a model are valid, and a paper fits beside the words of the first prompt."""
-    provider, _, name = chat.model.partition("/")
-    if not (provider.strip() and name.strip()):
-        raise SystemSpecError(f"{system}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
+def check_options(name: str, system: Any, prompt: str) -> None:
+    """Raise `SystemSpecError` unless a system's options are valid, and a paper fits beside the words of its prompt."""
+    chat: ChatModel = system.chat
+    provider, _, model = chat.model.partition("/")
+    if not (provider.strip() and model.strip()):
+        raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
         server_of(chat)  # asked once now, rather than failing for every instance
     except SystemSpecError as error:
-        raise SystemSpecError(f"{system}: {error}") from error
+        raise SystemSpecError(f"{name}: {error}") from error
     if chat.temperature is not None:
-        require_within(system, "temperature", chat.temperature, 0)
+        require_within(name, "temperature", chat.temperature, 0)
     if chat.top_p is not None and not 0 < chat.top_p <= 1:
-        raise SystemSpecError(f"{system}: top_p: expected a number above 0 and up to 1, got {chat.top_p}")
-    require_within(system, "max_tokens", chat.max_tokens, 1)
+        raise SystemSpecError(f"{name}: top_p: expected a number above 0 and up to 1, got {chat.top_p}")
+    require_within(name, "max_tokens", chat.max_tokens, 1)
     nothing = Query(instance_id="", paper_id="", hypothesis="", sentences=(), kinds=())
     fields = dict.fromkeys(prompt_named(prompt).fields - {"task", "reading", "wanted"}, "")
     room = PaperQuestion(prompt=prompt, query=nothing, scope="all", fields=fields).room(chat)
     if room < MIN_WINDOW_TOKENS:
         raise SystemSpecError(
-            f"{system}: context_tokens: expected at least {chat.context_tokens - room + MIN_WINDOW_TOKENS}, so that a "
+            f"{name}: context_tokens: expected at least {chat.context_tokens - room + MIN_WINDOW_TOKENS}, so that a "
             f"paper fits beside the question and the {chat.max_tokens} of max_tokens, got {chat.context_tokens}"
         )
-    require_within(system, "repairs", repairs, 0, _MAX_REPAIRS)
-
-
-def require_section_options(system: str, section_tokens: int, min_section_tokens: int, overlap: int) -> None:
-    """Raise unless the options that cut a paper into sections are within their bounds."""
-    require_within(system, "section_tokens", section_tokens, MIN_WINDOW_TOKENS)
-    require_within(system, "min_section_tokens", min_section_tokens, 0)
-    require_within(system, "overlap", overlap, 0)
+    for option, (least, most) in _BOUNDS.items():
+        if hasattr(system, option):
+            require_within(name, option, getattr(system, option), least, most)
 
 
 def require_within(system: str, option: str, value: float, least: float, most: float = math.inf) -> None:
-    """Raise unless a number is finite and within both bounds, themselves included."""
+    """Raise `SystemSpecError` unless a number is finite and within both bounds, themselves included."""
     if not least <= value <= most or value == math.inf:
         expected = f"of at least {least}" if most == math.inf else f"in {least}..{most}"
         raise SystemSpecError(f"{system}: {option}: expected a number {expected}, got {value}")
+
+
+def asker_of(system: Any) -> Asker:
+    """Return an `Asker` of a system's own client, or of the client that all share where it has none."""
+    return Asker(
+        client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
+    )
+
+
+def read_in_sections(
+    system: Any, question: PaperQuestion, kind: str, budget: int | None, *, what: str
+) -> tuple[list[Reading], dict[str, int]]:
+    """Ask a question about each section of a paper at once; return the readings of answers, and the notes of all.
+
+    All conversations end before an error is raised, so that requests are recorded for a batch, and replies are stored.
+    The notes of a `ReplyError` are those of all of them; it says ``what`` where no section has an answer.
+    """
+    chat: ChatModel = system.chat
+    max_tokens = min(system.section_tokens, question.room(chat))
+    if max_tokens < MIN_WINDOW_TOKENS:
+        raise _window_error(chat)
+    sections = windows_of(
+        question.query, max_tokens=max_tokens, min_tokens=system.min_section_tokens, overlap=system.overlap
+    )
+    asker = asker_of(system)
+    ended = asker.client.together(
+        [partial(converse, asker, question.question(kind, section, chat, budget)) for section in sections]
+    )
+    errors = sorted((end for end in ended if isinstance(end, BaseException)), key=error_priority)
+    outcomes = [end for end in ended if not isinstance(end, BaseException)]
+    notes = merged_notes(*(end.notes for end in (*outcomes, *errors) if isinstance(end, (Conversation, ReplyError))))
+    if errors and isinstance(errors[0], ReplyError):
+        raise ReplyError(str(errors[0]), notes=notes) from errors[0]
+    if errors:
+        raise errors[0]
+    notes = merged_notes(notes, cut_notes(*sections))
+    readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
+    if len(readings) < len(outcomes):
+        notes["unread_sections"] = len(outcomes) - len(readings)
+    if not readings:
+        raise ReplyError(f"{what}; the first: {outcomes[0].why}", notes=notes)
+    return readings, notes

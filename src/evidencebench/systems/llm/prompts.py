@@ -80,12 +80,17 @@ def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON schema of a reply in a form. The reasoning stands first, so that a model writes it first."""
     integer = {"type": "integer"}
     if kind == "scores":
-        entry = _object_of({"sentence": integer, "score": integer})
-        return _object_of({"scores": {"type": "array", "items": entry}})
-    return _object_of({"reasoning": {"type": "string"}, "sentences": {"type": "array", "items": integer}})
+        return object_schema(scores=array_schema(object_schema(sentence=integer, score=integer)))
+    return object_schema(reasoning={"type": "string"}, sentences=array_schema(integer))
 
 
-def _object_of(properties: dict[str, Any]) -> dict[str, Any]:
+def array_schema(items: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of an array."""
+    return {"type": "array", "items": items}
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object with exactly these properties."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -127,14 +132,12 @@ def form_text(
 def well_formed(kind: str, indices: Iterable[int], *, structured: bool) -> str:
     """Return a reply in a form that names or scores these sentences, such as ``ANSWER: [3, 17]``."""
     listed = list(indices)
+    value: dict[str, Any] = {"reasoning": "", "sentences": listed}
+    lines = f"ANSWER: {listed}"
     if kind == "scores":
-        scores = {"scores": [{"sentence": index, "score": 5} for index in listed]}
-        return _json(scores) if structured else "\n".join(("SCORES:", *(f"{index}: 5" for index in listed)))
-    return _json({"reasoning": "", "sentences": listed}) if structured else f"ANSWER: {listed}"
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+        value = {"scores": [{"sentence": index, "score": 5} for index in listed]}
+        lines = "\n".join(("SCORES:", *(f"{index}: 5" for index in listed)))
+    return msgspec.json.encode(value).decode() if structured else lines
 
 
 # The file of examples for a prompt: hypotheses, the texts of their best sentences, and their papers.

@@ -1,6 +1,6 @@
 """Every sentence scored or put in order, so that one request serves every budget."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -9,13 +9,14 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
-from evidencebench.systems.llm.asking import Asker, asker_of, converse, converse_all
+from evidencebench.systems.llm.asking import converse
 from evidencebench.systems.llm.excerpts import (
     SHARED_PROMPTS,
     PaperQuestion,
-    notes_of_excerpts,
-    require_chat,
-    require_section_options,
+    asker_of,
+    check_options,
+    cut_notes,
+    read_in_sections,
 )
 from evidencebench.systems.llm.prompts import form_name, form_text, versions_of
 
@@ -39,21 +40,12 @@ class LlmRank:
 
     Attributes
     ----------
-    chat
-        Which model, and how it samples.
+    chat, repairs, client
+        As in `LlmBase`.
     method
         ``"pointwise"`` or ``"listwise"``.
-    section_tokens
-        For ``pointwise``: the longest part that is read at once, as estimated, at least 64; less where the model's
-        window is smaller.
-    min_section_tokens
-        For ``pointwise``: shorter sections are read together with their neighbours.
-    overlap
-        For ``pointwise``: how many sentences two windows over a long section share.
-    repairs
-        How often a reply without an answer is asked for again, 0..3.
-    client
-        What sends the requests; None: the one that all share.
+    section_tokens, min_section_tokens, overlap
+        For ``pointwise``: as in `LlmSections`.
     """
 
     chat: ChatModel
@@ -65,66 +57,50 @@ class LlmRank:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_rank", self.chat, self.repairs, prompt="score" if self.method == "pointwise" else "order")
-        require_section_options("llm_rank", self.section_tokens, self.min_section_tokens, self.overlap)
+        check_options("llm_rank", self, prompt="score" if self.method == "pointwise" else "order")
 
     @property
     def traits(self) -> Traits:
         """The traits; the versions are the checksums of the prompts."""
         return Traits(reads_brief=True, waits=True, versions=self._versions)
 
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences, with scores if the method is pointwise; raises as `converse`, or without an answer."""
-        if not query.sentences:
-            return Ranking(sentences=())
-        asker = asker_of(self.client, self.chat, self.repairs)
-        return (self._rank_pointwise if self.method == "pointwise" else _rank_listwise)(asker, query, brief)
-
-    def _rank_pointwise(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
-        form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
-        asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
-        parts = asked.windows(
-            self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
-        )
-        outcomes = converse_all(asker, [asked.question("scores", part, self.chat) for part in parts])
-        readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
-        notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
-        if len(readings) < len(outcomes):
-            notes["unread_sections"] = len(outcomes) - len(readings)
-        if not readings:
-            raise ReplyError(f"no part of the paper has scores; the first: {outcomes[0].why}", notes=notes)
-        scores = _mean_scores([reading.scores for reading in readings], len(query.sentences))
-        if n_unscored := scores.count(UNSCORED):
-            notes["unscored_sentences"] = n_unscored
-        ranking = rank_by_score(scores)
-        return Ranking(sentences=ranking.sentences, scores=ranking.scores, notes=notes)
-
     def _versions(self) -> Mapping[str, str]:
         own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences, with scores if the method is pointwise; raises as `converse`, or without an answer."""
+        if not query.sentences:
+            return Ranking(sentences=())
+        return (self._rank_pointwise if self.method == "pointwise" else self._rank_listwise)(query, brief)
 
-def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> list[float]:
-    """Return the mean score of each sentence, `UNSCORED` where it has none."""
-    scores_of: list[list[float]] = [[] for _ in range(n_sentences)]
-    for scores in readings:
-        for index, score in scores.items():
-            scores_of[index].append(score)
-    return [sum(scores) / len(scores) if scores else UNSCORED for scores in scores_of]
+    def _rank_pointwise(self, query: Query, brief: Brief) -> Ranking:
+        form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
+        asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
+        readings, notes = read_in_sections(self, asked, "scores", None, what="no part of the paper has scores")
+        scores_of: list[list[float]] = [[] for _ in query.sentences]
+        for reading in readings:
+            for index, score in reading.scores.items():
+                scores_of[index].append(score)
+        if n_unscored := scores_of.count([]):
+            notes["unscored_sentences"] = n_unscored
+        return replace(
+            rank_by_score([sum(scores) / len(scores) if scores else UNSCORED for scores in scores_of]), notes=notes
+        )
 
-
-def _rank_listwise(asker: Asker, query: Query, brief: Brief) -> Ranking:
-    n_sentences = len(query.sentences)
-    form = form_text("order", structured=asker.chat.structured, n_sentences=n_sentences)
-    fields = {"form": form, "n_sentences": str(n_sentences)}
-    asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
-    excerpt = asked.fitted(range(n_sentences), asker.chat)
-    asked = replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))})
-    outcome = converse(asker, asked.question("order", excerpt, asker.chat))
-    notes = merged_notes(outcome.notes, excerpt.notes)
-    if outcome.reading is None:
-        raise ReplyError(outcome.why, notes=notes)
-    named = tuple(dict.fromkeys(outcome.reading.indices))
-    left_out = sorted(set(range(n_sentences)) - set(named))
-    counted = {**notes, "unscored_sentences": len(left_out)} if left_out else notes
-    return Ranking(sentences=(*named, *left_out), notes=counted)
+    def _rank_listwise(self, query: Query, brief: Brief) -> Ranking:
+        asker, n_sentences = asker_of(self), len(query.sentences)
+        form = form_text("order", structured=self.chat.structured, n_sentences=n_sentences)
+        fields = {"form": form, "n_sentences": str(n_sentences)}
+        asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
+        excerpt = asked.fitted(range(n_sentences), self.chat)
+        asked = replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))})
+        outcome = converse(asker, asked.question("order", excerpt, self.chat))
+        notes = merged_notes(outcome.notes, cut_notes(excerpt))
+        if outcome.reading is None:
+            raise ReplyError(outcome.why, notes=notes)
+        named = tuple(dict.fromkeys(outcome.reading.indices))
+        unnamed = sorted(set(range(n_sentences)) - set(named))
+        if unnamed:
+            notes["unscored_sentences"] = len(unnamed)
+        return Ranking(sentences=(*named, *unnamed), notes=notes)

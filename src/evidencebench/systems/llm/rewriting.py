@@ -1,9 +1,8 @@
-"""Negated and paraphrased hypotheses; directions by a model."""
+"""Hypotheses that a language model negates or paraphrases, and what sentences report of an outcome as it reads it."""
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -13,21 +12,12 @@ from evidencebench.models.llm.grammar import visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
 from evidencebench.systems.directions import DirectionReader, ReportedDirection
 from evidencebench.systems.llm.asking import Asker, ask_until_read
-from evidencebench.systems.llm.prompts import prompt_named
-
-# Hypotheses negated or paraphrased by a language model, to ask systems with.
-
+from evidencebench.systems.llm.prompts import array_schema, object_schema, prompt_named
 
 LONGEST = 2000
 """The most characters of a rewritten hypothesis: more is a reply that was misread."""
 
 _LINE = re.compile(r"^[\s*_#>]{0,20}hypothesis[\s*_]{0,20}:[\s*_]{0,20}(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"hypothesis": {"type": "string"}},
-    "required": ["hypothesis"],
-    "additionalProperties": False,
-}
 
 
 class _Rewritten(msgspec.Struct):
@@ -39,16 +29,15 @@ def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     own = " ".join(hypothesis.split())
     form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
     other = f"In other words: {own}"
-    read = ask_until_read(
+    return ask_until_read(
         asker,
         prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form),
-        schema=_SCHEMA,
+        schema=object_schema(hypothesis={"type": "string"}),
         stand_in=msgspec.json.encode(_Rewritten(other)).decode() if asker.chat.structured else f"HYPOTHESIS: {other}",
         read=partial(read_rewritten, own=own),
         again=lambda _: prompt_named("rewrite_again").render(form=form),
         what="rewritten hypothesis",
-    )
-    return read.answer
+    ).answer
 
 
 def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
@@ -75,30 +64,13 @@ def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
     return hypothesis, ""
 
 
-# What sentences report of a hypothesis's outcome, as a language model reads it.
-
-
-class _SaidOfSentence(msgspec.Struct):
+class _SentenceReport(msgspec.Struct):
     sentence: int
     reports: ReportedDirection
 
 
-class _SaidOfSentences(msgspec.Struct):
-    sentences: list[_SaidOfSentence]
-
-
-_ENTRY: dict[str, Any] = {
-    "type": "object",
-    "properties": {"sentence": {"type": "integer"}, "reports": {"type": "string", "enum": list(ReportedDirection)}},
-    "required": ["sentence", "reports"],
-    "additionalProperties": False,
-}
-_DIRECTIONS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"sentences": {"type": "array", "items": _ENTRY}},
-    "required": ["sentences"],
-    "additionalProperties": False,
-}
+class _Reports(msgspec.Struct):
+    sentences: list[_SentenceReport]
 
 
 def directions_by_model(asker: Asker) -> DirectionReader:
@@ -106,29 +78,23 @@ def directions_by_model(asker: Asker) -> DirectionReader:
 
     def read(hypothesis: str, sentences: Sequence[str], indices: Sequence[int]) -> Mapping[int, ReportedDirection]:
         shown = {index: " ".join(sentences[index].split()) for index in indices}
-        return _ask(asker, " ".join(hypothesis.split()), shown) if shown else {}
+        if not shown:
+            return {}
+        form = prompt_named("directions_json").render(first=str(max(shown) + 7), second=str(max(shown) + 19))
+        listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
+        stand_in = _Reports([_SentenceReport(index, ReportedDirection.NOT_SAID) for index in shown])
+        reports = {"type": "string", "enum": list(ReportedDirection)}
+        return ask_until_read(
+            asker,
+            prompt_named("directions").render(hypothesis=" ".join(hypothesis.split()), sentences=listed, form=form),
+            schema=object_schema(sentences=array_schema(object_schema(sentence={"type": "integer"}, reports=reports))),
+            stand_in=msgspec.json.encode(stand_in).decode(),
+            read=partial(read_reported, shown=shown),
+            again=lambda _: prompt_named("repair").render(form=form),
+            what="directions",
+        ).answer
 
     return read
-
-
-def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mapping[int, ReportedDirection]:
-    """Return what a model says of each sentence that is shown; raises as `ask_until_read` does."""
-    form = prompt_named("directions_json").render(first=str(max(shown) + 7), second=str(max(shown) + 19))
-    listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
-    question = prompt_named("directions").render(hypothesis=hypothesis, sentences=listed, form=form)
-    stand_in = msgspec.json.encode(
-        _SaidOfSentences([_SaidOfSentence(index, ReportedDirection.NOT_SAID) for index in shown])
-    ).decode()
-    read = ask_until_read(
-        asker,
-        question,
-        schema=_DIRECTIONS_SCHEMA,
-        stand_in=stand_in,
-        read=partial(read_reported, shown=shown),
-        again=lambda _: prompt_named("repair").render(form=form),
-        what="directions",
-    )
-    return read.answer
 
 
 def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[int, ReportedDirection], str]:
@@ -144,14 +110,14 @@ def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[i
         return {}, fault
     text = visible_text(reply.text, ShownSentences(shown))
     try:
-        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_SaidOfSentences).sentences
+        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_Reports).sentences
     except BROKEN_JSON as error:
         return {}, f"expected JSON of the form asked for: {error}"
-    found = {entry.sentence: entry.reports for entry in entries}
-    if len(found) < len(entries):
+    reports = {entry.sentence: entry.reports for entry in entries}
+    if len(reports) < len(entries):
         return {}, "a sentence has two entries"
-    if lacking := [index for index in shown if index not in found]:
+    if lacking := [index for index in shown if index not in reports]:
         return {}, f"sentence {lacking[0]} has no entry"
-    if strange := [index for index in found if index not in shown]:
+    if strange := [index for index in reports if index not in shown]:
         return {}, f"sentence {strange[0]} was not shown"
-    return found, ""
+    return reports, ""

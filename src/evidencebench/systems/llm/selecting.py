@@ -1,7 +1,7 @@
-"""Llm_base, llm_in_context, llm_rerank, llm_sections."""
+"""Strategies that select: llm_base, llm_icl, llm_sections, llm_rerank."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,16 +12,15 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
 from evidencebench.systems.fusion import full_order
-from evidencebench.systems.llm.asking import Asker, Conversation, asker_of, converse, converse_all
+from evidencebench.systems.llm.asking import Asker, converse
 from evidencebench.systems.llm.excerpts import (
     SHARED_PROMPTS,
-    Excerpt,
     PaperQuestion,
-    notes_of_excerpts,
+    asker_of,
+    check_options,
+    cut_notes,
     prompt_line,
-    require_chat,
-    require_section_options,
-    require_within,
+    read_in_sections,
 )
 from evidencebench.systems.llm.prompts import (
     PromptExample,
@@ -33,9 +32,6 @@ from evidencebench.systems.llm.prompts import (
     versions_of,
 )
 
-# Show a model sentences of a paper and let it select: shared by all strategies that select.
-
-
 NOTHING = Ranking(sentences=(), ordered=False)
 """The answer where nothing can be selected, for which no model is asked."""
 
@@ -44,6 +40,10 @@ def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
     """Return the checksums of all prompts of a strategy that selects; ``names`` are those of its own."""
     form = form_name("answer", structured=chat.structured)
     return versions_of((*names, *SHARED_PROMPTS, "over_length", form))
+
+
+def _selecting_traits(chat: ChatModel, *names: str) -> Traits:
+    return Traits(reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(chat, *names))
 
 
 def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel, **fields: str) -> PaperQuestion:
@@ -76,18 +76,15 @@ def select_from(
         outcome = converse(asker, asked.question("answer", excerpt, asker.chat, brief.budget))
     except ReplyError as error:
         raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
-    noted = merged_notes(notes, outcome.notes, excerpt.notes)
+    all_notes = merged_notes(notes, outcome.notes, cut_notes(excerpt))
     if outcome.reading is None:
-        raise ReplyError(outcome.why, notes=noted)
-    return selected(outcome.reading.indices, noted)
+        raise ReplyError(outcome.why, notes=all_notes)
+    return selected(outcome.reading.indices, all_notes)
 
 
 def selected(indices: Iterable[int], notes: Mapping[str, int]) -> Ranking:
     """Return a selection as an answer: a set, in paper order."""
     return Ranking(sentences=tuple(sorted(set(indices))), ordered=False, notes=notes)
-
-
-# The whole paper at once: reasoning, then the sentences.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,22 +113,16 @@ class LlmBase:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_base", self.chat, self.repairs, prompt="base")
+        check_options("llm_base", self, prompt="base")
 
     @property
     def traits(self) -> Traits:
         """The traits; the versions are the checksums of the prompts."""
-        return Traits(
-            reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "base")
-        )
+        return _selecting_traits(self.chat, "base")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
-        asker = asker_of(self.client, self.chat, self.repairs)
-        return select_from(asker, "base", query, brief, range(len(query.sentences)))
-
-
-# The whole paper at once, behind examples of other papers' hypotheses and their best sentences.
+        return select_from(asker_of(self), "base", query, brief, range(len(query.sentences)))
 
 
 _POINTS: Mapping[AspectScope, str] = {
@@ -150,17 +141,13 @@ class LlmInContext:
 
     Attributes
     ----------
-    chat
-        Which model, and how it samples.
+    chat, repairs, client
+        As in `LlmBase`.
     examples
         A file of examples. The run's header holds its checksum.
     n
         How many of them are shown, the first ones, at least 1. For the Results tasks those without Results are left
         out, and counted in ``examples_left_out``.
-    repairs
-        How often a reply without an answer is asked for again, 0..3.
-    client
-        What sends the requests; None: the one that all share.
 
     References
     ----------
@@ -177,8 +164,7 @@ class LlmInContext:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "examples", Path(self.examples))
-        require_chat("llm_icl", self.chat, self.repairs, prompt="in_context")
-        require_within("llm_icl", "n", self.n, 1)
+        check_options("llm_icl", self, prompt="in_context")
         examples = read_examples(self.examples).examples
         if len(examples) < self.n:
             raise SystemSpecError(
@@ -189,15 +175,17 @@ class LlmInContext:
     @property
     def traits(self) -> Traits:
         """The traits; the versions are the checksums of the prompts and of the examples."""
-        return Traits(
-            reads_brief=True,
-            selects=True,
-            waits=True,
+        return replace(
+            _selecting_traits(self.chat, "in_context"),
             versions=self._versions,
-            check=lambda asked: self._require_unseen(asked.queries()),
+            check=lambda asked: self._check_unseen(asked.queries()),
         )
 
-    def _require_unseen(self, queries: Iterable[Query]) -> None:
+    def _versions(self) -> Mapping[str, str]:
+        sha256 = file_sha256(self.examples)
+        return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
+
+    def _check_unseen(self, queries: Iterable[Query]) -> None:
         """Raise `RunMismatchError` where the paper of a query is among the examples."""
         for query in queries:
             if reason := reason_against(self._shown, query):
@@ -208,7 +196,7 @@ class LlmInContext:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names; raises as `converse`, and for a paper of an example."""
-        self._require_unseen([query])
+        self._check_unseen([query])
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         examples = [example for example in self._shown if example.in_scope(brief.scope)]
@@ -217,26 +205,20 @@ class LlmInContext:
                 f"llm_icl: examples: none of {self.examples} has Results sentences; draw them from data with Results "
                 "labels"
             )
-        asker = asker_of(self.client, self.chat, self.repairs)
-        texts = "\n\n".join(_example_text(number, one, brief.scope) for number, one in enumerate(examples, 1))
+        texts = []
+        for number, example in enumerate(examples, 1):
+            lines = [f"- {prompt_line(sentence)}" for sentence in example.in_scope(brief.scope)]
+            texts.append("\n".join((f"Example {number}, hypothesis: {prompt_line(example.hypothesis)}", *lines)))
         n_left_out = self.n - len(examples)
-        notes = {"examples_left_out": n_left_out} if n_left_out else {}
-        fields = {"points": _POINTS[brief.scope], "examples": texts}
-        indices = range(len(query.sentences))
-        return select_from(asker, "in_context", query, brief, indices, notes=notes, fields=fields)
-
-    def _versions(self) -> Mapping[str, str]:
-        sha256 = file_sha256(self.examples)
-        return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
-
-
-def _example_text(number: int, example: PromptExample, scope: AspectScope) -> str:
-    """Return an example as a prompt shows it, each sentence on a line."""
-    sentences = (f"- {prompt_line(sentence)}" for sentence in example.in_scope(scope))
-    return "\n".join((f"Example {number}, hypothesis: {prompt_line(example.hypothesis)}", *sentences))
-
-
-# Ask about each section by itself, then about the sentences that were found in all of them.
+        return select_from(
+            asker_of(self),
+            "in_context",
+            query,
+            brief,
+            range(len(query.sentences)),
+            notes={"examples_left_out": n_left_out} if n_left_out else {},
+            fields={"points": _POINTS[brief.scope], "examples": "\n\n".join(texts)},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,8 +239,8 @@ class LlmSections:
 
     Attributes
     ----------
-    chat
-        Which model, and how it samples.
+    chat, repairs, client
+        As in `LlmBase`.
     section_tokens
         The longest part of a paper that is read at once, as estimated, at least 64; less where the model's window is
         smaller.
@@ -266,10 +248,6 @@ class LlmSections:
         Shorter sections are read together with their neighbours.
     overlap
         How many sentences two windows over a long section share.
-    repairs
-        How often a reply without an answer is asked for again, 0..3.
-    client
-        What sends the requests; None: the one that all share.
 
     References
     ----------
@@ -284,48 +262,23 @@ class LlmSections:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_sections", self.chat, self.repairs, prompt="section")
-        require_section_options("llm_sections", self.section_tokens, self.min_section_tokens, self.overlap)
+        check_options("llm_sections", self, prompt="section")
 
     @property
     def traits(self) -> Traits:
         """The traits; the versions are the checksums of the prompts."""
-        return Traits(
-            reads_brief=True,
-            selects=True,
-            waits=True,
-            versions=lambda: selection_versions(self.chat, "section", "union"),
-        )
+        return _selecting_traits(self.chat, "section", "union")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model picks; raises as `converse`, or if no section has an answer."""
         if brief.budget == 0 or not query.sentences:
             return NOTHING
-        asker = asker_of(self.client, self.chat, self.repairs)
         asked = selection_question("section", query, brief, self.chat)
-        sections = asked.windows(
-            self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
-        )
-        outcomes = converse_all(
-            asker, [asked.question("answer", section, self.chat, brief.budget) for section in sections]
-        )
-        notes = _notes_of(outcomes, sections)
-        readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
-        if not readings:
-            raise ReplyError(f"no section has an answer; the first: {outcomes[0].why}", notes=notes)
+        readings, notes = read_in_sections(self, asked, "answer", brief.budget, what="no section has an answer")
         union = sorted({index for reading in readings for index in reading.indices})
         if brief.budget is None or len(union) <= brief.budget:
             return selected(union, notes)
-        return select_from(asker, "union", query, brief, union, notes=notes)
-
-
-def _notes_of(outcomes: Sequence[Conversation], sections: Sequence[Excerpt]) -> dict[str, int]:
-    notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(sections))
-    n_unread = sum(outcome.reading is None for outcome in outcomes)
-    return {**notes, "unread_sections": n_unread} if n_unread else notes
-
-
-# Only the first sentences of a cheap system are shown, in paper order and with their neighbours.
+        return select_from(asker_of(self), "union", query, brief, union, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,16 +294,12 @@ class LlmRerank:
     system
         The system whose first sentences are shown. A set without order is taken in paper order. Sentences that it
         does not name are shown only as neighbours. Where it names none at all, the first of the paper are shown.
-    chat
-        Which model, and how it samples.
+    chat, repairs, client
+        As in `LlmBase`.
     top
         How many of its sentences are shown, at least 1; fewer where it names fewer.
     neighbours
         How many sentences on either side of each are shown too.
-    repairs
-        How often a reply without an answer is asked for again, 0..3.
-    client
-        What sends the requests; None: the one that all share.
     """
 
     system: NamedSystem
@@ -361,29 +310,22 @@ class LlmRerank:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_rerank", self.chat, self.repairs, prompt="extract")
-        require_within("llm_rerank", "top", self.top, 1)
-        require_within("llm_rerank", "neighbours", self.neighbours, 0)
+        check_options("llm_rerank", self, prompt="extract")
 
     @property
     def traits(self) -> Traits:
         """The traits; the versions are the checksums of the prompts."""
-        return Traits(
-            reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "extract")
-        )
+        return _selecting_traits(self.chat, "extract")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
         if brief.budget == 0 or not query.sentences:
             return NOTHING
-        first = self.system.rank(query, brief)
+        first, n = self.system.rank(query, brief), len(query.sentences)
         n_named = len(set(first.sentences)) or self.top
-        order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
-        last = len(query.sentences) - 1
         indices = {
             near
-            for index in order
-            for near in range(max(0, index - self.neighbours), min(last, index + self.neighbours) + 1)
+            for index in full_order(first, n)[: min(self.top, n_named)]
+            for near in range(max(0, index - self.neighbours), min(n, index + self.neighbours + 1))
         }
-        asker = asker_of(self.client, self.chat, self.repairs)
-        return select_from(asker, "extract", query, brief, sorted(indices), notes=first.notes)
+        return select_from(asker_of(self), "extract", query, brief, sorted(indices), notes=first.notes)

@@ -1,7 +1,7 @@
 """Several samples of a model, or several models, or any systems, fused by votes or reciprocal rank."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -68,10 +68,7 @@ class LlmVote:
             )
         require_within("llm_vote", "samples", self.samples, 1, _MAX_SAMPLES)
         require_within("llm_vote", "k", self.k, 0)
-        if self.samples > 1:
-            _require_sampling(self.systems)
-        voters = [voter for part in self.systems for voter in _voters_of(part, self.samples)]
-        object.__setattr__(self, "_voters", tuple(voters))
+        object.__setattr__(self, "_voters", tuple(self._make_voters()))
 
     @property
     def traits(self) -> Traits:
@@ -94,6 +91,24 @@ class LlmVote:
         sums = [math.fsum(float(term[index]) for term in terms) for index in range(size)]
         return replace(rank_by_score(sums), notes=notes)
 
+    def _make_voters(self) -> Iterator[_Ask]:
+        """Yield the ways to ask the parts: once, or under each of the seeds where it asks a language model."""
+        systems: list[Any] = [part.system for part in self.systems]
+        if self.samples > 1 and not any(isinstance(getattr(system, "chat", None), ChatModel) for system in systems):
+            raise SystemSpecError("llm_vote: samples: none of the systems asks a language model, so each is asked once")
+        for part, system in zip(self.systems, systems, strict=True):
+            chat = getattr(system, "chat", None)
+            if not isinstance(chat, ChatModel):
+                yield part.rank
+                continue
+            if self.samples > 1 and chat.temperature == 0:
+                raise SystemSpecError(
+                    f"llm_vote: samples: at temperature=0 every sample of '{chat.model}' is meant to be the same, so "
+                    "several cost more and say no more; raise the temperature, or set samples=1"
+                )
+            for seed in range(chat.seed, chat.seed + self.samples):
+                yield replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank
+
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
         """Return the answers of the parts that give one, and the notes of all parts together."""
         work = [partial(_checked_answer, ask, query, brief) for ask in self._voters]
@@ -110,29 +125,6 @@ class LlmVote:
         if not answers:
             raise ReplyError(f"no part has an answer; the first: {errors[0]}", notes=notes) from errors[0]
         return answers, notes
-
-
-def _require_sampling(parts: Sequence[NamedSystem]) -> None:
-    """Raise where another sample would be the same answer again."""
-    chats = [chat for part in parts if isinstance(chat := getattr(part.system, "chat", None), ChatModel)]
-    if not chats:
-        raise SystemSpecError("llm_vote: samples: none of the systems asks a language model, so each is asked once")
-    for chat in chats:
-        if chat.temperature == 0:
-            raise SystemSpecError(
-                f"llm_vote: samples: at temperature=0 every sample of '{chat.model}' is meant to be the same, so "
-                "several cost more and say no more; raise the temperature, or set samples=1"
-            )
-
-
-def _voters_of(part: NamedSystem, samples: int) -> list[_Ask]:
-    """Return the ways to ask a part: once, or under each of the seeds if it asks a language model."""
-    system: Any = part.system
-    chat = getattr(system, "chat", None)
-    if not isinstance(chat, ChatModel):
-        return [part.rank]
-    seeds = range(chat.seed, chat.seed + samples)
-    return [replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank for seed in seeds]
 
 
 def _checked_answer(ask: _Ask, query: Query, brief: Brief) -> Ranking:
