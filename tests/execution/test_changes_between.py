@@ -188,7 +188,7 @@ def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str)
     cross_validate(what, SAMPLE, journal=journal)
     Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
     forget(own.partition(":")[0])
-    with pytest.raises(RunMismatchError, match=f"was made otherwise: code of {own} was 'sha256:"):
+    with pytest.raises(RunMismatchError, match=f"was made with other settings: code of {own} was 'sha256:"):
         cross_validate(what, SAMPLE, journal=journal)
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     cross_validate(what, SAMPLE, journal=journal)
