@@ -271,7 +271,11 @@ def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
         ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
         ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
         ("test = 1.0", "test = 0.9", "shares: expected shares that add up to 1, got 0.9"),
-        ("[judge]", "[judge]\noverlap = 10", "judge: overlap: expected 0 or more and less than the window of 10, got 10"),
+        (
+            "[judge]",
+            "[judge]\noverlap = 10",
+            "judge: overlap: expected 0 or more and less than the window of 10, got 10",
+        ),
         ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
         ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),
         ("[assemble]", '[assemble]\nagainst = ["nope"]', "nope"),

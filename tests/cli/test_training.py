@@ -78,7 +78,9 @@ def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None
     assert n_fits() == n_before == 12
     other = command(f"{arguments} --no-blind")
     assert (other.code, other.out) == (2, "")
-    assert other.err.startswith("error: cells.jsonl.splits: was made with other settings: with_blind was True, now False;")
+    assert other.err.startswith(
+        "error: cells.jsonl.splits: was made with other settings: with_blind was True, now False;"
+    )
     assert command(f"{arguments} --no-blind --overwrite").code == 0
 
 
@@ -125,7 +127,9 @@ def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_a
             if content is not None:
                 Path("folds.jsonl.splits").write_bytes(content)
             refusal = command(other).refusal
-            assert re.match(rf"error: folds\.jsonl: was made with other settings: {what} .*--overwrite$", refusal), refusal
+            assert re.match(rf"error: folds\.jsonl: was made with other settings: {what} .*--overwrite$", refusal), (
+                refusal
+            )
             assert Path("folds.jsonl").read_bytes() == written
     assert n_fits() == 6
     assert command(arguments).code == 0

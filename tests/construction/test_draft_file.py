@@ -1,4 +1,4 @@
-"""Files of drafts: what is in them survives a kill, and a file that was made with other settings is not gone on with."""
+"""Files of drafts: what is in them survives a kill, and a file made with other settings is not resumed."""
 
 import json
 from pathlib import Path

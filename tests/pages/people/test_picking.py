@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp

@@ -16,8 +16,8 @@ from evidencebench.files.places import cache_folder
 from evidencebench.files.sqlite import size_bytes
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.embedding.encoder import vectors_by_encoder
-from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.batch_queue import BatchQueue
+from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.replies import ReplyCache, n_waiting, replies_by_model
 from evidencebench.tables import Cell, Table, printable
