@@ -87,8 +87,10 @@ def _contents(folder: Path) -> dict[str, Any]:
             ]
             batches = [
                 {
-                    "name": batch.name, **picked(batch.group, "model", "base_url"),
-                    **picked(batch, "state", "n_requests"), "created": _shown_time(batch.created),
+                    "name": batch.name,
+                    **picked(batch.group, "model", "base_url"),
+                    **picked(batch, "state", "n_requests"),
+                    "created": _shown_time(batch.created),
                 }
                 for batch in BatchQueue(cache).batches()
             ]
