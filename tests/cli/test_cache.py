@@ -171,9 +171,9 @@ def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
     [
         ("cache prune", "say what"),
         ("cache prune --yes", "say what"),
-        ("cache prune --embeddings --older-than 3", "choose replies"),
-        ("cache prune --all --model openai/a", "choose replies"),
-        ("cache prune --damaged --replies", "chooses among replies"),
+        ("cache prune --embeddings --older-than 3", "select replies"),
+        ("cache prune --all --model openai/a", "select replies"),
+        ("cache prune --damaged --replies", "selects replies"),
         ("cache prune --older-than nan --yes", "nan is not a finite number"),
         ("cache prune --older-than inf --yes", "inf is not a finite number"),
         ("cache prune --older-than -1 --yes", "--older-than"),

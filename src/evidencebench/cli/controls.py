@@ -101,7 +101,7 @@ def command(
 
 
 def _tell_failed(found: Sequence[ControlResult]) -> int:
-    """Say how many answers of each system failed, and return how many in all; own answers stand in several results."""
+    """Print how many answers of each system failed, and return how many in all; own ones stand in several results."""
     n_all = 0
     for system, results in groupby(found, key=lambda one: one.system):
         rows = list(results)

@@ -199,9 +199,9 @@ def command(
     read by a model of this package, or by the language model of --split-model
     (behind commas, options of llm_base).
 
-    The default system sends nothing. An llm_... system sends PAPER and HYPOTHESIS
-    to its model's provider, dense_api to its base_url, --split-model HYPOTHESIS and
-    the sentences found.
+    The default system sends nothing. An llm_... system sends PAPER and HYPOTHESIS,
+    whole, to the provider that its model names, dense_api to its base_url.
+    --split-model sends HYPOTHESIS and the sentences that were found.
 
     \b
     Examples:

@@ -61,6 +61,11 @@ def print_json(value: Any) -> None:
     click.echo(json_text(value))
 
 
+def picked(value: object, *names: str) -> dict[str, Any]:
+    """Return attributes by their names, as a program reads them."""
+    return {name: getattr(value, name) for name in names}
+
+
 def json_text(value: Any) -> str:
     """Return one JSON value, indented."""
     try:

@@ -70,17 +70,17 @@ def command(
 
 def _names(runs: Sequence[Path], given: Sequence[str]) -> dict[Path, str]:
     """Return run -> name; a file's name may hold an equals sign, and so may the name behind it."""
-    found: dict[Path, str] = {}
-    for one in given:
-        runs_of_it = [path for path in runs if one.startswith(f"{path}=") and one != f"{path}="]
-        if not runs_of_it:
+    names: dict[Path, str] = {}
+    for text in given:
+        paths = [path for path in runs if text.startswith(f"{path}=") and text != f"{path}="]
+        if not paths:
             files = ", ".join(f"'{path}'" for path in runs)
-            raise click.UsageError(f"--name: expected RUN=NAME, where RUN is one of {files}, got '{one}'")
-        path = max(runs_of_it, key=lambda path: len(str(path)))
-        if path in found:
-            raise click.UsageError(f"--name: '{path}' is named twice: '{found[path]}' and '{one}'")
-        found[path] = one[len(f"{path}=") :]
-    return found
+            raise click.UsageError(f"--name: expected RUN=NAME, where RUN is one of {files}, got '{text}'")
+        path = max(paths, key=lambda path: len(str(path)))
+        if path in names:
+            raise click.UsageError(f"--name: '{path}' is named twice: '{names[path]}' and '{text}'")
+        names[path] = text[len(f"{path}=") :]
+    return names
 
 
 def _columns(tasks: Sequence[Task], uncertainty: str) -> list[Column[SystemRow]]:

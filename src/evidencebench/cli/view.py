@@ -11,7 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import PageServing, argument, option
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.tasks import TASKS, Task
+from evidencebench.data.tasks import TASKS
 from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.files.places import cache_folder
 from evidencebench.tables import printable
@@ -57,7 +57,11 @@ def command(
       evidencebench view --data train bm25.jsonl llm.jsonl --task er_at_10
       evidencebench view --data train --people picks --limit 20
     """
-    shown_tasks = _tasks_to_show(tasks, folder, limit)
+    if folder is None and limit is not None:
+        raise click.UsageError("--limit needs --people")
+    if folder is not None and len(tasks) > 1:
+        raise click.UsageError("--people takes one --task")
+    shown_tasks = tasks if folder is None else tasks or (TASKS["er_at_optimal"],)
     if data is None and (runs or shown_tasks or folder is not None):
         raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
 
@@ -88,14 +92,3 @@ def command(
                 yield make_app(viewed, scan, address=address), f"viewing {printable(viewed.title)}"
 
     serving.serve("view", app)
-
-
-def _tasks_to_show(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:
-    """Return the tasks to show: just one where people pick. Raise where the options contradict each other."""
-    if folder is None:
-        if limit is not None:
-            raise click.UsageError("--limit needs --people")
-        return tasks
-    if len(tasks) > 1:
-        raise click.UsageError("--people takes one --task")
-    return tasks or (TASKS["er_at_optimal"],)

@@ -11,7 +11,7 @@ import click
 from rich.filesize import decimal
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.output import picked, print_json, print_table
 from evidencebench.files.places import cache_folder
 from evidencebench.files.sqlite import size_bytes
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
@@ -88,10 +88,8 @@ def _contents(folder: Path) -> dict[str, Any]:
             batches = [
                 {
                     "name": batch.name,
-                    "model": batch.group.model,
-                    "base_url": batch.group.base_url,
-                    "state": batch.state,
-                    "n_requests": batch.n_requests,
+                    **picked(batch.group, "model", "base_url"),
+                    **picked(batch, "state", "n_requests"),
                     "created": _shown_time(batch.created),
                 }
                 for batch in BatchQueue(cache).batches()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import print_failures
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_json, print_prose, print_table, progress
+from evidencebench.cli.output import picked, print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
 from evidencebench.construction.estimate import (
@@ -79,10 +79,7 @@ def command(
                 "requests_per_minute": requests_per_minute,
                 "steps": [
                     {
-                        "step": step.step,
-                        "n_drafts": step.n_drafts,
-                        "n_pilot": step.n_pilot,
-                        "margin": step.margin,
+                        **picked(step, "step", "n_drafts", "n_pilot", "margin"),
                         "left": priced(step.uses),
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
@@ -96,14 +93,10 @@ def command(
         )
         return
     print_failures(estimate.unreadable)
+    margins = ("" if step.margin is None else f"{100 * step.margin:.0f} %" for step in estimate.steps)
     rows: list[list[Cell]] = [
-        [
-            step.step,
-            step.n_drafts,
-            *_cells(priced(step.uses)),
-            "" if step.margin is None else f"{100 * step.margin:.0f} %",
-        ]
-        for step in estimate.steps
+        [step.step, step.n_drafts, *_cells(priced(step.uses)), margin]
+        for step, margin in zip(estimate.steps, margins, strict=True)
     ]
     rows.append(["all", None, *_cells(priced(left)), ""])
     columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "batches", "+-"]
@@ -143,13 +136,9 @@ def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]
 
 def _cells(figures: dict[str, Any]) -> list[Cell]:
     costs = (figures["cost_usd"], figures["cost_in_batches_usd"])
-    return [
-        figures["requests"],
-        _short(figures["prompt_tokens"]),
-        _short(figures["reply_tokens"]),
-        f"{figures['hours']:.1f}",
-        *("unknown" if cost is None else shown_usd(cost) for cost in costs),
-    ]
+    tokens = (_short(figures[name]) for name in ("prompt_tokens", "reply_tokens"))
+    shown = ("unknown" if cost is None else shown_usd(cost) for cost in costs)
+    return [figures["requests"], *tokens, f"{figures['hours']:.1f}", *shown]
 
 
 def _short(tokens: int) -> str:

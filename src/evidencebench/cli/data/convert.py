@@ -24,6 +24,7 @@ from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
 from evidencebench.data.evidence_inference import is_trial_folder
 from evidencebench.data.evidence_inference_labels import ConversionReport, convert_folder
 from evidencebench.data.instance import Instance
+from evidencebench.errors import DataError
 from evidencebench.files.atomic import is_standard_output, is_stream, write_whole
 from evidencebench.integrations.trec import with_qrels
 from evidencebench.tables import printable
@@ -102,7 +103,7 @@ def command(
             fields: dict[str, Any] = {"output": str(output), "n_instances": write_dataset(output, instances)}
             text = f"{output}: {counted(fields['n_instances'], 'instance')}"
         else:
-            output.parent.mkdir(exist_ok=True)
+            _make_folder(output.parent)
             files = write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
             fields = {"output": str(output), "n_instances": len(dataset), "shards": list(map(str, files))}
             n_instances, n_files = counted(len(dataset), "instance"), counted(len(files), "shard")
@@ -111,6 +112,13 @@ def command(
         print_json(fields)
     else:
         tell_written(output, text)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: the folder cannot be made: {error.strerror}") from error
 
 
 def _shown(instances: Iterable[Instance], n_instances: int, on_progress: ProgressReporter) -> Iterator[Instance]:

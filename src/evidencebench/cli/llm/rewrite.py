@@ -6,7 +6,7 @@ from typing import Annotated
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
@@ -62,8 +62,10 @@ def command(
     for instance_id, why in list(rewritten.failures.items()):
         click.echo(f"{instance_id}: {printable(why)}", err=True)
     if asking.as_json:
-        asked = {} if client is None else {"asked": client.totals.fields()}
-        tell_written(output, json_text({"output": str(output), "how": how, "failures": rewritten.failures, **asked}))
+        tell_written(
+            output,
+            json_text({"output": str(output), "how": how, "failures": rewritten.failures, **totals_fields(client)}),
+        )
     else:
         lacking = f"; {len(rewritten.failures)} of {len(own)} are missing" if rewritten.failures else ""
         tell_written(output, f"{output}: {counted(len(rewritten.hypotheses), 'hypothesis', 'hypotheses')}{lacking}")
