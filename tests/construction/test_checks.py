@@ -14,20 +14,12 @@ SUMMARY = (
 
 
 @pytest.mark.parametrize(
-    "hypothesis",
-    [
-        "Green tea lowers fasting glucose in adults with type 2 diabetes.",
-        "Drinking tea has no effect on COX-2 in people with diabetes",
-        "In adults with diabetes, tea lowers glucose more than water does.",
-    ],
-)
-def test_a_plain_hypothesis_is_right(hypothesis: str) -> None:
-    assert wrong_with_hypothesis(hypothesis, SUMMARY, "") == ""
-
-
-@pytest.mark.parametrize(
     ("hypothesis", "why"),
     [
+        ("Green tea lowers fasting glucose in adults with type 2 diabetes.", ""),
+        ("Drinking tea has no effect on COX-2 in people with diabetes", ""),
+        ("In adults with diabetes, tea lowers glucose more than water does.", ""),
+        ("Three cups or 500 ml of green tea a day lower glucose.", ""),  # a number that the summary lacks
         ("Tea lowers glucose. Water does not.", "it has 2 sentences, not one"),
         ("Tea lowers glucose.", "it has 3 words, not 5 to 50"),
         (" ".join(["tea"] * 51), "it has 51 words, not 5 to 50"),
@@ -44,11 +36,8 @@ def test_a_plain_hypothesis_is_right(hypothesis: str) -> None:
     ],
 )
 def test_each_fault_of_a_hypothesis_is_told(hypothesis: str, why: str) -> None:
-    assert why in wrong_with_hypothesis(hypothesis, SUMMARY, "")
-
-
-def test_a_number_that_the_summary_lacks_gives_nothing_away() -> None:
-    assert wrong_with_hypothesis("Three cups or 500 ml of green tea a day lower glucose.", SUMMARY, "") == ""
+    found = wrong_with_hypothesis(hypothesis, SUMMARY, "")
+    assert (why in found) if why else found == ""
 
 
 @pytest.mark.parametrize(

@@ -100,18 +100,6 @@ def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path, *, 
     assert (open_drafts(source).n_edited, open_drafts(target).n_edited) == (1, 0)
 
 
-def test_a_draft_that_is_taken_in_again_by_hand_is_not_passed_over(tmp_path: Path) -> None:
-    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    write(source, drafts(4))
-    read = open_drafts(source)
-    with writing_drafts(target, DraftHeader(step="next", source_sha256=read.sha256), source=read) as writer:
-        for one in read.drafts():
-            writer.append(one)
-        writer.finish()
-    edit(source, b',"dropped":"no words"', b"")
-    assert open_drafts(target).n_behind(open_drafts(source)) == 1
-
-
 def test_what_is_as_it_must_be_is_left_as_it_is_also_with_overwrite(tmp_path: Path) -> None:
     source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     write(source, drafts(4))

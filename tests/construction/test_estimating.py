@@ -69,6 +69,7 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(
     ran(config, model, cache, limit=20)
     found = estimate_construction(config, prices=PRICES, cache=cache)
     assert [one.n_pilot for one in found.steps] == [20, 20, 16, 16]  # those that the step was given
+    assert found.steps[-1].uses[MODEL].requests == pytest.approx(40 * 16 / 20)  # as many are dropped before it
     guess, actual = left(found), ran(config, model, cache)
     margins = [one.margin for one in found.steps if one.margin is not None]
     assert len(margins) == 4

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import Draft
@@ -103,6 +103,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40))
+@example(r'{"hypothesis": "tea \ud800"}')  # half of a character
 @examples(500)
 def test_no_reply_whatever_makes_the_reader_raise(text: str) -> None:
     for kind in (Kept, Told):

@@ -55,12 +55,6 @@ def test_what_cannot_become_an_instance_is_dropped_with_a_reason_that_is_counted
     assert report.n_kept == 0
 
 
-def test_the_detail_says_what_was_wrong_with_the_last_reply(tmp_path: Path) -> None:
-    leaks = {"hypothesis": {"hypothesis": "Tea lowers blood pressure by 3 mmHg in adults."}}
-    made = made_by(tmp_path, HYPOTHESES, draft(), leaks)
-    assert made.detail == "no hypothesis: it gives away the number 3 of the summary"
-
-
 def test_a_model_is_told_what_is_wrong_and_asked_once_more(tmp_path: Path) -> None:
     def first_leaks(request: ChatRequest) -> Any:
         if len(request.messages) == 1:
@@ -68,6 +62,10 @@ def test_a_model_is_told_what_is_wrong_and_asked_once_more(tmp_path: Path) -> No
         assert "it gives away the number 3 of the summary" in request.messages[-1].text
         return GOOD["hypothesis"]
 
+    leaks = {"hypothesis": {"hypothesis": "Tea lowers blood pressure by 3 mmHg in adults."}}
+    always, _, _ = run(tmp_path, HYPOTHESES, draft(), leaks, name="always")
+    assert always is not None
+    assert always.detail == "no hypothesis: it gives away the number 3 of the summary"
     made, _, sender = run(tmp_path, HYPOTHESES, draft(), {"hypothesis": first_leaks})
     assert made is not None
     assert (made.hypothesis, made.dropped) == ("Drinking tea lowers blood pressure in adults.", "")

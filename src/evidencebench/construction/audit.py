@@ -65,11 +65,7 @@ class CorrectedScore:
 
 
 def corrected_score(
-    run: AuditedRun,
-    audited: Sequence[AuditedMiss],
-    *,
-    all_audited: bool,
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    run: AuditedRun, audited: Sequence[AuditedMiss], *, all_audited: bool, resampling: Resampling = DEFAULT_RESAMPLING
 ) -> CorrectedScore:
     """Return the corrected score of a run; ``all_audited`` says whether people have judged every miss."""
     if not audited:

@@ -194,8 +194,8 @@ def ask_object(
     def read(reply: ChatReply) -> tuple[Answered, str]:
         if reply.text == stand_in_text:
             return stand_in, ""
-        found = read_object(reply, kind)
-        return (example, found) if isinstance(found, str) else (found, check(found))
+        answer = read_object(reply, kind)
+        return (example, answer) if isinstance(answer, str) else (answer, check(answer))
 
     read_reply = ask_until_read(
         asker,
@@ -228,7 +228,7 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
     text = visible_text(reply.text, ShownSentences({}))
     result: Answered | str = "the reply holds no JSON object"
     is_broken, end = False, 0
-    starts = [place for place, letter in enumerate(text) if letter == "{"]
+    starts = [index for index, letter in enumerate(text) if letter == "{"]
     for start in starts[-_MOST_PLACES:]:
         if start < end:  # within the object before
             continue

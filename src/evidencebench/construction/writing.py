@@ -124,18 +124,18 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
         text, cited = _text_around(draft)
         numbers = str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}"
         shown = {number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}
-        found, sources["summaries delimit"] = ask_object(
+        delimited, sources["summaries delimit"] = ask_object(
             asker,
             "delimit",
             {"numbers": numbers, "lines": Excerpt(shown=shown).block},
             example=_Delimited([len(text) + 3, len(text) + 4]),
             stand_in=_Delimited(cited),
-            check=lambda found: _wrong_with(found.sentences, len(text)),
+            check=lambda answer: _wrong_with(answer.sentences, len(text)),
             what="delimited passage",
         )
-        if not found.sentences:
+        if not delimited.sentences:
             return dropped(draft, "the passage is not about the paper")
-        summary = " ".join(text[number - 1] for number in sorted(set(found.sentences)))
+        summary = " ".join(text[number - 1] for number in sorted(set(delimited.sentences)))
     kept, sources["summaries keep"] = ask_object(
         asker,
         "keep",
@@ -152,8 +152,8 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
 def _text_around(draft: Draft) -> tuple[list[str], list[int]]:
     """Return the sentences that a model chooses among, and the numbers, from 1, of those that cite the paper."""
     passage = [draft.summary[start:stop] for start, stop in sentence_spans(draft.summary)]
-    before, found, behind = draft.context.partition(draft.summary)
-    if not found:
+    before, summary, behind = draft.context.partition(draft.summary)
+    if not summary:
         return passage, list(range(1, len(passage) + 1))
     first = [before[start:stop] for start, stop in sentence_spans(before)]
     last = [behind[start:stop] for start, stop in sentence_spans(behind)]
@@ -206,19 +206,19 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
         check=wrong_with_purpose,
         what="purpose",
     )
-    found, sources["hypotheses trim"] = ask_object(
+    trimmed, sources["hypotheses trim"] = ask_object(
         asker,
         "hypothesis",
         {"summary": summary, "purpose": prompt_line(purpose.purpose)},
         example=_Hypothesis(_FORM_ONLY),
         stand_in=_Hypothesis(_as_long_as(draft.summary, 15)),
-        check=lambda found: wrong_with_hypothesis(found.hypothesis, draft.summary, draft.context),
+        check=lambda answer: wrong_with_hypothesis(answer.hypothesis, draft.summary, draft.context),
         what="hypothesis",
     )
     return msgspec.structs.replace(
         draft,
         purpose=" ".join(purpose.purpose.split()),
-        hypothesis=" ".join(found.hypothesis.split()),
+        hypothesis=" ".join(trimmed.hypothesis.split()),
         sources_of=sources,
     )
 
@@ -324,20 +324,20 @@ class _ResultLabels(msgspec.Struct):
 
 def _label_results(asker: Asker, draft: Draft) -> Draft:
     n_aspects = len(draft.aspects)
-    found, source = ask_object(
+    labelled, source = ask_object(
         asker,
         "label_results",
         {"hypothesis": prompt_line(draft.hypothesis), "aspects": numbered_aspects(draft.aspects)},
         example=_ResultLabels([n_aspects + 7, n_aspects + 9]),
         stand_in=_ResultLabels(list(range(1, n_aspects + 1, 2))),
-        check=lambda found: next(
-            (f"there is no aspect {one}" for one in found.results if not 1 <= one <= n_aspects), ""
+        check=lambda answer: next(
+            (f"there is no aspect {number}" for number in answer.results if not 1 <= number <= n_aspects), ""
         ),
         what="results labels",
     )
     return msgspec.structs.replace(
         draft,
-        results=tuple(number - 1 for number in sorted(set(found.results))),
+        results=tuple(number - 1 for number in sorted(set(labelled.results))),
         sources_of={**draft.sources_of, "label-results": source},
     )
 

@@ -18,6 +18,7 @@ from evidencebench.errors import PeopleError, RunMismatchError, StaleError, Unre
 from evidencebench.scoring.resampling import Resampling
 
 FEW = Resampling(n_draws=200)
+Judge = Callable[[str, dict[str, str]], None]
 
 
 def paper(name: str, n_aspects: int) -> Instance:
@@ -52,15 +53,14 @@ def misses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MissesFile:
 
 
 @pytest.fixture
-def judge(misses: MissesFile) -> Callable[[str, dict[str, str]], None]:
+def judge(misses: MissesFile) -> Judge:
     """Give a function by which an auditor says the causes of misses, named by their aspects."""
     verdicts = verdict_folder(Path("audit"), misses)
 
     def said(auditor: str, causes: dict[str, str]) -> None:
         for miss in misses.records:
             if miss.aspect_id in causes:
-                verdict = Verdict(task=miss.id, cause=causes[miss.aspect_id], note="Why.")
-                verdicts.append(auditor, verdict)
+                verdicts.append(auditor, Verdict(task=miss.id, cause=causes[miss.aspect_id], note="Why."))
 
     return said
 
@@ -70,7 +70,7 @@ def report(misses: MissesFile) -> AuditReport:
 
 
 def test_aspects_that_are_not_the_systems_fault_count_as_covered_or_are_taken_out(
-    misses: MissesFile, judge: Callable[[str, dict[str, str]], None]
+    misses: MissesFile, judge: Judge
 ) -> None:
     judge("Ada", {"two_1": "missed", "four_1": "missed", "four_2": "label_lacks_sentence", "four_3": "other_fault"})
     found = report(misses)
@@ -82,9 +82,7 @@ def test_aspects_that_are_not_the_systems_fault_count_as_covered_or_are_taken_ou
     assert [one.points for one in seen] == pytest.approx([1 / 4 + 1 / 8, 1 / 8, 1 / 8])
 
 
-def test_most_auditors_decide_and_a_tie_is_the_systems_fault(
-    misses: MissesFile, judge: Callable[[str, dict[str, str]], None]
-) -> None:
+def test_most_auditors_decide_and_a_tie_is_the_systems_fault(misses: MissesFile, judge: Judge) -> None:
     judge("Ada", {"two_1": "no_single_sentence", "four_1": "missed"})
     judge("Bo", {"two_1": "missed", "four_1": "missed"})
     tied = report(misses)
@@ -98,9 +96,7 @@ def test_most_auditors_decide_and_a_tie_is_the_systems_fault(
     assert pairs == {("Ada", "Bo"): (2, 1, 1), ("Ada", "Cy"): (1, 0, 1), ("Bo", "Cy"): (1, 0, 0)}
 
 
-def test_kappa_of_two_auditors_is_that_of_a_worked_example(
-    misses: MissesFile, judge: Callable[[str, dict[str, str]], None]
-) -> None:
+def test_kappa_of_two_auditors_is_that_of_a_worked_example(misses: MissesFile, judge: Judge) -> None:
     ada = {"two_1": "missed", "four_1": "missed", "four_2": "reading_error", "four_3": "reading_error"}
     judge("Ada", ada)
     judge("Bo", {**ada, "four_2": "missed"})
@@ -109,9 +105,7 @@ def test_kappa_of_two_auditors_is_that_of_a_worked_example(
     assert pair.kappa_fault == pytest.approx((3 / 4 - 1 / 2) / (1 - 1 / 2))
 
 
-def test_another_run_or_other_data_are_refused_and_so_is_an_empty_folder(
-    misses: MissesFile, judge: Callable[[str, dict[str, str]], None]
-) -> None:
+def test_another_run_or_other_data_are_refused_and_so_is_an_empty_folder(misses: MissesFile, judge: Judge) -> None:
     with pytest.raises(UnreadableError, match="audit: expected a folder with verdicts, which 'evidencebench audit"):
         report(misses)
     judge("Ada", {"two_1": "missed"})
@@ -144,10 +138,7 @@ def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
 
 
 def test_the_commands_say_what_is_audited_and_what_is_not(
-    misses: MissesFile,
-    judge: Callable[[str, dict[str, str]], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    misses: MissesFile, judge: Judge, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge("Ada", {"two_1": "label_lacks_sentence", "four_1": "missed"})
     judge("Bo", {"two_1": "missed"})
@@ -190,10 +181,7 @@ def test_sample_says_what_there_is_to_audit_and_refuses_what_is_there(
     assert re.search(r"^all +4 +62\.5 +2$", out, re.MULTILINE)
     assert "misses.jsonl: 2 misses of 4" in out
     assert "warning: the data has no texts of aspects" in err
-    assert [
-        len(read_misses("misses.jsonl").records),
-        {miss.aspect for miss in read_misses("misses.jsonl").records},
-    ] == [2, {""}]
+    assert [miss.aspect for miss in read_misses("misses.jsonl").records] == ["", ""]
     code, _, err = sample()
     assert (code, "misses.jsonl: exists" in err) == (2, True)
     code, out, _ = sample("--overwrite", "--json")

@@ -23,13 +23,7 @@ from evidencebench.construction.assembly.leakage import (
 from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitCounts
 from evidencebench.construction.draft import MANIFEST, DraftFile, judging_of
 from evidencebench.construction.judge import windows_agree
-from evidencebench.construction.losses import (
-    StepLosses,
-    changed_since,
-    dropped_csv,
-    losses_of,
-    steps_before,
-)
+from evidencebench.construction.losses import StepLosses, changed_since, dropped_csv, losses_of, steps_before
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima

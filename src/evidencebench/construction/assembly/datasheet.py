@@ -68,6 +68,11 @@ def datasheet(
             f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
             "not counted. **TO FILL IN**"
         )
+    replies = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
+    if parts:
+        rows: list[list[Cell]] = [[*where, prompt[:_SHOWN_DIGITS], n] for (*where, prompt), n in parts.items()]
+        table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
+        replies = f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
     licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
     by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
@@ -82,7 +87,7 @@ def datasheet(
         statistics=as_markdown(_statistics_table(descriptions)),
         losses=as_markdown(loss_table(report.steps)),
         chain=chain,
-        replies=_replies(parts),
+        replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
         judging=_judging(windows, len(report.unproven), agreement),
         leakage=_paragraph(
@@ -155,14 +160,6 @@ def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
         ["aspects without a sentence", *(description.n_uncoverable_aspects for description in splits), ""],
     ]
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
-
-
-def _replies(parts: Counter[tuple[str, str, str]]) -> str:
-    if not parts:
-        return "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
-    rows: list[list[Cell]] = [[part, model, prompt[:_SHOWN_DIGITS], n] for (part, model, prompt), n in parts.items()]
-    table = as_markdown(Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows))
-    return f"Models and prompts that the parts of the instances come from:\n\n{table}"
 
 
 def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapping[str, WindowAgreement]) -> str:

@@ -98,12 +98,7 @@ class HarvestReport:
 
 
 def write_passages(
-    output: Path,
-    drafts: Iterable[Draft],
-    *,
-    settings: Mapping[str, object],
-    rules: HarvestRules,
-    overwrite: bool,
+    output: Path, drafts: Iterable[Draft], *, settings: Mapping[str, object], rules: HarvestRules, overwrite: bool
 ) -> HarvestReport:
     """Write drafts, those that are not in the file yet, and count all; ``settings`` and the rules decide them.
 

@@ -181,8 +181,8 @@ def licence_of(article: Element) -> str:
     addresses = [licence.attributes.get("href", "") for licence in licences]
     types = [licence.attributes.get("license-type", "") for licence in licences]
     links = [link.attributes.get("href", "") for licence in licences for link in licence.all("ext-link", "uri")]
-    words = [one.text for one in (*licences, *article.all("copyright-statement"))]
+    words = [element.text for element in (*licences, *article.all("copyright-statement"))]
     for text in (*addresses, *references, *types, " ".join(links), *words):
-        if (found := licence_named(text)) != UNKNOWN:
-            return found
+        if (licence := licence_named(text)) != UNKNOWN:
+            return licence
     return UNKNOWN

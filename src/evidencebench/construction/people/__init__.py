@@ -2,11 +2,11 @@
 
 In reading order:
 
-* `tasks`: Tasks for people and misses for auditors: one file form
-* `answers`: Answers and verdicts: one folder form
-* `exchange`: Label Studio, doccano, CSV
-* `marks`: Who marked what; pair measures
-* `intervals`: Bootstraps and power
-* `agreement`: agreement(): the report
+* `tasks`: What people are asked: tasks for annotators, misses for auditors
+* `answers`: What they answer: a folder with a journal for each person
+* `exchange`: Tasks for Label Studio and spreadsheets, and what comes back
+* `marks`: Who marked which sentence, and how well two agree
+* `intervals`: Intervals by the studentised bootstrap over papers
+* `agreement`: The report: people with each other, and with the model
 * `sampling`: Drawing the tasks that people are asked
 """

@@ -194,10 +194,10 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
 def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
     """Return them as a table, a column a rater; safe to be opened by a spreadsheet."""
     rows: list[list[Cell]] = []
-    for one in disagreements:
-        said = {name: "yes" if name in one.marked_by else "no" if name in one.not_marked_by else "" for name in raters}
-        which = (one.task, one.paper_id, one.aspect, one.number, one.kind)
-        rows.append([*which, one.sentence, *said.values(), one.before, one.after])
+    for row in disagreements:
+        said = ["yes" if name in row.marked_by else "no" if name in row.not_marked_by else "" for name in raters]
+        place: list[Cell] = [row.task, row.paper_id, row.aspect, row.number, row.kind, row.sentence]
+        rows.append([*place, *said, row.before, row.after])
     columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
     return Table(columns=columns, rows=rows)
 

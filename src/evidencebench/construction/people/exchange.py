@@ -2,11 +2,12 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -29,7 +30,7 @@ class ForeignAnnotations:
     path: Path
     tasks: TasksFile
     by_annotator: dict[str, dict[str, TaskAnnotation]] = field(default_factory=dict)
-    problems: dict[str, int] = field(default_factory=dict)
+    problems: Counter[str] = field(default_factory=Counter)
 
     def add(self, annotator: str, annotation: TaskAnnotation, where: str) -> None:
         """Keep an annotation; a later one of the same annotator and task replaces it. ``where`` is for messages."""
@@ -39,10 +40,6 @@ class ForeignAnnotations:
         except PeopleError as error:
             raise RunFormatError(f"{self.path}: {where}: {error}") from error
         self.by_annotator.setdefault(name, {})[annotation.task] = annotation
-
-    def count(self, problem: str, n: int = 1) -> None:
-        """Count something that was left out, or not understood."""
-        self.problems[problem] = self.problems.get(problem, 0) + n
 
     def require_same_tasks(self, sha256: object, where: str) -> None:
         """Raise `RunMismatchError` unless an item was exported from these tasks."""
@@ -65,10 +62,8 @@ def tasks_mark(tasks: TasksFile) -> str:
 
 def shown_texts(task: AnnotationTask) -> Iterator[tuple[str, str]]:
     """Yield the names and texts that people read above a paper, in order; an empty one is left out."""
-    for name in ("hypothesis", "aspect", "summary"):
-        text: str = getattr(task, name)
-        if text:
-            yield name, text
+    texts = {"hypothesis": task.hypothesis, "aspect": task.aspect, "summary": task.summary}
+    yield from ((name, text) for name, text in texts.items() if text)
 
 
 # Label Studio: tasks as it imports them, the labelling interface, and its export of the sort "JSON".
@@ -165,10 +160,10 @@ def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
         where = f"task '{item.data.evidencebench_task}'"
         into.require_same_tasks(item.data.evidencebench_tasks, where)
         if not item.annotations:
-            into.count("tasks that nobody has submitted")
+            into.problems["tasks that nobody has submitted"] += 1
         for submitted in sorted(item.annotations, key=lambda submitted: submitted.updated_at):
             if submitted.was_cancelled:
-                into.count("tasks that an annotator has skipped")
+                into.problems["tasks that an annotator has skipped"] += 1
                 continue
             try:
                 annotation = _annotation(item.data.evidencebench_task, submitted, into)
@@ -193,7 +188,7 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
             continue
         span = msgspec.convert(region.value, _Span, strict=False)
         if SOURCE not in span.paragraphlabels:
-            into.count("regions with another label")
+            into.problems["regions with another label"] += 1
             continue
         # A mark that was dragged to the first character of the next paragraph marks nothing of it.
         last = span.end - 1 if span.endOffset == 0 and span.end > span.start else span.end
@@ -269,11 +264,11 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
         filled.setdefault(key, {}).update(given)
     for (annotator, task_id), given in filled.items():
         if not given:
-            into.count("tasks without any filled cell: not done")
+            into.problems["tasks without any filled cell: not done"] += 1
         elif not is_marking:
             into.add(annotator, into.rated(task_id, given), f"task '{task_id}'")
         elif len(seen[annotator, task_id]) < len(into.tasks.by_id[task_id].sentences):
-            into.count("tasks with rows missing: left out")
+            into.problems["tasks with rows missing: left out"] += 1
         else:
             marked = tuple(sorted(int(number) for number, answer in given.items() if answer))
             annotation = TaskAnnotation(task=task_id, sentences=marked, is_done=True)
@@ -327,8 +322,7 @@ TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = MappingP
 """Tool -> the ends of the names of its files -> what makes them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CollectedAnnotations:
+class CollectedAnnotations(NamedTuple):
     """Everything that was read, drafts included, and what a reader must know of it, a line each."""
 
     annotations: Annotations
@@ -359,7 +353,7 @@ def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedA
         for name, answers in by_annotator.items():
             merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
     annotations = Annotations(by_annotator=merged, adjudicated=adjudicated)
-    return CollectedAnnotations(annotations=annotations, problems=tuple(problems))
+    return CollectedAnnotations(annotations, tuple(problems))
 
 
 def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:

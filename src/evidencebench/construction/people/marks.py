@@ -200,8 +200,7 @@ def cohen_kappa(tables: Floats) -> Floats:
     neither, second, first, both = np.moveaxis(tables, -1, 0)
     # (observed - expected) / (1 - expected), times n squared.
     return _ratio(
-        2 * (neither * both - first * second),
-        (neither + first) * (first + both) + (neither + second) * (second + both),
+        2 * (neither * both - first * second), (neither + first) * (first + both) + (neither + second) * (second + both)
     )
 
 
