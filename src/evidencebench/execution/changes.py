@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import get_args
 
+import msgspec
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
@@ -71,8 +72,8 @@ def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) ->
 def _moved(labels: Labels, offset: int) -> Labels:
     sources = {aspect: tuple(index + offset for index in places) for aspect, places in labels.sources.items()}
     stored = {
-        task: replace(one, sentences=tuple(index + offset for index in one.sentences))
-        for task, one in labels.evaluations.items()
+        task: msgspec.structs.replace(optimum, sentences=tuple(index + offset for index in optimum.sentences))
+        for task, optimum in labels.evaluations.items()
     }
     return replace(labels, sources=sources, evaluations=stored)
 
