@@ -102,6 +102,13 @@ def test_a_title_without_a_level_is_a_heading() -> None:
     ]
 
 
+def test_a_label_without_a_paragraph_is_one() -> None:
+    labels = [("ABSTRACT", "abstract_title_1", "Abstract"), ("ABSTRACT", "abstract_title_1", "Aim")]
+    rows = [*labels, ("ABSTRACT", "abstract", "To ask."), ("CONCL", "paragraph", "Drink.")]
+    paper = read_content(as_json(rows), name="tea.json")
+    assert paper.sentences == ("Abstract", "Aim: To ask.", "Drink.")
+
+
 WORDS = st.lists(st.sampled_from(["Tea", "fell.", "It", "<", "&", "\u03b2", "1.5"]), min_size=1, max_size=8)
 SORTS = [("ABSTRACT", "abstract_title_1"), ("ABSTRACT", "abstract"), ("INTRO", "title_1"), ("INTRO", "title_2"),
          ("INTRO", "paragraph"), ("FIG", "fig_caption"), ("", "paragraph"), ("", "odd")]  # fmt: skip

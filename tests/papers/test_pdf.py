@@ -239,6 +239,15 @@ def test_sections_have_the_levels_of_their_numbers_or_of_their_type() -> None:
         assert [path for path in dict.fromkeys(bodies) if path != ("Methods",)] == top
 
 
+def test_a_number_that_stands_apart_from_its_heading_belongs_to_it() -> None:
+    sheet = Sheet()
+    sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+    sheet.line(72, 120, "1", size=12, font=BOLD)
+    sheet.line(96, 120, "Introduction", size=12, font=BOLD)
+    sheet.paragraph(72, 140, " ".join(sentences(4)))
+    assert _read(sheet).sentences[:2] == (_TITLE, "1 Introduction")
+
+
 def test_labels_of_a_structured_abstract_stay_with_their_text() -> None:
     for is_run_in in (True, False):
         sheet = Sheet()
