@@ -367,8 +367,13 @@ class _Results:
                 rows = self.api.rows(file)
                 while window := list(islice(rows, _WINDOW_ROWS)):
                     self._damaged += [row for row in window if row.is_damaged]
+                    sound = [row for row in window if not row.is_damaged]
+                    first = {row.key: row for row in reversed(sound)}
                     with ThreadPoolExecutor(_WRITERS) as pool:  # so that many replies share a commit
-                        list(pool.map(self._take, (row for row in window if not row.is_damaged)))
+                        list(pool.map(self._take, first.values()))
+                    for row in sound:  # a request that came twice, one row after the other, so that it counts once
+                        if first[row.key] is not row:
+                            self._take(row)
         self.is_short = True
         batch, remote = self.batch, self.remote
         if self._damaged and len(self._seen) < batch.n_requests:
