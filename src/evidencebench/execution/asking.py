@@ -164,9 +164,9 @@ def asker(
                 stop = error
                 pending += names[place:]  # the tasks behind it are not asked either
                 break
-        left = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
+        unanswered = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
         seconds = time.perf_counter() - started
-        return InstanceOutcome(todo=todo, answers=answers, seconds=seconds, unanswered=left, stop=stop)
+        return InstanceOutcome(todo=todo, answers=answers, seconds=seconds, unanswered=unanswered, stop=stop)
 
     return ask
 
@@ -198,18 +198,18 @@ def ask_all(
     """Ask, in threads, until all is answered or `Waiting.settle` changes nothing; raise `StopError` at the end."""
     before: set[Todo] = set()
     while True:
-        left, stop = _ask_once(ask, todo, keep, waiting)
+        remaining, stop = _ask_once(ask, todo, keep, waiting)
         if stop is not None and not isinstance(stop, CostLimitError):
             raise stop
-        if not left:
+        if not remaining:
             return
         # After a cost limit, begun batches are submitted too: replies cost less than was set aside for them, so that
         # more requests may fit. The todos are compared as sets, since answers come in any order.
-        if not (waiting.settle is not None and waiting.settle()) and (stop is not None or set(left) == before):
+        if not (waiting.settle is not None and waiting.settle()) and (stop is not None or set(remaining) == before):
             if stop is not None:
                 raise stop
             return
-        todo, before = left, set(left)
+        todo, before = remaining, set(remaining)
 
 
 def _ask_once(
@@ -219,11 +219,11 @@ def _ask_once(
     waiting: Waiting,
 ) -> tuple[list[Todo], StopError | None]:
     """Ask each todo once, from threads, and keep the answers; return the todos that are left, and the stop or None."""
-    left = dict.fromkeys(todo)
+    remaining = dict.fromkeys(todo)
     stops: list[StopError] = []
 
-    def ask_and_note(one: Todo) -> InstanceOutcome:
-        outcome = ask(one)
+    def ask_and_note(entry: Todo) -> InstanceOutcome:
+        outcome = ask(entry)
         if outcome.stop is not None:  # noted in the asking thread, so that it begins no other instance
             stops.append(outcome.stop)
         return outcome
@@ -236,10 +236,10 @@ def _ask_once(
     to_ask = takewhile(lambda _: not final_stops(), todo)
     for outcome in results(engine, lambda: ask_and_note, (), to_ask, on_interrupt=waiting.interrupt):
         keep(outcome)
-        del left[outcome.todo]
+        del remaining[outcome.todo]
         if outcome.unanswered is not None:
-            left[outcome.unanswered] = None
-    return list(left), next(iter(final_stops() or stops), None)
+            remaining[outcome.unanswered] = None
+    return list(remaining), next(iter(final_stops() or stops), None)
 
 
 def gather(

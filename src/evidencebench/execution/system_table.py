@@ -77,18 +77,18 @@ def _installed(_: tuple[str, ...]) -> Plugins:
     torn = []
     for package in distributions():
         try:
-            found = {one.name: one.value for one in package.entry_points if one.group == GROUP}
-            name = package.name or "unknown" if found else ""
+            entries = {entry.name: entry.value for entry in package.entry_points if entry.group == GROUP}
+            name = package.name or "unknown" if entries else ""
         except Exception as error:  # noqa: BLE001 - what is installed may be damaged in any way
             place = f"{getattr(package, '_path', 'a package')}: its entry points cannot be read"
             advice = "install the package again, or uninstall it"
             torn.append(printable(f"{place}: {type(error).__name__}: {error}; {advice}"))
             continue
-        for system, place in found.items():
-            if name not in {one.package for one in by_name[system]}:  # the first on the path is the one imported
+        for system, place in entries.items():
+            if name not in {plugin.package for plugin in by_name[system]}:  # the first on the path is the one imported
                 by_name[system].append(Plugin(name=system, package=name, place=place))
-    refused = {name: message for name, found in sorted(by_name.items()) if (message := _refusal(name, found))}
-    usable = {name: found[0] for name, found in sorted(by_name.items()) if name not in refused}
+    refused = {name: message for name, rivals in sorted(by_name.items()) if (message := _refusal(name, rivals))}
+    usable = {name: rivals[0] for name, rivals in sorted(by_name.items()) if name not in refused}
     return Plugins(usable=MappingProxyType(usable), refused=MappingProxyType(refused), torn=tuple(torn))
 
 
