@@ -203,8 +203,8 @@ def test_equal_seeds_give_equal_models_and_others_do_not(
     folders = (whole, tmp_path / "b", tmp_path / "c")
     a, b, c = ((folder / "model.safetensors").read_bytes() for folder in folders)
     assert a == b != c
-    a, b, c = map(model_digest, folders)
-    assert a == b != c
+    first, again, other = map(model_digest, folders)
+    assert first == again != other
 
 
 KILLED = """
