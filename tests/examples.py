@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _LEVEL = os.environ.get("EVIDENCEBENCH_TESTS")
@@ -18,7 +19,11 @@ SHORTER = 1 if IS_THOROUGH else 10
 
 T = TypeVar("T")
 _N_EXAMPLES = 100
-_FEW = 5  # one in so many is drawn by default
+_FEW = 10  # one in so many is drawn by default
+
+
+thorough_only = pytest.mark.skipif(not IS_THOROUGH, reason="takes half a minute: EVIDENCEBENCH_TESTS=thorough tests it")
+"""Marks a test that the default profile leaves to CI."""
 
 
 def load_profile() -> None:
@@ -33,7 +38,7 @@ def load_profile() -> None:
 
 
 def examples(n: int) -> settings:
-    """Return a decorator by which a test draws so many examples, or a fifth of them by default."""
+    """Return a decorator by which a test draws so many examples, or a tenth of them by default."""
     return settings(max_examples=n if IS_THOROUGH else -(-n // _FEW))
 
 

@@ -38,6 +38,14 @@ def shown_commands(text: str) -> Iterator[tuple[str, str]]:
             yield command, output
 
 
+def printed_by(command: str) -> str:
+    """Run a command as a process of its own; fail where it does not end well."""
+    program = [sys.executable, "-m", *shlex.split(command)]
+    result = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, f"{command}: {result.stderr}"
+    return result.stdout
+
+
 SHOWN_PORT = "8123"
 """Where the documents say that the fake server listens."""
 
@@ -53,10 +61,7 @@ def oracle() -> Iterator[RunningServer]:
 def test_the_commands_about_language_models_run_and_its_python_prints_an_answer(oracle: RunningServer) -> None:
     text = (ROOT / "docs" / "llm.md").read_text(encoding="utf-8").replace(SHOWN_PORT, str(oracle.port))
     for command, output in shown_commands(text):
-        program = [sys.executable, "-m", *shlex.split(command)]
-        result = subprocess.run(program, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, f"{command}: {result.stderr}"
-        assert result.stdout.startswith(output), command
+        assert printed_by(command).startswith(output), command
     (code,) = blocks(text, "python")
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.startswith("Ranking(sentences=(")
@@ -103,8 +108,7 @@ def test_the_system_of_the_documents_runs() -> None:
     Path("shared_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
     Path("words.py").write_text(blocks(text, "python")[1], encoding="utf-8")
     for command, _ in shown_commands(text):
-        program = [sys.executable, "-m", *shlex.split(command)]
-        subprocess.run(program, check=True, capture_output=True)
+        printed_by(command)
     assert len(Path("shared_words.jsonl").read_text(encoding="utf-8").splitlines()) == 11
 
 
@@ -113,10 +117,7 @@ def test_the_training_of_the_documents_is_cross_validated() -> None:
     text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     Path("telling_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
     for command, _ in shown_commands(text):
-        program = [sys.executable, "-m", *shlex.split(command)]
-        assert (
-            "telling_words:TellingWords" in subprocess.run(program, check=True, capture_output=True, text=True).stdout
-        )
+        assert "telling_words:TellingWords" in printed_by(command)
 
 
 @pytest.mark.usefixtures("_empty_folder")

@@ -47,7 +47,7 @@ HOSTILE = "<script>alert(1)</script>&amp;<img src='http://x.y/z.png' onerror=ale
 
 
 def hostile_instance() -> Instance:
-    texts = dict.fromkeys(("instance_id", "paper_id", "hypothesis"), HOSTILE)
+    texts: dict[str, Any] = dict.fromkeys(("instance_id", "paper_id", "hypothesis"), HOSTILE)
     query = Query(**texts, sentences=(HOSTILE,) * 9, kinds=(Kind.BODY,) * 9)
     return Instance(query=query, labels=Labels(aspects=(HOSTILE,), sources={HOSTILE: (0, 3)}, texts={HOSTILE: HOSTILE}))
 

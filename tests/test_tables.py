@@ -74,7 +74,7 @@ def test_long_names_that_differ_in_their_middles_only_are_wrapped_and_not_cut_al
     shown = as_text(Table(columns=["system", "aspect recall", "ranks"], rows=rows), 60)
     firsts = [line[:36].strip() for line in shown.splitlines()[2:]]
     assert "".join(firsts).replace(" ", "") == "".join(names)
-    of_spaces = [[" " * 50, 1], ["x" * 50 + "a" + "y" * 50, 2], ["x" * 50 + "b" + "y" * 50, 3]]
+    of_spaces: list[list[Cell]] = [[" " * 50, 1], ["x" * 50 + "a" + "y" * 50, 2], ["x" * 50 + "b" + "y" * 50, 3]]
     assert max(map(len, as_text(Table(columns=["system", "n"], rows=of_spaces), 40).splitlines())) <= 40
 
 

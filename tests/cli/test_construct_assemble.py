@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_programs_get_json(command: Command) -> None:
     assert open_dataset("tea/half.json").ids[0] == "tea_half_id_0"
 
 
-def filtered_drafts(n: int, random: Random, **fields: str) -> list[Draft]:
+def filtered_drafts(n: int, random: Random, **fields: Any) -> list[Draft]:
     """Make a work folder that is ready for `assemble`, a draft a paper."""
     Path("work").mkdir()
     names = make_papers(Path("papers"), n, random)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from command_line import Command
-from examples import IS_THOROUGH
+from examples import thorough_only
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, thorough_only]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_a_run_on_a_model_of_random_weights_ends_and_counts_its_failures(
     strategy: str, served: tuple[str, Path], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, model = served
-    n = 3 if IS_THOROUGH else 1
+    n = 3
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
     spec = f"{strategy}:model=local/{model},base_url={address},max_tokens=40,temperature=1.0"
     arguments = f"run {spec} --data sample --limit {n} -t er_at_10 -o run.jsonl --max-connections 2 --json"

@@ -16,6 +16,7 @@ from evidencebench import SYSTEMS, execute, load_sample, make_system
 from evidencebench.cli.main import cli
 from evidencebench.errors import SystemSpecError
 from evidencebench.runs.run import read_run
+from examples import thorough_only
 from runs.test_runs import many
 
 RANKING = """
@@ -230,6 +231,7 @@ def test_a_new_package_is_refused_a_name_that_cannot_be(
 
 
 @pytest.mark.slow
+@thorough_only
 def test_a_new_package_is_installed_by_pip_into_a_fresh_environment_and_runs(tmp_path: Path) -> None:
     def ran(*words: str | Path) -> str:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
