@@ -1,6 +1,7 @@
 """The documents say what is true: every command in them runs, and every output shown is what comes out."""
 
 import doctest
+import inspect
 import os
 import re
 import shlex
@@ -9,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import click
 import pytest
@@ -173,6 +176,17 @@ def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
     for name in evidencebench.__all__:
         assert getattr(evidencebench, name) is not None
     assert list(evidencebench.__all__[1:]) == sorted(evidencebench.__all__[1:])
+
+
+def test_every_public_function_class_and_method_has_a_docstring() -> None:
+    public: dict[str, Any] = {name: getattr(evidencebench, name) for name in evidencebench.__all__}
+    named = {name: value for name, value in public.items() if inspect.isclass(value) or inspect.isfunction(value)}
+    for name, value in list(named.items()):
+        if inspect.isclass(value) and value.__module__.startswith("evidencebench"):
+            own = {part: member for part, member in vars(value).items() if not part.startswith("_")}
+            named |= {f"{name}.{part}": one for part, one in own.items() if isinstance(one, (FunctionType, property))}
+    assert [name for name, value in named.items() if not value.__doc__] == []
+    assert len(named) > 100
 
 
 def test_type_checkers_see_the_public_names_where_they_are() -> None:
