@@ -180,7 +180,9 @@ def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
 
 def test_every_public_function_class_and_method_has_a_docstring() -> None:
     public: dict[str, Any] = {name: getattr(evidencebench, name) for name in evidencebench.__all__}
-    named = {name: value for name, value in public.items() if inspect.isclass(value) or inspect.isfunction(value)}
+    named: dict[str, Any] = {
+        name: value for name, value in public.items() if inspect.isclass(value) or inspect.isfunction(value)
+    }
     for name, value in list(named.items()):
         if inspect.isclass(value) and value.__module__.startswith("evidencebench"):
             own = {part: member for part, member in vars(value).items() if not part.startswith("_")}
