@@ -274,7 +274,7 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 130, errors
-        assert "goes on from there" in errors
+        assert "run the same command again to resume" in errors
         n_paid = server.totals()["paid"]
         assert n_paid == server.totals()["requests"]
     with running_fake_server(SAMPLE, personality="oracle", port=server.port) as resumed:

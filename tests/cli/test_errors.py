@@ -59,6 +59,7 @@ def _broken(_broken_files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ("view --port 0 --data sample --people P --task result_er_unconstrained", "has no budget"),
         ("data validate absent.json", "absent.json: cannot be read: No such file or directory"),
         ("data stats folder", "folder: is a folder without a data file; expected .parquet, .jsonl or .json in it"),
         ("data stats pipe", "pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
@@ -300,7 +301,6 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
         ("view --port 70000 --data sample", "70000"),
         ("view --port 0 --data sample --limit 3", "--limit needs --people"),
         ("view --port 0 --data sample --people P --task er_at_10 --task er_at_5", "--people takes one --task"),
-        ("view --port 0 --data sample --people P --task result_er_unconstrained", "has no budget"),
         ("llm serve-fake --port 70000 --data sample", "70000"),
         ("llm serve-fake --port 0 --data sample --personality nice", "nice"),
         ("llm serve-fake --port 0 --data sample --faults 1.5", "1.5"),

@@ -145,7 +145,7 @@ def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(command:
     assert 'failing.py", line 10, in look_up' in found.err
     stopped = (
         f"stopped: {SAMPLE.ids[2]}: LookupError: no such word; finished work is kept, and the next run resumes "
-        "from there; if you edit your code, start over, with --overwrite\n"
+        "with it; if you edit your code, start over with --overwrite\n"
     )
     assert stopped in found.err
     Path("failing.py").write_text(_FAILING.replace("_2", "_none"), encoding="utf-8")
@@ -205,7 +205,7 @@ def test_what_own_code_scores_is_signed_with_its_digest(arguments: str, command:
 @pytest.mark.parametrize(
     ("system", "shown", "message"),
     [
-        ("own:hopeless", 'own.py", line 19, in hopeless', "system 'own:hopeless': KeyError: 'no such model'"),
+        ("own:hopeless", 'own.py", line 20, in hopeless', "system 'own:hopeless': KeyError: 'no such model'"),
         ("broken:make", 'broken.py", line 2\n', "system 'broken:make': cannot be imported: expected ':' "),
         ("./broken.py:make", 'broken.py", line 2\n', "system 'broken.py:make': cannot be imported: expected ':' "),
         (
@@ -213,7 +213,7 @@ def test_what_own_code_scores_is_signed_with_its_digest(arguments: str, command:
             'halfway.py", line 2, in <module>',
             "system 'halfway:make': cannot be imported: No module named",
         ),
-        ("diverse:system=[own:hopeless]", 'own.py", line 19, in hopeless', "'own:hopeless': KeyError: 'no such model'"),
+        ("diverse:system=[own:hopeless]", 'own.py", line 20, in hopeless', "'own:hopeless': KeyError: 'no such model'"),
     ],
 )
 def test_own_code_that_cannot_be_had_shows_its_own_line_above_the_error(

@@ -110,7 +110,7 @@ def expected_instances() -> list[Instance]:
             texts={ids[aspect]: labels.texts[aspect] for aspect in labels.aspects},
             review_id=REVIEW_ID,
             evaluations={
-                task: replace(evaluation, covered=tuple(ids[aspect] for aspect in evaluation.covered))
+                task: msgspec.structs.replace(evaluation, covered=tuple(ids[aspect] for aspect in evaluation.covered))
                 for task, evaluation in labels.evaluations.items()
             },
         )

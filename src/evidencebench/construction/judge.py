@@ -316,7 +316,7 @@ def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[WindowVote]:
             return f"there is no aspect {strange[0]}"
         if unseen := [index for sources in answer.aspects for index in sources.sentences if index not in shown]:
             return f"no sentence of the number {unseen[0]} is shown: they are {shown[0]} to {shown[-1]}"
-        return "an aspect stands twice" if len(set(answered)) < len(answered) else ""
+        return "an aspect occurs twice" if len(set(answered)) < len(answered) else ""
 
     try:
         answer, source = ask_object(

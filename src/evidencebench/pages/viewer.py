@@ -278,7 +278,7 @@ def viewer_data_of(
     for run in runs.values():
         if run.header is not None and run.header.control is not None and run.header.control.name == "two_papers":
             raise RunMismatchError(
-                f"{run.path}: was asked two papers at once, and this page shows one; 'score' and 'report' take it"
+                f"{run.path}: answers queries of two papers, and this page shows one; 'score' and 'report' take it"
             )
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)

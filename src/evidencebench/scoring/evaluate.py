@@ -332,7 +332,7 @@ def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, S
         return {}
     if not isinstance(data, Dataset):
         raise RunMismatchError(
-            f"{run.path}: was asked two papers of {run.header.data.name}; expected that data set, got a list of "
+            f"{run.path}: answers queries of two papers of {run.header.data.name}; expected that data set, got a list of "
             "instances, which does not say which papers"
         )
     changes = changes_of(control_of(run.header.control), data, run.header.seed)

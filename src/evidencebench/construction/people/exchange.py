@@ -258,7 +258,7 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
                     f"{where}: sentence {row[_NUMBER]!r}: expected a number, and the paper has 0..{last}"
                 )
             if int(number) in numbers:
-                raise RunFormatError(f"{where}: sentence {int(number)} of task '{task.id}' stands twice")
+                raise RunFormatError(f"{where}: sentence {int(number)} of task '{task.id}' occurs twice")
             numbers.add(int(number))
             given = {str(int(number)): answer for answer in given.values()}
         filled.setdefault(key, {}).update(given)

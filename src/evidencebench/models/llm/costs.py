@@ -111,7 +111,7 @@ class PriceTable:
 def _parse_table(content: bytes, where: str) -> PriceTable:
     def refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if repeated := repeated_keys(pairs):
-            raise ValueError(f"'{repeated[0]}' stands twice")
+            raise ValueError(f"'{repeated[0]}' occurs twice")
         return dict(pairs)
 
     def refuse_constant(constant: str) -> NoReturn:
