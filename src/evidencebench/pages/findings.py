@@ -173,7 +173,6 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
-    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked."""
     papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
     sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
@@ -249,7 +248,6 @@ def _anchor(number: int, index: int) -> str:
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON values; ``told`` is what a reader should know besides the sentences."""
     paper = finding.paper
     return {
         "paper": paper.name,
@@ -282,7 +280,6 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 
 def paper_record(paper: Paper) -> dict[str, Any]:
-    """Return a paper as JSON values: what a page needs to show its text."""
     return {
         "name": paper.name,
         "title": paper.title,
@@ -329,7 +326,6 @@ _EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
 
 
 def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
-    """Return an app of this one page, with its security checks; ``address`` is where it is served."""
     papers: OrderedDict[str, Paper] = OrderedDict()  # the last few that were sent, by the checksum of their files
     lock = threading.Lock()
 
@@ -361,19 +357,16 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         return json_response({"name": f"evidence{suffix}", "text": text})
 
     async def take_paper(request: Request) -> Response:
-        """Read the file that is the body of the request; return its record, with the key by which it is asked about."""
         name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
         return await run_in_threadpool(keep_paper, await request.body(), name)
 
     async def answer(request: Request) -> Response:
-        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
         question = decode(await request.body(), _Question)
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
         finding = await run_in_threadpool(find, question, split=True)
         return json_response({**finding_record(finding), **words})
 
     async def export(request: Request) -> Response:
-        """Return the first sentences of an answer as a file: its name and its text."""
         return await run_in_threadpool(file_of, decode(await request.body(), _Export))
 
     routes = (

@@ -59,17 +59,14 @@ def beginning_of(text: str, most: int = 300) -> str:
 
 
 def as_html(root: Node) -> str:
-    """Return a tree as HTML."""
     return ET.tostring(root, encoding="unicode", method="html")
 
 
 def as_xml(root: Node) -> str:
-    """Return a tree as XML, as an SVG file needs it."""
     return ET.tostring(root, encoding="unicode", method="xml")
 
 
 def read_asset(name: str) -> str:
-    """Return the text of a script or style sheet in ``assets/``."""
     return (files("evidencebench.pages") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -121,7 +118,6 @@ def script(names: Sequence[str]) -> str:
 
 @cache
 def style(names: Sequence[str]) -> str:
-    """Return the style sheets joined into one text."""
     return "\n".join(read_asset(f"{name}.css") for name in names)
 
 

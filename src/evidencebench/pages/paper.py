@@ -34,7 +34,6 @@ def paper_of(position: int, query: Query) -> PaperRecord:
 
 
 def kind_letters(kinds: Iterable[Kind]) -> str:
-    """Return a letter for each kind, as `PaperRecord.kinds` has them."""
     return "".join(_LETTERS[kind] for kind in kinds)
 
 
@@ -48,8 +47,6 @@ Recalls = tuple[tuple[float | None, ...], ...]
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A task."""
-
     name: str
     scope: AspectScope
     budget: int | Literal["optimal"] | None  # None: any number of sentences
@@ -112,8 +109,6 @@ class Hits(msgspec.Struct, frozen=True):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The row of an instance in the list of papers, with its `RowGrades`."""
-
     position: int
     id: str
     paper_id: str

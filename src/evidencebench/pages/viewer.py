@@ -179,7 +179,6 @@ class ViewerData:
         return self._grades([None if term is None else coverages[task.scope] for task, term in asked], record.answers)
 
     def record(self, position: int, instance: Instance) -> GradedInstance:
-        """Return an instance with its labels and all graded answers."""
         cases = self._cases(instance)
         return record_of(
             position,
@@ -291,7 +290,6 @@ def viewer_data_of(
 def shown_systems(
     runs: Mapping[str, RunFile], dataset: Dataset, tasks: Sequence[Task], rules: Rules
 ) -> tuple[ShownSystem, ...]:
-    """Return runs by their labels, and the controls that can be shown after them."""
     shown = [_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items()]
     headers = [run.header for run in runs.values() if run.header is not None]
     for name in SHOWN_CONTROLS:
@@ -367,6 +365,5 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
 
 
 def terms_of(case: Case) -> TaskTerms:
-    """Return the terms of a case."""
     ceiling = None if isnan(case.ceiling) else case.ceiling
     return TaskTerms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)

@@ -44,7 +44,6 @@ class Columns:
         return int(np.count_nonzero(self._is_known))
 
     def set(self, row: ListRow) -> None:
-        """Set the numbers of an instance."""
         position = row.position
         with self._lock:
             self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results  # None becomes NaN
@@ -56,7 +55,6 @@ class Columns:
             self._is_known[position] = True
 
     def is_set(self, position: int) -> bool:
-        """Say whether the numbers of an instance are set."""
         return not np.isnan(self.n_sentences[position])
 
     def leave_out(self, position: int) -> None:
@@ -64,7 +62,6 @@ class Columns:
         self._is_known[position] = True
 
     def grades_at(self, position: int) -> RowGrades | None:
-        """Return the grades of an instance, or None where they are not set."""
         if not self.is_set(position):
             return None
         return RowGrades(
@@ -78,7 +75,6 @@ class Columns:
 
 
 def columns_of(overview: Overview) -> Columns:
-    """Return columns for the instances, systems and tasks of an overview, with no number set."""
     ceiling = next((place for place, system in enumerate(overview.systems) if system.is_oracle), None)
     n_counted = sum(system.is_counted for system in overview.systems)
     n_systems, n_tasks = len(overview.systems), len(overview.tasks)

@@ -111,7 +111,6 @@ def words_of(text: str) -> list[str]:
 
 
 def distinct_words(texts: Iterable[str]) -> set[str]:
-    """Return the set of all words of these texts."""
     by_is_ascii: dict[bool, list[str]] = {True: [], False: []}  # apart, since ASCII takes far less time
     for text in texts:
         by_is_ascii[text.isascii()].append(text)
@@ -119,7 +118,6 @@ def distinct_words(texts: Iterable[str]) -> set[str]:
 
 
 def words_in(query: Query) -> PlacedWords:
-    """Return the words that find an instance."""
     text, hypothesis, instance_id = map(distinct_words, (query.sentences, (query.hypothesis,), (query.instance_id,)))
     return " ".join(text), " ".join(hypothesis), " ".join(instance_id)
 
@@ -172,7 +170,6 @@ class BackgroundScan:
         self._thread = threading.Thread(target=self._run, name="scan", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
@@ -183,7 +180,6 @@ class BackgroundScan:
         self.search.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the scan is over, at most ``seconds``."""
         self._thread.join(seconds)
 
     def _run(self) -> None:

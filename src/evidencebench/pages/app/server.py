@@ -52,7 +52,6 @@ class Address:
         return f"evidencebench_token_{self.port}"
 
     def hosts(self) -> frozenset[str]:
-        """Return the values that the Host header of a request may have."""
         names = {_bracket_ipv6(self.host).lower(), "127.0.0.1", "localhost", "[::1]"}
         with_port = {f"{name}:{self.port}" for name in names}
         return frozenset(with_port | names if self.port == _HTTP_PORT else with_port)
@@ -92,7 +91,6 @@ def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
 
 
 def json_response(record: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a response whose body is the record as JSON."""
     return Response(encode_json(record), status, headers, "application/json")
 
 
@@ -135,7 +133,6 @@ class SecuredApp:
     file_paths: frozenset[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             return
         address, request = self.address, Request(scope, receive)
@@ -302,8 +299,6 @@ def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG0
 
 
 def static_route(path: str, text: str, media_type: str) -> Route:
-    """Return a route that answers with a text."""
-
     async def answer(request: Request) -> Response:  # noqa: ARG001 - as above
         return Response(text, media_type=media_type)
 

@@ -52,7 +52,6 @@ _log = logging.getLogger(__name__)
 def make_app(
     viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
 ) -> ASGIApp:
-    """Return the app with its security checks; ``address`` is where it is served."""
     pages = _Pages(viewed=viewed, scan=scan)
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
     parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
@@ -80,7 +79,6 @@ class _Pages:
         return await self._with_priority(lambda: json_response(self._find_rows(listing, text, where)))
 
     async def list_file(self, request: Request) -> Response:
-        """Return the whole list as it is found, as CSV; it has every system's recall on the task that is asked for."""
         listing, text, where = self._read_asked(request)
         columns = self.scan.columns
         if columns.n_known < len(columns) or (text and self.scan.search.n_searched < len(columns)):
@@ -113,7 +111,6 @@ class _Pages:
         return await self._with_priority(lambda: self._record_response(instance_id))
 
     async def exchanges(self, request: Request) -> Response:
-        """Return what a system asked a language model for a paper, and what it replied."""
         instance_id = request.query_params.get("id", "")
         system = _read_number(request, "system", len(self.viewed.systems) - 1)
         task = _read_number(request, "task", len(self.viewed.tasks) - 1)

@@ -43,8 +43,7 @@ PERCENT_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
 
 # Charts with a row for each bar: its name, its mark and interval on a common axis, and its numbers.
 
-# Height of a row, in units.
-_ROW = 22
+_ROW = 22  # height of a row, in units
 _GAP = 12
 _LEAST_PLOT, _MOST_NOTE = 190, 110
 # Where the rows are taller than this, the axis has its numbers above them too.
@@ -258,15 +257,10 @@ def panel_chart(groups: Sequence[BarGroup], *, title: str, counts: Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowAxis:
-    """The axis of a column: the number ``low`` is at its left, ``high`` at its right.
-
-    ``ticks`` are (number, name). ``rule`` is a number that is marked by a line of its own, such as the ceiling or zero.
-    """
-
     low: float = 0.0
     high: float = 1.0
-    ticks: Sequence[tuple[float, str]] = PERCENT_TICKS
-    rule: float | None = None
+    ticks: Sequence[tuple[float, str]] = PERCENT_TICKS  # (number, name)
+    rule: float | None = None  # a number that is marked by a line of its own, such as the ceiling or zero
 
     def place(self, value: float) -> str:
         """Return where a number is drawn, as a share of the width; beyond an end, at that end.
@@ -276,14 +270,6 @@ class RowAxis:
         """
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(1.0, max(0.0, share)):.4g}%"
-
-
-def row_axis(axis: RowAxis) -> Node:
-    """Return the names of an axis's ticks, for the head of the column."""
-    look = {"class": "chart-tick"}
-    middle = {"y": "75%", "text-anchor": "middle"}
-    names = (node("text", {**look, "x": axis.place(value), **middle}, name) for value, name in axis.ticks)
-    return node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *names)
 
 
 def row_mark(axis: RowAxis, bar: Bar) -> Node:
@@ -335,10 +321,15 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
     places = [x for curve in lines for stretch in _stretches(curve) for x, _ in stretch]
     across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
     up = Scale(low=0, high=1, start=bottom, end=top)
+    named_ticks = _named_ticks(across)
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe_line, lines))}",
-        *_axes(across, up, x_name, y_name, right),
+        *percent_lines(up, _LEFT, right, gap=6),
+        *upright_lines(across, named_ticks, top, bottom),
+        *tick_names(across, named_ticks, bottom + 15),
+        text((_LEFT + right) / 2, bottom + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle"),
+        text(MARGIN, top - 10, fit_text(title_name(y_name), right), "chart-tick"),
         *(_context(curve, across, up) for curve in lines if curve.is_context),
         *(_band(curve, series, across, up) for series, curve in numbered),
         *(_curve(curve, series, across, up) for series, curve in numbered),
@@ -350,15 +341,6 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
 
 def _line_name(curve: ChartLine) -> str:
     return shown_name(curve.name, curve.suffix)
-
-
-def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:
-    yield from percent_lines(up, _LEFT, right, gap=6)
-    named = _named_ticks(across)
-    yield from upright_lines(across, named, up.end, up.start)
-    yield from tick_names(across, named, up.start + 15)
-    yield text((_LEFT + right) / 2, up.start + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle")
-    yield text(MARGIN, up.end - 10, fit_text(title_name(y_name), right), "chart-tick")
 
 
 def _named_ticks(across: Scale) -> list[tuple[float, str]]:
@@ -427,11 +409,7 @@ def _band(curve: ChartLine, series: int, across: Scale, up: Scale) -> Node | Non
 def _labels(
     numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float, width: int
 ) -> Iterator[Node]:
-    """Yield each line's name at the right; names never overlap.
-
-    A thin line leads to it from the curve's end, where the curve goes as far as the axis. The name of any other curve
-    has its mark beside it, as all have.
-    """
+    """Yield each line's mark and name at the right; a thin line leads there from a curve that reaches the axis's end."""
     ends = [stretches[-1][-1] if (stretches := _stretches(curve)) else None for _, curve in numbered]
     places = _spread([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL

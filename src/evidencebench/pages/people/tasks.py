@@ -121,8 +121,6 @@ _BEGUN: Mapping[str, Any] = {"status": "draft", "words": "begun, not done"}
 
 
 class PickAnswer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The picks of a person in one paper, as the page sends them."""
-
     task: str
     sentences: tuple[int, ...]
     reached: Annotated[int, msgspec.Meta(ge=0)]
@@ -268,7 +266,6 @@ class Sessions:
         self._used: OrderedDict[str, str] = OrderedDict()
 
     def begin(self, name: str) -> str:
-        """Sign a person in; return a new token, which cannot be guessed."""
         token = secrets.token_urlsafe(32)
         self._unused[token] = name
         if len(self._unused) > self._most_unused:
@@ -286,7 +283,6 @@ class Sessions:
         return name
 
     def end(self, token: str) -> None:
-        """Sign the person of a token out; their answers are kept."""
         self._unused.pop(token, None)
         self._used.pop(token, None)
 
@@ -315,7 +311,6 @@ class TaskApp:
     sessions: Sessions = field(default_factory=Sessions)
 
     def close(self) -> None:
-        """Close the files of all people."""
         for kind in self.kinds.values():
             kind.close()
 
@@ -343,7 +338,6 @@ class TaskApp:
         return json_response({"person": self.sessions.name_of(_token(request)), **self.about})
 
     async def _sign_in(self, request: Request) -> Response:
-        """Sign a person in by name, replacing the browser's session; a cookie keeps the token there."""
         name = checked_name(decode(await request.body(), _NameBody).name)
         first = next(iter(self.kinds.values()))
         is_new = await run_in_threadpool(first.is_new, name)
@@ -416,7 +410,6 @@ class TaskApp:
         return self.kinds[name]
 
     def make_app(self, address: Address) -> ASGIApp:
-        """Return the app with its page and its security checks; ``address`` is where it is served."""
         table = (
             ("GET", "session", self._show_session),
             ("POST", "session", self._sign_in),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.charts import RowAxis, row_axis
+from evidencebench.pages.figures.charts import RowAxis
 from evidencebench.pages.figures.data import Bar
 from evidencebench.pages.figures.drawing import look_of_bar, marker
 from evidencebench.pages.html import Child, Node, beginning_of, node
@@ -22,18 +22,15 @@ _NUMBERS = re.compile(r"[-−+\d.,\[\]()$%≤< ]*")
 
 
 def section(name: str, title: str, *children: Child) -> Node:
-    """Return a section with a heading; links reach it as ``#name``."""
     heading = node("h2", {"id": f"{name}-title"}, title)
     return node("section", {"id": name, "aria-labelledby": f"{name}-title", "tabindex": "-1"}, heading, *children)
 
 
 def paragraph(*children: Child, look: str = "") -> Node:
-    """Return a paragraph; ``look`` is its class."""
     return node("p", {"class": look} if look else None, *children)
 
 
 def note(*children: Child) -> Node:
-    """Return a paragraph of small text, which explains."""
     return paragraph(*children, look="note")
 
 
@@ -123,7 +120,10 @@ def framed(label: str, inner: Node) -> Node:
 def axis_head(name: str, axis: RowAxis) -> Node:
     """Return the head of a column with a mark in each row; only screen readers read its name."""
     hidden = node("span", {"class": "visually-hidden"}, name)
-    return node("th", {"scope": "col", "class": "forest-plot"}, hidden, row_axis(axis))
+    look = {"class": "chart-tick", "y": "75%", "text-anchor": "middle"}
+    ticks = (node("text", {**look, "x": axis.place(value)}, tick) for value, tick in axis.ticks)
+    plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
+    return node("th", {"scope": "col", "class": "forest-plot"}, hidden, plot)
 
 
 def _cell_text(cell: Cell, most: int) -> str:
@@ -152,11 +152,9 @@ def points_text(difference: Estimate) -> str:
 
 
 def list_node(*items: Child) -> Node:
-    """Return a list with these items."""
     return node("ul", None, *(node("li", None, item) for item in items))
 
 
 def terms_node(facts: Iterable[tuple[Child, Sequence[Child]]], look: str = "") -> Node:
-    """Return a list of terms, each with what is said of it; ``look`` is its class."""
     parts = (part for term, words in facts for part in (node("dt", None, term), node("dd", None, *words)))
     return node("dl", {"class": look} if look else None, *parts)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import isnan
 
 import numpy as np
@@ -35,8 +34,6 @@ _MOST_FOREMOST = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Runs and controls, scored and ranked."""
-
     scored: ScoredRuns  # the runs that were asked the data's own queries, and the controls
     changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]  # those asked changed ones, which are on no board
     boards: Mapping[str, Board]
@@ -46,12 +43,10 @@ class Findings:
 
     @property
     def dataset(self) -> Dataset:
-        """The data set of the runs."""
         return self.scored.dataset
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks that were scored; sections on one task take the first."""
         return self.scored.tasks
 
     @property
@@ -68,12 +63,6 @@ class Findings:
             unfinished=row.unfinished,
             series=self.series_of(row.system, is_control=row.is_control),
         )
-
-    @property
-    def unfinished(self) -> dict[str, str]:
-        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers."""
-        rows = (row for standings in self.standings.values() for row in standings if row.unfinished)
-        return {row.system: row.unfinished for row in reversed(list(rows))}
 
     @property
     def every_run(self) -> dict[str, RunFile]:
@@ -166,12 +155,6 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
 
 
 # The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.
-
-
-def unlabelled_papers(viewed: ViewerData, n_instances: int) -> Iterator[tuple[ListRow, GradedInstance]]:
-    """Yield the row and the record of each instance; there is nothing to score, so they show what each run chose."""
-    for position, instance in enumerate(islice(viewed.dataset, n_instances)):
-        yield viewed.row(position, instance), viewed.record(position, instance)
 
 
 def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:

@@ -83,7 +83,6 @@ _ALL_WELL = (
 
 
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
-    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*answers) for label, answers in graded.items()}
     errors = [(label, kind) for label, answers in graded.items() for kind in errors_of(*answers)]
@@ -151,7 +150,6 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
 
 
 def costs_section(findings: Findings) -> Node:
-    """Return the section on the cost of language models' answers, and on the time that people took."""
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import combinations, count, product
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
-from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
+from evidencebench.scoring.compare import holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
@@ -31,7 +30,6 @@ from evidencebench.tables import Cell
 
 
 def leaderboard_section(findings: Findings) -> Node:
-    """Return the section with a table of all tasks, then a table for each task."""
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     return section(
         "leaderboard",
@@ -161,7 +159,6 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
 
 
 def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
-    """Return the section with the matrix of each task, and the place where the page's script opens a pair."""
     return section(
         "pairs",
         "Pair by pair",
@@ -201,7 +198,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     return framed(f"Differences of all pairs, {task_title(task)}", table)
 
 
-def _pairs_data(findings: Findings) -> dict[str, Any]:
+def _pairs_data(findings: Findings) -> dict[str, object]:
     """Return what the page's script shows of pairs.
 
     ``names`` are those of the systems in the page's addresses. ``tasks`` has by task's name: the places of its systems
@@ -212,35 +209,30 @@ def _pairs_data(findings: Findings) -> dict[str, Any]:
     """
     rows = (row for task in findings.tasks for row in findings.boards[task.name].ranked)
     names = list(dict.fromkeys(_address(findings, row) for row in rows))
-    return {"names": names, "tasks": {task.name: _task_data(findings, task, names) for task in findings.tasks}}
-
-
-def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str, Any]:
-    board, columns = findings.boards[task.name], findings.columns(task)
-    ranked = board.ranked
-    runs = [row for row in findings.best_runs(task) if row.rank]
-    controls = [row for row in ranked if row.is_control]
-    shared = mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
-    return {
-        "systems": [names.index(_address(findings, row)) for row in ranked],
-        "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
-        "pairs": [
-            [*places, *_pair_data(pair), _points(shared[places])]
-            for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)
-        ],
-        "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
-    }
-
-
-def _pair_data(pair: Pair[Standing]) -> list[Any]:
-    test = pair.test
-    return [
-        *map(_points, (test.difference.mean, *(test.difference.interval or (None, None)))),
-        p_text(pair.adjusted, "p"),
-        pair.is_significant,
-        *(test.n_better, test.n_equal, test.n_worse),
-        _points(test.minimum_detectable),
-    ]
+    tasks: dict[str, dict[str, object]] = {}
+    for task in findings.tasks:
+        board, columns = findings.boards[task.name], findings.columns(task)
+        ranked = board.ranked
+        runs = [row for row in findings.best_runs(task) if row.rank]
+        controls = [row for row in ranked if row.is_control]
+        overlaps = (
+            mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
+        )
+        pairs = []
+        for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True):
+            test = pair.test
+            difference = map(_points, (test.difference.mean, *(test.difference.interval or (None, None))))
+            counts = (test.n_better, test.n_equal, test.n_worse)
+            p = p_text(pair.adjusted, "p")
+            ends = (_points(test.minimum_detectable), _points(overlaps[places]))
+            pairs.append([*places, *difference, p, pair.is_significant, *counts, *ends])
+        tasks[task.name] = {
+            "systems": [names.index(_address(findings, row)) for row in ranked],
+            "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
+            "pairs": pairs,
+            "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
+        }
+    return {"names": names, "tasks": tasks}
 
 
 def _address(findings: Findings, row: Standing) -> str:
