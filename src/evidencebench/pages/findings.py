@@ -85,7 +85,6 @@ def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSe
 
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
-    """Return what the chances and the directions of findings mean, as far as these have any."""
     sentences = [sentence for finding in findings for sentence in finding.evidence]
     has_chances = any(sentence.chance is not None for sentence in sentences)
     has_directions = any(sentence.direction is not None for sentence in sentences)

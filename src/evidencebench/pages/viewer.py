@@ -93,8 +93,6 @@ _Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSystem:
-    """A system that is shown: its record, the source of its answers, and the rules that read them."""
-
     record: SystemRecord
     source: AnswerSource
     rules: Rules
@@ -128,7 +126,6 @@ class ViewerData:
     exchanges: ExchangeSource | None = None  # None: what language models were asked is not shown
 
     def overview(self) -> Overview:
-        """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
         return Overview(
             title=self.title,
             data=self.dataset.name,
@@ -189,7 +186,6 @@ class ViewerData:
         )
 
     def spent(self, instance_id: str) -> dict[int, tuple[str, ...]]:
-        """Return what the answers to an instance took, as `GradedInstance` has it."""
         return {
             place: tuple(
                 "" if answer is None else spent_line(answer.notes)
@@ -200,7 +196,6 @@ class ViewerData:
         }
 
     def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
-        """Return what a system asked a language model for its answer, and the replies; both by their position."""
         shown = self.systems[system]
         if shown.run is None or not shown.record.asks_model or self.exchanges is None:
             return AskedRecord(note="This system asks no language model, or its requests cannot be shown.")
@@ -267,11 +262,9 @@ def viewer_data_of(
     title: str = "",
     exchanges: ExchangeSource | None = None,
 ) -> ViewerData:
-    """Return the data of a viewer that shows run files, with the controls after them; raises as `score_runs` does.
+    """Return runs with the controls after them, which are read by the default rules; raises as `score_runs` does.
 
-    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
-    instance has no labels, those with a fixed budget come first. ``rules`` read the answers of runs; controls are read
-    by the default rules.
+    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget.
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():

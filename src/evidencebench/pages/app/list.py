@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.pages.paper import ListRow, Overview, RowGrades
+from evidencebench.pages.paper import ListRow, RowGrades
 
 Sort = Literal["position", "score", "score_b", "difference", "aspects", "length"]
 Order = Literal["asc", "desc"]
@@ -58,7 +58,6 @@ class Columns:
         return not np.isnan(self.n_sentences[position])
 
     def leave_out(self, position: int) -> None:
-        """Note that an instance has no numbers, since it cannot be read."""
         self._is_known[position] = True
 
     def grades_at(self, position: int) -> RowGrades | None:
@@ -74,17 +73,8 @@ class Columns:
         )
 
 
-def columns_of(overview: Overview) -> Columns:
-    ceiling = next((place for place, system in enumerate(overview.systems) if system.is_oracle), None)
-    n_counted = sum(system.is_counted for system in overview.systems)
-    n_systems, n_tasks = len(overview.systems), len(overview.tasks)
-    return Columns(overview.n_instances, n_systems, n_tasks, n_counted=n_counted, ceiling=ceiling)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """A filter (``only``), an order (``sort``, ``order``) and a part (``offset``, ``n``) of the list of instances."""
-
     task: int | None = None  # position of a task; None: all recalls count as unknown
     a: int | None = None  # positions of two systems, A and B; None: their recalls count as unknown
     b: int | None = None
@@ -98,8 +88,6 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The instances that pass a search and the filters of a query, and numbers of them under its task."""
-
     positions: Positions  # in the order of the query
     means: tuple[float | None, float | None, float | None]  # of A, B and the ceiling; None: nothing is known
     n_means: int  # over how many instances

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import CacheError, ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.list import Columns, columns_of
+from evidencebench.pages.app.list import Columns
 from evidencebench.pages.paper import Hits
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.query import Query
@@ -43,13 +43,10 @@ PlacedWords = tuple[str, str, str]
 
 
 class SearchIndex:
-    """Finds instances by their words, also while it is filled. It holds the first ``n_searched`` instances.
-
-    It lies in memory; beyond a few megabytes SQLite moves it to a temporary file without a name.
-    """
+    """Finds instances by their words, also while it is filled; beyond a few megabytes SQLite keeps it on the disk."""
 
     def __init__(self) -> None:
-        self.n_searched = 0
+        self.n_searched = 0  # it holds so many of the first instances
         self._lock = threading.Lock()
         self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         # The index is made again at each start, so no write need be waited for.
@@ -90,7 +87,6 @@ class SearchIndex:
             self.n_searched += len(words)
 
     def close(self) -> None:
-        """Close the index, after any search that is running."""
         with self._lock:
             self._connection.close()
 
@@ -154,16 +150,19 @@ _LONGEST_REST_SECONDS = 0.05
 
 
 class BackgroundScan:
-    """Fills the search index and the list's columns; both say how much they hold, and can be used meanwhile.
-
-    ``positions`` maps an instance's id to its place in the data. ``n_asking`` is the number of requests that are being
-    answered; the app sets it.
-    """
+    """Fills the search index and the list's columns; both say how much they hold, and can be used meanwhile."""
 
     def __init__(self, viewed: ViewerData) -> None:
-        self.columns: Columns = columns_of(viewed.overview())
+        overview = viewed.overview()
+        self.columns = Columns(
+            overview.n_instances,
+            len(overview.systems),
+            len(overview.tasks),
+            n_counted=sum(system.is_counted for system in overview.systems),
+            ceiling=next((place for place, system in enumerate(overview.systems) if system.is_oracle), None),
+        )
         self.search = SearchIndex()
-        self.n_asking = 0
+        self.n_asking = 0  # requests that are being answered; the app sets it
         self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._viewed = viewed
         self._is_ending = threading.Event()
@@ -173,7 +172,6 @@ class BackgroundScan:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread, if it still runs, and close the index."""
         self._is_ending.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -126,7 +126,11 @@ class _Pages:
         finally:
             self.scan.n_asking -= 1
 
-    def _read_list_query(self, request: Request) -> ListQuery:
+    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
+        text = request.query_params.get("q", "")
+        if len(text) > MAX_QUERY_CHARACTERS:
+            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
+        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
         last_system = len(self.viewed.systems) - 1
         given = {
             "task": _read_number(request, "task", len(self.viewed.tasks) - 1),
@@ -139,15 +143,8 @@ class _Pages:
             "offset": _read_number(request, "offset", None),
             "n": _read_number(request, "n", MOST_ROWS, lowest=1),
         }
-        return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-
-    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
-        """Return what of the list is asked for: its query, the words that are searched, and where."""
-        text = request.query_params.get("q", "")
-        if len(text) > MAX_QUERY_CHARACTERS:
-            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
-        return self._read_list_query(request), text, where
+        listing = ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return listing, text, where
 
     def _matches(self, listing: ListQuery, text: str, where: Where) -> Matches:
         # The whole id of an instance finds that instance only, not all that share its words.

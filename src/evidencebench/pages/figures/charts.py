@@ -409,7 +409,7 @@ def _band(curve: ChartLine, series: int, across: Scale, up: Scale) -> Node | Non
 def _labels(
     numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float, width: int
 ) -> Iterator[Node]:
-    """Yield each line's mark and name at the right; a thin line leads there from a curve that reaches the axis's end."""
+    """Yield each line's mark and name at the right; a thin line leads there from a curve that reaches the end."""
     ends = [stretches[-1][-1] if (stretches := _stretches(curve)) else None for _, curve in numbered]
     places = _spread([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL

@@ -22,10 +22,7 @@ _ROUNDING = 1e-9
 
 
 def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH) -> Node:
-    """Return an ``<svg>`` of ``width`` and ``height`` units, with a title drawn above its body.
-
-    ``description`` has the numbers in words; both texts make its ids, which differ from those of other charts.
-    """
+    """Return an ``<svg>``, its size in units; ``description`` has the numbers in words, and both texts make its ids."""
     name = title_name(title)
     heading = text(MARGIN, 20, fit_text(name, width - 2 * MARGIN, TITLE_SIZE), "chart-title")
     return _root(name, description, heading, *body, height=height, width=width, role="img")
@@ -141,7 +138,6 @@ def look_of(position: int, *, is_control: bool = False) -> str:
 
 
 def look_of_bar(bar: Bar, position: int) -> str:
-    """Return the classes that give a bar its colour, and the look of an unfinished one."""
     return f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
 
 

@@ -80,7 +80,6 @@ def _mean(label: str, estimate: Estimate, *, is_you: bool = False) -> MeanRecall
 def pick_tasks(
     viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
 ) -> TaskApp:
-    """Return the app for people who pick sentences; their answers are written to ``folder``."""
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
     dataset = viewed.dataset

@@ -78,15 +78,14 @@ def journal_tasks(
     append: Callable[[str, Any], msgspec.Struct],
     is_done: Callable[[Any], bool],
 ) -> TaskKind:
-    """Return the kind; ``append`` returns what was kept.
-
-    A `TaskRow` of ``rows`` (by person) is as if nothing was answered; ``shown`` (by id) is all that is shown of a task.
-    """
+    """Return the kind: ``rows`` has a person's tasks as if nothing was answered, ``append`` returns what was kept."""
 
     def with_status(row: TaskRow, answer: object | None) -> TaskRow:
         if answer is None:
             return row
-        return replace(row, status="done", words="done") if is_done(answer) else replace(row, **_BEGUN)
+        if is_done(answer):
+            return replace(row, status="done", words="done")
+        return replace(row, status="draft", words="begun, not done")
 
     def queue(person: str) -> Mapping[str, object]:
         answers = read(person)
@@ -114,8 +113,6 @@ def journal_tasks(
         shape=shape, is_new=lambda person: not read(person), queue=queue, show=show, answer=answer, save=save
     )
 
-
-_BEGUN: Mapping[str, Any] = {"status": "draft", "words": "begun, not done"}
 
 # Papers in which people pick sentences, until they submit; what is shown then is handed in, since it reads labels.
 
@@ -250,15 +247,8 @@ def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
     return {name: getattr(draft, name) for name in ("sentences", "reached", "seconds", "revision")}
 
 
-# The app.
-
-
 class Sessions:
-    """Who is signed in: random tokens, kept by browsers as cookies, and the names of their people.
-
-    Anybody can sign in, as often as they like, so old tokens are dropped. Of the tokens that were never used, the
-    newest ``most_unused`` are kept; of the used ones, the ``most_used`` that were used last.
-    """
+    """Random tokens of who is signed in; anybody can sign in often, so the oldest unused ones are dropped first."""
 
     def __init__(self, *, most_unused: int = 1_000, most_used: int = 20_000) -> None:
         self._most_unused, self._most_used = most_unused, most_used
@@ -299,15 +289,11 @@ class _AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskApp:
-    """The routes below ``/api/people/``, the same for every kind of task. `SecuredApp` has checked each request.
+    """The routes below ``/api/people/``, the same for every kind of task. `SecuredApp` has checked each request."""
 
-    ``kinds`` are the lists of tasks by name, ``about`` is what the page must know of them; ``folder`` is where the
-    answers lie, and only its name stands in messages.
-    """
-
-    kinds: Mapping[str, TaskKind]
-    about: Mapping[str, object]
-    folder: Path
+    kinds: Mapping[str, TaskKind]  # by the names of their lists
+    about: Mapping[str, object]  # what the page must know of them
+    folder: Path  # where the answers lie; only its name stands in messages
     sessions: Sessions = field(default_factory=Sessions)
 
     def close(self) -> None:

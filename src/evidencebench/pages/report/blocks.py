@@ -67,8 +67,6 @@ def folding_part(summary: str, *children: Child) -> Node:
 
 
 def legend(bars: Sequence[Bar]) -> Node:
-    """Return the marks of systems with their names, for charts that show marks only."""
-
     def entry(bar: Bar) -> Node:
         series, name = bar.series or 0, beginning_of(bar.name)
         mark = node("g", {"class": look_of_bar(bar, series)}, node("title", None, name), marker(7, 7, series))
@@ -86,10 +84,7 @@ def table_node(
     most: int = 300,
     links: Mapping[str, Callable[[str], str]] | None = None,
 ) -> Node | None:
-    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut.
-
-    ``links`` has by column the address of a cell's text. None: there are no rows.
-    """
+    """Return a table, its texts cut to ``most`` characters; ``links`` has by column the address of a cell's text."""
     if not rows:
         return None
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)]

@@ -94,10 +94,7 @@ class Findings:
         return systems.index((system, is_control))
 
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
-        """Return the runs, the best on a task first; those without a rank last.
-
-        The first two are shown against each other, so runs that score as the best does everywhere come after others.
-        """
+        """Return the runs, those without a rank last; the first two are shown together, so they differ if possible."""
         rows = [row for row in self.standings[task.name] if not row.is_control]
         best, *others = sorted(rows, key=lambda row: row.rank is None)
 

@@ -24,8 +24,6 @@ _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
 
 class ErrorKind(NamedTuple):
-    """The errors of a run that are of one kind."""
-
     name: str  # as `_kind_of` returns it, such as ``TimeoutError``
     n: int
     instance_id: str  # the instance of the first error

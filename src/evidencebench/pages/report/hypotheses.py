@@ -46,7 +46,6 @@ _WRONG_HYPOTHESIS = ControlHeader(name="wrong_hypothesis")
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    """Return the section that compares each run with its partners: the same system, asked changed queries."""
     partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
     results = _results(findings, partners)
     used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
@@ -218,7 +217,6 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
-    """Return the commands that make missing partners, and the runs that can have none; None where none is missing."""
     runs = findings.scored.runs
     unmeasured_words = (
         f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"

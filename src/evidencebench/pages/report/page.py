@@ -395,8 +395,12 @@ def _task_switch(tasks: Sequence[Task]) -> Node | None:
     return node("div", {"id": "task-switch", "hidden": ""}, label, name, status)
 
 
-def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], object] | None:
-    return None if tell is None else lambda n_done, n_all: tell(n_done, n_all, doing)
+def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
+    def tell_of(n_done: int, n_all: int) -> None:
+        if tell is not None:
+            tell(n_done, n_all, doing)
+
+    return None if tell is None else tell_of
 
 
 def _title(data: str, runs: Sequence[str]) -> str:

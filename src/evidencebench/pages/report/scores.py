@@ -114,7 +114,6 @@ def forest(findings: Findings, task: Task) -> list[Node]:
 
 
 def _system_name(findings: Findings, row: Standing) -> list[Child]:
-    """Return a system's name with its marks, and how much it answered where that is not all."""
     seen = "\u00a0†" if row.trained_on_it else ""
     few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
     return [isolated_name(findings.name_of(row)), seen, few]
