@@ -1,13 +1,12 @@
 """What the viewer and the report show: a data set with its systems, a record for each instance."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import compress, repeat
 from math import isnan
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
@@ -81,14 +80,10 @@ ExchangeSource = Callable[[RunFile, str, Task], AskedRecord]
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
-# So many answers of a run tell whether it asks a language model.
-_MOST_READ = 20
+_MOST_READ = 20  # so many answers of a run tell whether it asks a language model
 # The most instances whose labels are read to tell a run that lacks answers from one that was not asked for them.
 _MOST_LOOKED_UP = 1_000
-# Longer errors are cut, since a record repeats an error for each task, and a provider's may fill a page.
-_MOST_ERROR_CHARACTERS = 2_000
-
-_Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
+_MOST_ERROR_CHARACTERS = 2_000  # a record repeats an error for each task, and a provider's may fill a page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +121,12 @@ class ViewerData:
     exchanges: ExchangeSource | None = None  # None: what language models were asked is not shown
 
     def overview(self) -> Overview:
+        labels = [shown.record.label for shown in self.systems]
+        systems = []
+        for place, record in enumerate(shown.record for shown in self.systems):
+            # Labels stand in addresses and head columns, so they are distinct: a control may have that of a run.
+            apart = "" if labels.index(record.label) == place else f" ({'control' if record.is_control else place})"
+            systems.append(msgspec.structs.replace(record, label=f"{record.label}{apart}"))
         return Overview(
             title=self.title,
             data=self.dataset.name,
@@ -140,7 +141,7 @@ class ViewerData:
                 )
                 for task in self.tasks
             ),
-            systems=tuple(_with_distinct_labels([shown.record for shown in self.systems])),
+            systems=tuple(systems),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
@@ -204,29 +205,24 @@ class ViewerData:
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
         return [(task, shown_case(instance, task)) for task in self.tasks]
 
-    def _grades(self, coverages: Sequence[Coverage | None], answers: _Answers) -> RowGrades:
+    def _grades(
+        self, coverages: Sequence[Coverage | None], answers: Sequence[Sequence[GradedAnswer | None]]
+    ) -> RowGrades:
         is_counted = [shown.record.is_counted for shown in self.systems]
-        unanswered, counts = [], []
+        unanswered: list[tuple[int, ...]] = []
+        counts: list[tuple[int, ...]] = []
         for coverage, of_task in zip(coverages, zip(*answers, strict=True) if answers else repeat(()), strict=False):
             lacking = (place for place, answer in enumerate(of_task) if answer and answer.status != "answered")
             unanswered.append(tuple(lacking))
-            counts.append(() if coverage is None else _found_counts(coverage, compress(of_task, is_counted)))
+            if coverage is None:
+                counts.append(())
+                continue
+            counting = [answer for answer in compress(of_task, is_counted) if answer is not None]
+            masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in counting]
+            n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
+            counts.append(tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1)))
         recalls = (tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers)
         return RowGrades(recalls=tuple(recalls), unanswered=tuple(unanswered), found=tuple(counts))
-
-
-def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRecord]:
-    """Yield the records with labels for addresses and columns: a control may have that of a run."""
-    labels = [system.label for system in systems]
-    for place, system in enumerate(systems):
-        apart = "" if labels.index(system.label) == place else f" ({'control' if system.is_control else place})"
-        yield msgspec.structs.replace(system, label=f"{system.label}{apart}")
-
-
-def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
-    masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in answers if answer is not None]
-    n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
-    return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
 
 
 def record_of(

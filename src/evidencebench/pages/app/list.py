@@ -15,8 +15,7 @@ Order = Literal["asc", "desc"]
 Only = Literal["", "has_results", "no_results", "missed", "failed", "no_answer", "a_better", "b_better"]
 Positions = npt.NDArray[np.intp]
 
-# Recalls are quotients of small numbers: two different ones differ by more than this.
-_LEAST_DIFFERENCE = 1e-9
+_LEAST_DIFFERENCE = 1e-9  # recalls are quotients of small numbers: two different ones differ by more
 
 
 class Columns:
@@ -104,18 +103,11 @@ def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Pos
     if query.found is not None:
         is_there = query.found < counts.shape[1]
         positions = positions[counts[positions, query.found] > 0] if is_there else positions[:0]
-    shown = [_recalls_of(columns, system, query.task)[positions] for system in (query.a, query.b, columns.ceiling)]
-    known = [recalls[~np.isnan(recalls)] for recalls in shown]
-    a, b, ceiling = (float(recalls.mean()) if len(recalls) else None for recalls in known)
-    values = _sort_values(columns, query)[positions]
-    # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
-    positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
-    return Matches(positions=positions, means=(a, b, ceiling), n_means=max(map(len, known)), found=found)
-
-
-def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
-    a, b = (_recalls_of(columns, system, query.task) for system in (query.a, query.b))
-    values: dict[Sort, npt.NDArray[np.float64]] = {
+    shown = [_recalls_of(columns, system, query.task) for system in (query.a, query.b, columns.ceiling)]
+    known = [recalls[~np.isnan(recalls)] for recalls in (of_all[positions] for of_all in shown)]
+    mean_a, mean_b, mean_ceiling = (float(recalls.mean()) if len(recalls) else None for recalls in known)
+    a, b, _ = shown
+    sorts: dict[Sort, npt.NDArray[np.float64]] = {
         "position": np.arange(len(columns), dtype=np.float64),
         "aspects": columns.n_aspects,
         "length": columns.n_sentences,
@@ -123,7 +115,11 @@ def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
         "score_b": b,
         "difference": a - b,
     }
-    return values[query.sort]
+    values = sorts[query.sort][positions]
+    # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
+    positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
+    means = (mean_a, mean_b, mean_ceiling)
+    return Matches(positions=positions, means=means, n_means=max(map(len, known)), found=found)
 
 
 def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:

@@ -118,8 +118,7 @@ def words_in(query: Query) -> PlacedWords:
     return " ".join(text), " ".join(hypothesis), " ".join(instance_id)
 
 
-# A longer sentence is cut, since a row repeats it.
-_MOST_SHOWN = 2_000
+_MOST_SHOWN = 2_000  # characters of a sentence, since a row repeats it
 
 
 def hits_in(sentences: Sequence[str], text: str) -> Hits | None:

@@ -255,7 +255,6 @@ def page_app(
         f'<body data-source="{source}">\n<header class="page-head"></header>\n<main id="viewer"></main>\n'
         "<noscript>This page needs JavaScript, which is off.</noscript>\n</body>\n</html>\n"
     )
-
     app = Starlette(
         routes=[
             static_route("/", page, "text/html"),

@@ -46,8 +46,7 @@ PERCENT_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
 _ROW = 22  # height of a row, in units
 _GAP = 12
 _LEAST_PLOT, _MOST_NOTE = 190, 110
-# Where the rows are taller than this, the axis has its numbers above them too.
-_TALL = 25 * _ROW
+_TALL = 25 * _ROW  # where the rows are taller, the axis has its numbers above them too
 _LEAST_REACH = 0.05
 # Height of the line "← second better | first better →", and the space between zero and its words, in units.
 _SIDES, _FROM_ZERO = 20, 8

@@ -26,7 +26,6 @@ class Mark:
 NEEDED = "├┤─●○◌◉·…"
 """The characters that a terminal must be able to show; on any other the charts are drawn in ASCII."""
 
-# Each of these characters -> its ASCII character.
 _TO_ASCII = str.maketrans(dict(zip("├┤─●○◌◉·", "||-ox?@.", strict=True)))
 
 

@@ -1,6 +1,6 @@
 """The papers in which people pick sentences, what they see afterwards, and their scores beside the systems."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from evidencebench.wording import counted
 # How well a person has done, beside the systems: over exactly the papers that the person has submitted.
 
 
-def _own_scores(viewed: ViewerData, task: Task) -> Callable[[Mapping[str, Submission]], OwnScores | None]:
+def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Callable[[Person], OwnScores | None]:
     """Return what scores a person's submissions; the systems are graded once on each paper that anybody submits."""
 
     @cache
@@ -38,7 +38,8 @@ def _own_scores(viewed: ViewerData, task: Task) -> Callable[[Mapping[str, Submis
         answers = (shown.answer_in_list(case, task) for shown in viewed.systems)
         return case, [answer for answer in answers if answer is not None]  # all answer, since the task has a budget
 
-    def scores(submissions: Mapping[str, Submission]) -> OwnScores | None:
+    def scores(person: Person) -> OwnScores | None:
+        submissions = {paper: picked for paper, picked in person.submissions.items() if paper in offered}
         if not submissions:
             return None
         papers = [graded(instance_id) for instance_id in submissions]
@@ -104,14 +105,9 @@ def pick_tasks(
             "seconds": submission.seconds,
         }
 
-    own_scores = _own_scores(viewed, task)
-
-    def scores(person: Person) -> OwnScores | None:
-        return own_scores({paper: picked for paper, picked in person.submissions.items() if paper in rows})
-
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
-    kind = picking(people, rows, offer=offer, reveal=reveal, scores=scores)
+    kind = picking(people, rows, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}
     return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)
 

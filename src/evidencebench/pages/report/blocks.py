@@ -52,13 +52,12 @@ def code(text: str) -> Node:
 
 def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> list[Node]:
     """Return a block for each task, with the children that ``make`` returns; the page shows that of the chosen task."""
-
-    def heading(task: Task) -> Node | None:
-        if len(tasks) == 1:
-            return None
-        return node("h3", {"class": "task-heading"}, f"{task_title(task)} ", node("code", FOREIGN, task.name))
-
-    return [node("div", {"data-task": task.name}, heading(task), *make(task)) for task in tasks]
+    blocks = []
+    for task in tasks:
+        words = (f"{task_title(task)} ", node("code", FOREIGN, task.name))
+        heading = node("h3", {"class": "task-heading"}, *words) if len(tasks) > 1 else None
+        blocks.append(node("div", {"data-task": task.name}, heading, *make(task)))
+    return blocks
 
 
 def folding_part(summary: str, *children: Child) -> Node:

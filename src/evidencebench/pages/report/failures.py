@@ -160,10 +160,8 @@ def costs_section(findings: Findings) -> Node:
     for label in asked:
         tokens = (notes[label].get(name, 0) for name in ("requests", "prompt_tokens", "completion_tokens"))
         spent.append([*named[label], *tokens, cost_text(notes[label]) or "none noted"])
-    title, all_notes = (
-        "All that the runs note",
-        [[*named[label], notes_line(of_run)] for label, of_run in notes.items()],
-    )
+    title = "All that the runs note"
+    all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]
     return section(
         "costs",
         "Cost",

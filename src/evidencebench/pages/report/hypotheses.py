@@ -83,9 +83,6 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     )
 
 
-# Which runs are compared.
-
-
 def _asked(header: RunHeader | None) -> tuple[SystemHeader, ControlHeader] | None:
     """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
     if header is None or header.control is None:
@@ -230,13 +227,11 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
             commands[label] = code(_command(run.header, data, number))
     parts: list[Node] = []
     if commands:
-        parts += [paragraph(f"{unmeasured_words}. To measure it, make these runs and add them to the report:")]
-        parts += [list_node(*_items_by_run(commands))]
+        title = f"{unmeasured_words}. To measure it, make these runs and add them to the report:"
+        parts += [paragraph(title), list_node(*_items_by_run(commands))]
     if reasons:
-        parts += [
-            paragraph("Not to be measured:" if commands else f"{unmeasured_words}:"),
-            list_node(*_items_by_run(reasons)),
-        ]
+        title = "Not to be measured:" if commands else f"{unmeasured_words}:"
+        parts += [paragraph(title), list_node(*_items_by_run(reasons))]
     return folding_part(f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}", *parts) if parts else None
 
 

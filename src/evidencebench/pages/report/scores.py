@@ -96,18 +96,17 @@ def forest(findings: Findings, task: Task) -> list[Node]:
         node("th", {"scope": "col"}, "aspect recall, %"),
         node("th", {"scope": "colgroup", "colspan": len(groups)}, "level") if groups else None,
     )
-    body = (
-        node(
-            "tr",
-            None,
+    body = []
+    for place, row in enumerate(rows):
+        mean, space, ends = percent(row.recall, alone="").partition(" ")
+        interval = node("span", {"class": "muted"}, ends) if ends else None
+        cells = (
             node("td", {"class": "forest-ranks"}, row.rank_text.replace("-", "–")),
             node("th", {"scope": "row", "class": "forest-name"}, *_system_name(findings, row)),
             node("td", {"class": "forest-plot"}, row_mark(axis, findings.bar(row))),
-            node("td", {"class": "forest-value"}, *_value(row)),
-            *(_level(place, group, letter) for group, letter in groups),
+            node("td", {"class": "forest-value"}, mean, space, interval),
         )
-        for place, row in enumerate(rows)
-    )
+        body.append(node("tr", None, *cells, *(_level(place, group, letter) for group, letter in groups)))
     table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
     chart = framed(f"Chart: mean aspect recall, {task_title(task)}", table)
     return [chart, note(_explanation(findings, task, ceiling, has_groups=bool(groups)))]
@@ -117,11 +116,6 @@ def _system_name(findings: Findings, row: Standing) -> list[Child]:
     seen = "\u00a0†" if row.trained_on_it else ""
     few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
     return [isolated_name(findings.name_of(row)), seen, few]
-
-
-def _value(row: Standing) -> list[Child]:
-    mean, space, ends = percent(row.recall, alone="").partition(" ")
-    return [mean, space, node("span", {"class": "muted"}, ends) if ends else None]
 
 
 def _level(place: int, group: Sequence[int], letter: str) -> Node:
