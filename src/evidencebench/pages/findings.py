@@ -189,11 +189,11 @@ def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
     several = len(findings) > 1
     parts: list[Node] = []
     labels: dict[int, list[str]] = defaultdict(list)  # of a marked sentence: hypothesis, rank and what is reported
-    for place, finding in enumerate(findings, 1):
-        parts += _finding_parts(number, finding, hypothesis=place if several else None)
+    for hypothesis_number, finding in enumerate(findings, 1):
+        parts += _finding_parts(number, finding, hypothesis=hypothesis_number if several else None)
         for rank, sentence in enumerate(finding.evidence, 1):
             reported = "" if sentence.direction in {None, ReportedDirection.NOT_SAID} else f" {sentence.direction}"
-            labels[sentence.sentence].append(f"{f'{place}.' * several}{rank}{reported}")
+            labels[sentence.sentence].append(f"{f'{hypothesis_number}.' * several}{rank}{reported}")
     return node(
         "section",
         None,
@@ -216,8 +216,8 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
         items = []
         for rank, sentence in of_group:
             link = node("a", {"href": f"#{_anchor(number, sentence.sentence)}"}, sentence.text)
-            place = node("small", None, f" {about(sentence)}")
-            items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, place))
+            where = node("small", None, f" {about(sentence)}")
+            items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, where))
         yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
 
 

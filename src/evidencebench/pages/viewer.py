@@ -123,9 +123,10 @@ class ViewerData:
     def overview(self) -> Overview:
         labels = [shown.record.label for shown in self.systems]
         systems = []
-        for place, record in enumerate(shown.record for shown in self.systems):
+        for position, record in enumerate(shown.record for shown in self.systems):
             # Labels stand in addresses and head columns, so they are distinct: a control may have that of a run.
-            apart = "" if labels.index(record.label) == place else f" ({'control' if record.is_control else place})"
+            ending = "control" if record.is_control else position
+            apart = "" if labels.index(record.label) == position else f" ({ending})"
             systems.append(msgspec.structs.replace(record, label=f"{record.label}{apart}"))
         return Overview(
             title=self.title,
@@ -188,11 +189,11 @@ class ViewerData:
 
     def spent(self, instance_id: str) -> dict[int, tuple[str, ...]]:
         return {
-            place: tuple(
+            position: tuple(
                 "" if answer is None else spent_line(answer.notes)
                 for answer in (shown.run.answer(instance_id, task.name) for task in self.tasks)
             )
-            for place, shown in enumerate(self.systems)
+            for position, shown in enumerate(self.systems)
             if shown.run is not None and shown.record.asks_model
         }
 
@@ -212,7 +213,7 @@ class ViewerData:
         unanswered: list[tuple[int, ...]] = []
         counts: list[tuple[int, ...]] = []
         for coverage, of_task in zip(coverages, zip(*answers, strict=True) if answers else repeat(()), strict=False):
-            lacking = (place for place, answer in enumerate(of_task) if answer and answer.status != "answered")
+            lacking = (position for position, answer in enumerate(of_task) if answer and answer.status != "answered")
             unanswered.append(tuple(lacking))
             if coverage is None:
                 counts.append(())

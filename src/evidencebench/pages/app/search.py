@@ -158,7 +158,7 @@ class BackgroundScan:
             len(overview.systems),
             len(overview.tasks),
             n_counted=sum(system.is_counted for system in overview.systems),
-            ceiling=next((place for place, system in enumerate(overview.systems) if system.is_oracle), None),
+            ceiling=next((position for position, system in enumerate(overview.systems) if system.is_oracle), None),
         )
         self.search = SearchIndex()
         self.n_asking = 0  # requests that are being answered; the app sets it

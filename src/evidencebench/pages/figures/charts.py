@@ -169,7 +169,7 @@ def _row_chart(
         "no rows": not bars,
     }
     foot = [note for note, holds in notes.items() if holds]
-    drawn += [text(MARGIN, y + 48 + 16 * place, note, "chart-note") for place, note in enumerate(foot)]
+    drawn += [text(MARGIN, y + 48 + 16 * row, note, "chart-note") for row, note in enumerate(foot)]
     return chart(title, f"{title_name(unit)}{words}", *drawn, height=y + 42 + 16 * len(foot))
 
 
@@ -227,14 +227,14 @@ def panel_chart(groups: Sequence[BarGroup], *, title: str, counts: Sequence[str]
     up = Scale(low=0, high=1, start=top + _PANEL, end=top)
     drawn = percent_lines(up, _PANEL_LEFT, right)
     room = (right - _PANEL_LEFT) / max(1, len(groups))
-    for place, group in enumerate(groups):
-        start = _PANEL_LEFT + place * room
-        if place:
+    for column, group in enumerate(groups):
+        start = _PANEL_LEFT + column * room
+        if column:
             drawn.append(line(start, top, start, up.start + _COUNT, "chart-grid"))
         name = fit_text(shown_name(group.name), room - 2)
         drawn.append(text(start + room / 2, up.start + _NAME, name, "chart-name", "middle"))
         if counts:
-            drawn.append(text(start + room / 2, up.start + _COUNT, counts[place], "chart-tick", "middle"))
+            drawn.append(text(start + room / 2, up.start + _COUNT, counts[column], "chart-tick", "middle"))
         step = room / (len(group.bars) + 1)
         for position, bar in enumerate(group.bars):
             if not is_number(bar.mean):
@@ -261,10 +261,10 @@ class RowAxis:
     ticks: Sequence[tuple[float, str]] = PERCENT_TICKS  # (number, name)
     rule: float | None = None  # a number that is marked by a line of its own, such as the ceiling or zero
 
-    def place(self, value: float) -> str:
+    def at(self, value: float) -> str:
         """Return where a number is drawn, as a share of the width; beyond an end, at that end.
 
-        >>> RowAxis(low=-1, high=1, ticks=()).place(0.5)
+        >>> RowAxis(low=-1, high=1, ticks=()).at(0.5)
         '75%'
         """
         share = (value - self.low) / (self.high - self.low)
@@ -279,15 +279,15 @@ def row_mark(axis: RowAxis, bar: Bar) -> Node:
 
     rules = [] if axis.rule is None else [("row-rule", axis.rule)]
     upright = [*(("chart-grid", value) for value, _ in axis.ticks), *rules]
-    drawn = [line_in_row(look, axis.place(value), axis.place(value), "0", "100%") for look, value in upright]
+    drawn = [line_in_row(look, axis.at(value), axis.at(value), "0", "100%") for look, value in upright]
     if is_number(bar.mean):
         series = bar.series or 0
         parts = [node("title", None, bar_title(bar))]
         if bar.interval:
-            low, high = map(axis.place, bar.interval)
+            low, high = map(axis.at, bar.interval)
             parts.append(line_in_row("chart-interval", low, high, "50%", "50%"))
             parts += [line_in_row("chart-interval", end, end, "34%", "66%") for end in (low, high)]
-        at = {"x": axis.place(bar.mean), "y": "50%", "overflow": "visible"}
+        at = {"x": axis.at(bar.mean), "y": "50%", "overflow": "visible"}
         drawn.append(node("g", {"class": look_of_bar(bar, series)}, *parts, node("svg", at, marker(0, 0, series))))
     return node("svg", {"class": "chart row-plot", "aria-hidden": "true"}, *drawn)
 

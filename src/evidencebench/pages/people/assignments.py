@@ -52,15 +52,15 @@ def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Call
         ]
         you, *others = bootstrap_columns(np.array(recalls, dtype=float), [case.instance.cluster for case in cases])
         means = [_mean("You", you, is_you=True)]
-        for place, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
-            n_missing = sum(answers[place].status == "missing" for _, answers in papers)
+        for position, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
+            n_missing = sum(answers[position].status == "missing" for _, answers in papers)
             lacks = f" (lacks {counted(n_missing, 'answer')}: 0)" if n_missing else ""
             means.append(_mean(f"{shown.record.label}{' *' if shown.record.is_control else ''}{lacks}", estimate))
-        runs = [place for place, shown in enumerate(viewed.systems, 1) if not shown.record.is_control]
-        named = runs or [place for place, shown in enumerate(viewed.systems, 1) if not shown.record.is_oracle]
-        named.sort(key=lambda place: -means[place].mean)
+        runs = [position for position, shown in enumerate(viewed.systems, 1) if not shown.record.is_control]
+        named = runs or [position for position, shown in enumerate(viewed.systems, 1) if not shown.record.is_oracle]
+        named.sort(key=lambda position: -means[position].mean)
         labels = ["You", *(shown.record.label for shown in viewed.systems)]
-        words = ", ".join(f"{labels[place]} {100 * means[place].mean:.1f}" for place in [0, *named])
+        words = ", ".join(f"{labels[position]} {100 * means[position].mean:.1f}" for position in [0, *named])
         return OwnScores(
             summary=f"{words} on your {counted(len(own), 'paper')}.",
             means=tuple(sorted(means, key=lambda mean: -mean.mean)),

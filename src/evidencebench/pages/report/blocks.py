@@ -115,7 +115,7 @@ def axis_head(name: str, axis: RowAxis) -> Node:
     """Return the head of a column with a mark in each row; only screen readers read its name."""
     hidden = node("span", {"class": "visually-hidden"}, name)
     look = {"class": "chart-tick", "y": "75%", "text-anchor": "middle"}
-    ticks = (node("text", {**look, "x": axis.place(value)}, tick) for value, tick in axis.ticks)
+    ticks = (node("text", {**look, "x": axis.at(value)}, tick) for value, tick in axis.ticks)
     plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
     return node("th", {"scope": "col", "class": "forest-plot"}, hidden, plot)
 

@@ -166,14 +166,14 @@ def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None =
 def asked_of(viewed: ViewerData, n_instances: int) -> Iterator[dict[int, tuple[AskedRecord, ...]]]:
     """Yield what each instance's systems asked language models: by system, for each task, or once for all tasks."""
     asking = [
-        (place, shown.run.header.per_task)
-        for place, shown in enumerate(viewed.systems)
+        (system, shown.run.header.per_task)
+        for system, shown in enumerate(viewed.systems)
         if shown.record.asks_model and shown.run is not None and shown.run.header is not None
     ]
     for instance_id in viewed.dataset.ids[:n_instances]:
         yield {
-            place: tuple(viewed.asked(instance_id, place, n) for n in range(len(viewed.tasks) if per_task else 1))
-            for place, per_task in asking
+            system: tuple(viewed.asked(instance_id, system, n) for n in range(len(viewed.tasks) if per_task else 1))
+            for system, per_task in asking
         }
 
 
@@ -188,41 +188,41 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
         for shown in viewed.systems
     ]
     first = next(iter(scored.scores.values()))
-    by_id = [{instance_id: place for place, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
+    by_id = [{instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
     for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
         asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
         answers = tuple(
             tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
             for shown, by_task in zip(viewed.systems, scores, strict=True)
         )
-        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in asked)
+        terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
         record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
         yield viewed.row(position, instance, viewed.grades_of(record)), record
 
 
 def _answer(
-    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, place: int | None
+    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, row: int | None
 ) -> GradedAnswer | None:
     """Return an answer as it was scored; where it has no sentence or no score, it is read again."""
-    if scores is None or (place is None and instance.labels.aspects):
+    if scores is None or (row is None and instance.labels.aspects):
         return None
-    if place is None or not scores.selections[place].size:
+    if row is None or not scores.selections[row].size:
         return shown.answer(shown_case(instance, task), task)
-    selection = scores.selections[place]
+    selection = scores.selections[row]
     return GradedAnswer(
         status="answered",
         certain=selection.certain,
         tied=selection.tied,
         n_drawn=selection.n_drawn,
-        recall=float(scores.recalls[place]),
+        recall=float(scores.recalls[row]),
     )
 
 
-def _terms(scores: TaskScores, instance: Instance, task: Task, place: int | None) -> TaskTerms | None:
-    if place is None:
+def _terms(scores: TaskScores, instance: Instance, task: Task, row: int | None) -> TaskTerms | None:
+    if row is None:
         case = None if instance.labels.aspects else shown_case(instance, task)
         return None if case is None else terms_of(case)
-    ceiling = float(scores.scores["ceiling"][place])
+    ceiling = float(scores.scores["ceiling"][row])
     return TaskTerms(
         budget=task.budget_for(instance),
         n_aspects=len(instance.labels.that_count(task.scope)),

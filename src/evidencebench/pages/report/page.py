@@ -306,8 +306,10 @@ def report_page(
         viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs]))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         results = _unlabelled_results(viewed, n_instances, runs, has_papers=has_papers)
-        instances = enumerate(islice(data, n_instances))
-        records = ((viewed.row(place, instance), viewed.record(place, instance)) for place, instance in instances)
+        records = (
+            (viewed.row(position, instance), viewed.record(position, instance))
+            for position, instance in enumerate(islice(data, n_instances))
+        )
         return "".join(_parts(viewed.title, results, _embedded(viewed, n_instances, records) if has_papers else None))
     scored = score_runs(
         paths,

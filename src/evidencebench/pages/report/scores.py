@@ -97,7 +97,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
         node("th", {"scope": "colgroup", "colspan": len(groups)}, "level") if groups else None,
     )
     body = []
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         mean, space, ends = percent(row.recall, alone="").partition(" ")
         interval = node("span", {"class": "muted"}, ends) if ends else None
         cells = (
@@ -106,7 +106,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
             node("td", {"class": "forest-plot"}, row_mark(axis, findings.bar(row))),
             node("td", {"class": "forest-value"}, mean, space, interval),
         )
-        body.append(node("tr", None, *cells, *(_level(place, group, letter) for group, letter in groups)))
+        body.append(node("tr", None, *cells, *(_level(position, group, letter) for group, letter in groups)))
     table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
     chart = framed(f"Chart: mean aspect recall, {task_title(task)}", table)
     return [chart, note(_explanation(findings, task, ceiling, has_groups=bool(groups)))]
@@ -118,15 +118,15 @@ def _system_name(findings: Findings, row: Standing) -> list[Child]:
     return [isolated_name(findings.name_of(row)), seen, few]
 
 
-def _level(place: int, group: Sequence[int], letter: str) -> Node:
+def _level(position: int, group: Sequence[int], letter: str) -> Node:
     """Return a row's cell in the column of a group: its letter on a bar, or the line between two members."""
     first, last = min(group), max(group)
-    if place in group:
-        looks = {"level-in": True, "level-first": place == first, "level-last": place == last}
+    if position in group:
+        looks = {"level-in": True, "level-first": position == first, "level-last": position == last}
     else:
-        looks = {"level-between": first < place < last}
+        looks = {"level-between": first < position < last}
     look = " ".join(["level", *(name for name, holds in looks.items() if holds)])
-    return node("td", {"class": look}, node("span", None, letter) if place in group else None)
+    return node("td", {"class": look}, node("span", None, letter) if position in group else None)
 
 
 def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, has_groups: bool) -> str:
@@ -177,9 +177,9 @@ def _matrix(findings: Findings, task: Task) -> Node:
         shown = f"{100 * pair.test.difference.mean:.1f}"
         cells.append(node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown))
     rows, start = [], 0
-    for place, row in enumerate(ranked[:-1]):
-        stop = start + len(ranked) - 1 - place
-        empty = node("td", {"colspan": place}) if place else None
+    for position, row in enumerate(ranked[:-1]):
+        stop = start + len(ranked) - 1 - position
+        empty = node("td", {"colspan": position}) if position else None
         name = node("th", {"scope": "row", "class": "pair-name"}, *_system_name(findings, row))
         rows.append(node("tr", None, name, empty, *cells[start:stop]))
         start = stop
