@@ -105,7 +105,6 @@ APP_STYLES = ("tokens", "viewer", "paper", "people")
 FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_STYLES = ("tokens", "findings")
 
-_COMPRESSION = 5  # 6 takes half as long again and saves 1 %
 _MOST_WAITING = 8  # pieces that are compressed or wait for it
 
 
@@ -174,7 +173,7 @@ def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def _compressed(piece: bytes) -> str:
-    return base64.b64encode(zlib.compress(piece, _COMPRESSION)).decode()
+    return base64.b64encode(zlib.compress(piece, 5)).decode()  # level 6 takes half as long again and saves 1 %
 
 
 def static_page(title: str, body: Node) -> str:

@@ -47,7 +47,6 @@ _ROW = 22  # height of a row, in units
 _GAP = 12
 _LEAST_PLOT, _MOST_NOTE = 190, 110
 _TALL = 25 * _ROW  # where the rows are taller, the axis has its numbers above them too
-_LEAST_REACH = 0.05
 # Height of the line "← second better | first better →", and the space between zero and its words, in units.
 _SIDES, _FROM_ZERO = 20, 8
 
@@ -78,7 +77,7 @@ def grouped_chart(groups: Sequence[BarGroup], *, title: str, unit: str = "aspect
 def reach_of(bars: Iterable[Bar]) -> float:
     """Return how far from zero an axis must go so that these differences fit: from 0.05 to 1.0."""
     numbers = [number for bar in bars for number in (bar.mean, *(bar.interval or ())) if is_number(number)]
-    return min(1.0, max([_LEAST_REACH, *(1.05 * abs(number) for number in numbers)]))
+    return min(1.0, max([0.05, *(1.05 * abs(number) for number in numbers)]))
 
 
 def difference_chart(

@@ -248,7 +248,7 @@ def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
 
 
 class Sessions:
-    """Random tokens of who is signed in; anybody can sign in often, so the oldest unused ones are dropped first."""
+    """Random tokens of who is signed in; anybody can, so the oldest unused and the longest unseen ones are dropped."""
 
     def __init__(self, *, most_unused: int = 1_000, most_used: int = 20_000) -> None:
         self._most_unused, self._most_used = most_unused, most_used

@@ -65,14 +65,13 @@ def folding_part(summary: str, *children: Child) -> Node:
     return node("details", None, node("summary", None, summary), *children)
 
 
-def legend(bars: Sequence[Bar]) -> Node:
-    def entry(bar: Bar) -> Node:
+def legend(bars: Sequence[Bar]) -> Node:    entries = []
+    for bar in bars:
         series, name = bar.series or 0, beginning_of(bar.name)
         mark = node("g", {"class": look_of_bar(bar, series)}, node("title", None, name), marker(7, 7, series))
         picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
-        return node("li", None, picture, node("bdi", FOREIGN, f"{name}{bar.suffix}"))
-
-    return node("ul", {"class": "legend"}, *map(entry, bars))
+        entries.append(node("li", None, picture, node("bdi", FOREIGN, f"{name}{bar.suffix}")))
+    return node("ul", {"class": "legend"}, *entries)
 
 
 def table_node(

@@ -29,8 +29,6 @@ from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 
-_MOST_FOREMOST = 4
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
@@ -105,12 +103,12 @@ class Findings:
         return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
-        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle."""
+        """Return the few rows that charts draw where all are too many: four runs, the best control, the oracle."""
         rows, controls = self.standings[task.name], self.label_free_controls(task)
         runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
         best = [row for row in rows if self.name_of(row) in controls[:1]]
         oracle = [row for row in rows if row.is_control and row.system == "oracle"]
-        return (*runs[:_MOST_FOREMOST], *best, *oracle)
+        return (*runs[:4], *best, *oracle)
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
         """Return the names of the controls on a task that read no labels, or of the runs that are them, best first."""

@@ -18,8 +18,6 @@ from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
 from evidencebench.wording import counted
 
-# Prefixes of notes: of those that count replies by class, and of those that count them by the grammar's branch.
-_REPLY, _READ_BY = "reply_", "read_by "
 _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
 
@@ -106,8 +104,8 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
             if has_papers
             else None,
         ),
-        _replies("Replies of language models by class", _REPLY, notes),
-        _replies("Replies by the branch of the grammar that read them", _READ_BY, notes),
+        _replies("Replies of language models by class", "reply_", notes),
+        _replies("Replies by the branch of the grammar that read them", "read_by ", notes),
     )
 
 

@@ -40,9 +40,8 @@ from evidencebench.system import traits_of
 from evidencebench.tables import Cell
 
 _NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
-_WRONG, _NEVER, _NOT_MEASURED = "wrong hypothesis", "cannot", "not measured"
+_WRONG, _NOT_MEASURED = "wrong hypothesis", "not measured"
 _PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
-_WRONG_HYPOTHESIS = ControlHeader(name="wrong_hypothesis")
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
@@ -65,7 +64,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     unmeasured = {
         label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
         for label, run in findings.scored.runs.items()
-        if _WRONG_HYPOTHESIS not in partners[label]
+        if ControlHeader(name="wrong_hypothesis") not in partners[label]
     }
     return section(
         "hypotheses",
@@ -137,7 +136,7 @@ def _use_blocks(
     }
     wrong = by_control.get(_WRONG, [])
     uses: dict[str, str] = {
-        label: _NEVER if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
+        label: "cannot" if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
     }
     uses |= {result.system: use_of_hypothesis(result) for result in wrong}
     facts: list[tuple[Child, Sequence[Child]]] = [

@@ -258,12 +258,12 @@ def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
 
 
 def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
-    def words(label: str, run: RunFile) -> Node:
+    items = []
+    for label, run in runs.items():
         made_by = "" if run.header else " (the file does not say what made it)"
         few = f" (unfinished: {unfinished[label]} done)" if label in unfinished else ""
-        return node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few)
-
-    return folding_part(counted(len(runs), "run"), list_node(*(words(*labelled) for labelled in runs.items())))
+        items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few))
+    return folding_part(counted(len(runs), "run"), list_node(*items))
 
 
 MOST_PAPERS = 5_000

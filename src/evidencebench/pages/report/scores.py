@@ -23,7 +23,7 @@ from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.compare import holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
+from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.tables import Cell
@@ -63,15 +63,13 @@ def _name(findings: Findings, row: Standing) -> str:
 
 
 def _board(findings: Findings, task: Task) -> Node | None:
-    def cell(column: BoardColumn, row: Standing) -> Cell:
-        is_recall = column.name == "mean"
-        return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)
-
     columns = [column for column in COLUMNS if column.page_heading]
-    rows = []
+    rows: list[list[Cell]] = []
     for row in findings.standings[task.name]:
         unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
-        rows.append([f"{_name(findings, row)}{unfinished}", *(cell(column, row) for column in columns)])
+        recall = percent(row.recall, alone=f"{row.recall.alone}: no interval")
+        cells = (recall if column.name == "mean" else column.shown(row) for column in columns)
+        rows.append([f"{_name(findings, row)}{unfinished}", *cells])
     heads = ["system", *(column.page_heading for column in columns)]
     return table_node(task.name, heads, rows)
 
