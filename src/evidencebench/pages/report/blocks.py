@@ -65,7 +65,8 @@ def folding_part(summary: str, *children: Child) -> Node:
     return node("details", None, node("summary", None, summary), *children)
 
 
-def legend(bars: Sequence[Bar]) -> Node:    entries = []
+def legend(bars: Sequence[Bar]) -> Node:
+    entries = []
     for bar in bars:
         series, name = bar.series or 0, beginning_of(bar.name)
         mark = node("g", {"class": look_of_bar(bar, series)}, node("title", None, name), marker(7, 7, series))
