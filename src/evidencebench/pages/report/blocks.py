@@ -114,8 +114,10 @@ def framed(label: str, inner: Node) -> Node:
 def axis_head(name: str, axis: RowAxis) -> Node:
     """Return the head of a column with a mark in each row; only screen readers read its name."""
     hidden = node("span", {"class": "visually-hidden"}, name)
-    look = {"class": "chart-tick", "y": "75%", "text-anchor": "middle"}
-    ticks = (node("text", {**look, "x": axis.at(value)}, tick) for value, tick in axis.ticks)
+    ticks = (
+        node("text", {"class": "chart-tick", "x": axis.at(value), "y": "75%", "text-anchor": "middle"}, tick)
+        for value, tick in axis.ticks
+    )
     plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
     return node("th", {"scope": "col", "class": "forest-plot"}, hidden, plot)
 
