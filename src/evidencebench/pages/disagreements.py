@@ -12,7 +12,6 @@ _Pattern = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> str:
-    """Return the page; the patterns of who marked stand in the order in which they are found."""
     by_pattern: dict[_Pattern, list[Disagreement]] = defaultdict(list)
     for disagreement in disagreements:
         by_pattern[disagreement.marked_by, disagreement.not_marked_by].append(disagreement)

@@ -67,25 +67,26 @@ def _chance_text(chance: float) -> str:
     return f"about {round(10 * chance)} in 10" if chance <= 0.95 else "over 9 in 10"  # noqa: PLR2004 - as it says
 
 
-def about(found: FoundSentence) -> str:
+def about(sentence: FoundSentence) -> str:
     """Return where a found sentence stands and how likely it is evidence, where that is known."""
-    place = found.place
+    place = sentence.place
     section = " > ".join(place.section)
     page = "" if place.page is None else f"page {place.page}"
     where = ", ".join(filter(None, (section, f"paragraph {place.paragraph + 1}", page)))
-    return where + ("" if found.chance is None else f"; {_chance_text(found.chance)}")
+    return where + ("" if sentence.chance is None else f"; {_chance_text(sentence.chance)}")
 
 
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
     """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
     groups: dict[str, list[tuple[int, FoundSentence]]] = {}
-    for rank, found in enumerate(finding.evidence, 1):
-        groups.setdefault("" if found.direction is None else HEADINGS[found.direction], []).append((rank, found))
+    for rank, sentence in enumerate(finding.evidence, 1):
+        groups.setdefault("" if sentence.direction is None else HEADINGS[sentence.direction], []).append(
+            (rank, sentence)
+        )
     return list(groups.items())
 
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
-    """Return what the chances and the directions of findings mean, as far as these have any."""
     sentences = [sentence for finding in findings for sentence in finding.evidence]
     has_chances = any(sentence.chance is not None for sentence in sentences)
     has_directions = any(sentence.direction is not None for sentence in sentences)
@@ -130,12 +131,12 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     for finding in findings:
         paper, note = finding.paper, told(finding)
         head = (printable(paper.name), paper.title, finding.hypothesis)
-        for rank, found in enumerate(finding.evidence, 1):
-            place = found.place
+        for rank, sentence in enumerate(finding.evidence, 1):
+            place = sentence.place
             where = (" > ".join(place.section), place.paragraph + 1, place.page)
             shown = rank if finding.ordered else None
-            chance = None if found.chance is None else f"{found.chance:.3f}"
-            rows.append((*head, shown, found.sentence, *where, chance, found.direction, found.text, note))
+            chance = None if sentence.chance is None else f"{sentence.chance:.3f}"
+            rows.append((*head, shown, sentence.sentence, *where, chance, sentence.direction, sentence.text, note))
         if not finding.evidence:
             rows.append((*head, *(None,) * 8, note))
     return Table(columns=_COLUMNS, rows=rows)
@@ -162,9 +163,9 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
     notes = []
     for finding in findings:
         words = [f"Evidence for or against '{finding.hypothesis}':"]
-        for rank, found in enumerate(finding.evidence, 1):
-            direction = "" if found.direction is None else f"; {REPORTS[found.direction]}"
-            words.append(f"[{rank}] {found.text} ({about(found)}{direction})")
+        for rank, sentence in enumerate(finding.evidence, 1):
+            direction = "" if sentence.direction is None else f"; {REPORTS[sentence.direction]}"
+            words.append(f"[{rank}] {sentence.text} ({about(sentence)}{direction})")
         notes.append(printable(" ".join((*words, told(finding)))).strip())  # a line of RIS is a field
     return {**{name: printable(value) for name, value in fields.items() if value}, "notes": notes}
 
@@ -173,7 +174,6 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
-    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked."""
     papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
     sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
@@ -189,11 +189,11 @@ def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
     several = len(findings) > 1
     parts: list[Node] = []
     labels: dict[int, list[str]] = defaultdict(list)  # of a marked sentence: hypothesis, rank and what is reported
-    for place, finding in enumerate(findings, 1):
-        parts += _finding_parts(number, finding, hypothesis=place if several else None)
-        for rank, found in enumerate(finding.evidence, 1):
-            reported = "" if found.direction in {None, ReportedDirection.NOT_SAID} else f" {found.direction}"
-            labels[found.sentence].append(f"{f'{place}.' * several}{rank}{reported}")
+    for hypothesis_number, finding in enumerate(findings, 1):
+        parts += _finding_parts(number, finding, hypothesis=hypothesis_number if several else None)
+        for rank, sentence in enumerate(finding.evidence, 1):
+            reported = "" if sentence.direction in {None, ReportedDirection.NOT_SAID} else f" {sentence.direction}"
+            labels[sentence.sentence].append(f"{f'{hypothesis_number}.' * several}{rank}{reported}")
     return node(
         "section",
         None,
@@ -214,10 +214,10 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
         if heading:
             yield node("h3" if hypothesis is None else "h4", None, heading)
         items = []
-        for rank, found in of_group:
-            link = node("a", {"href": f"#{_anchor(number, found.sentence)}"}, found.text)
-            place = node("small", None, f" {about(found)}")
-            items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, place))
+        for rank, sentence in of_group:
+            link = node("a", {"href": f"#{_anchor(number, sentence.sentence)}"}, sentence.text)
+            where = node("small", None, f" {about(sentence)}")
+            items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, where))
         yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
 
 
@@ -245,11 +245,7 @@ def _anchor(number: int, index: int) -> str:
     return f"paper-{number}-sentence-{index}"
 
 
-# Findings as plain JSON values.
-
-
 def finding_record(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON values; ``told`` is what a reader should know besides the sentences."""
     paper = finding.paper
     return {
         "paper": paper.name,
@@ -263,34 +259,21 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "told": told(finding),
         "evidence": [
             {
-                "sentence": found.sentence,
-                "kind": found.kind.value,
-                "text": found.text,
-                "section": found.place.section,
-                "paragraph": found.place.paragraph,
-                "page": found.place.page,
-                "start": found.span.start,
-                "stop": found.span.stop,
-                "chance": found.chance,
-                "direction": found.direction,
-                "told": about(found),
+                "sentence": sentence.sentence,
+                "kind": sentence.kind.value,
+                "text": sentence.text,
+                "section": sentence.place.section,
+                "paragraph": sentence.place.paragraph,
+                "page": sentence.place.page,
+                "start": sentence.span.start,
+                "stop": sentence.span.stop,
+                "chance": sentence.chance,
+                "direction": sentence.direction,
+                "told": about(sentence),
             }
-            for found in finding.evidence
+            for sentence in finding.evidence
         ],
         "notes": dict(finding.notes),
-    }
-
-
-def paper_record(paper: Paper) -> dict[str, Any]:
-    """Return a paper as JSON values: what a page needs to show its text."""
-    return {
-        "name": paper.name,
-        "title": paper.title,
-        "format": paper.format,
-        "sentences": paper.sentences,
-        "kinds": [kind.value for kind in paper.kinds],
-        "paragraphs": [place.paragraph for place in paper.places],
-        "levels": [len(place.section) for place in paper.places],
     }
 
 
@@ -329,7 +312,6 @@ _EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
 
 
 def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
-    """Return an app of this one page, with its security checks; ``address`` is where it is served."""
     papers: OrderedDict[str, Paper] = OrderedDict()  # the last few that were sent, by the checksum of their files
     lock = threading.Lock()
 
@@ -341,7 +323,17 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             papers.move_to_end(key)
             while len(papers) > _MOST_PAPERS:
                 papers.popitem(last=False)
-        return json_response({"key": key, **paper_record(paper)})
+        record = {
+            "key": key,
+            "name": paper.name,
+            "title": paper.title,
+            "format": paper.format,
+            "sentences": paper.sentences,
+            "kinds": [kind.value for kind in paper.kinds],
+            "paragraphs": [place.paragraph for place in paper.places],
+            "levels": [len(place.section) for place in paper.places],
+        }
+        return json_response(record)
 
     def find(question: _Question, *, split: bool) -> Finding:
         with lock:
@@ -361,19 +353,15 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         return json_response({"name": f"evidence{suffix}", "text": text})
 
     async def take_paper(request: Request) -> Response:
-        """Read the file that is the body of the request; return its record, with the key by which it is asked about."""
         name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
         return await run_in_threadpool(keep_paper, await request.body(), name)
 
     async def answer(request: Request) -> Response:
-        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
-        question = decode(await request.body(), _Question)
+        finding = await run_in_threadpool(find, decode(await request.body(), _Question), split=True)
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
-        finding = await run_in_threadpool(find, question, split=True)
         return json_response({**finding_record(finding), **words})
 
     async def export(request: Request) -> Response:
-        """Return the first sentences of an answer as a file: its name and its text."""
         return await run_in_threadpool(file_of, decode(await request.body(), _Export))
 
     routes = (

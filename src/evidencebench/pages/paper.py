@@ -34,7 +34,6 @@ def paper_of(position: int, query: Query) -> PaperRecord:
 
 
 def kind_letters(kinds: Iterable[Kind]) -> str:
-    """Return a letter for each kind, as `PaperRecord.kinds` has them."""
     return "".join(_LETTERS[kind] for kind in kinds)
 
 
@@ -48,8 +47,6 @@ Recalls = tuple[tuple[float | None, ...], ...]
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A task."""
-
     name: str
     scope: AspectScope
     budget: int | Literal["optimal"] | None  # None: any number of sentences
@@ -58,23 +55,18 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A system.
-
-    ``is_counted`` says whether it counts among the systems that find an aspect. The oracle and every other system that
-    knows the labels do not, nor do runs on changed queries, nor a control that stands also as a run.
-    """
-
     label: str
     signature: str
     is_control: bool = False  # one that this package adds
     knows_labels: bool = False
     unfinished: str = ""  # how many instances a run answered where some have no answer, such as ``3 of 12``
     asks_model: bool = False  # it is known how to make its requests to a language model again
+    # Whether it counts among the systems that find an aspect; those that know the labels do not, nor do runs on changed
+    # queries, nor a control that stands also as a run.
     is_counted: bool = True
 
     @property
     def is_oracle(self) -> bool:
-        """Whether it is the control ``oracle``, whose recall is the ceiling."""
         return self.is_control and self.signature == "oracle"
 
 
@@ -91,15 +83,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
-    """What the list knows of the answers to one instance.
-
-    ``found`` counts by task the aspects that no system, one, two ... of the counted systems find; zeros at its end are
-    left out. Aspects that do not count in the task, or that no sentence states, are not among them. An aspect that a
-    system covers by chance counts as found.
-    """
+    """What the list knows of the answers to one instance."""
 
     recalls: Recalls
     unanswered: tuple[tuple[int, ...], ...]  # by task the systems whose answer failed, or is missing, invalid or empty
+    # By task the aspects that no system, one, two ... of the counted systems find (also by chance), of those that count
+    # and that a sentence states; zeros at the end are left out.
     found: tuple[tuple[int, ...], ...]
 
 
@@ -112,8 +101,6 @@ class Hits(msgspec.Struct, frozen=True):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The row of an instance in the list of papers, with its `RowGrades`."""
-
     position: int
     id: str
     paper_id: str
@@ -137,8 +124,6 @@ class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """A task on one instance."""
-
     budget: int | None  # None: any number
     n_aspects: int  # that count; 0 only where the instance has no labels
     ceiling: float | None  # of recall

@@ -1,13 +1,12 @@
 """What the viewer and the report show: a data set with its systems, a record for each instance."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import compress, repeat
 from math import isnan
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
@@ -81,20 +80,14 @@ ExchangeSource = Callable[[RunFile, str, Task], AskedRecord]
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
-# So many answers of a run tell whether it asks a language model.
-_MOST_READ = 20
+_MOST_READ = 20  # so many answers of a run tell whether it asks a language model
 # The most instances whose labels are read to tell a run that lacks answers from one that was not asked for them.
 _MOST_LOOKED_UP = 1_000
-# Longer errors are cut, since a record repeats an error for each task, and a provider's may fill a page.
-_MOST_ERROR_CHARACTERS = 2_000
-
-_Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
+_MOST_ERROR_CHARACTERS = 2_000  # a record repeats an error for each task, and a provider's may fill a page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSystem:
-    """A system that is shown: its record, the source of its answers, and the rules that read them."""
-
     record: SystemRecord
     source: AnswerSource
     rules: Rules
@@ -128,7 +121,13 @@ class ViewerData:
     exchanges: ExchangeSource | None = None  # None: what language models were asked is not shown
 
     def overview(self) -> Overview:
-        """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
+        labels = [shown.record.label for shown in self.systems]
+        systems = []
+        for position, record in enumerate(shown.record for shown in self.systems):
+            # Labels stand in addresses and head columns, so they are distinct: a control may have that of a run.
+            ending = "control" if record.is_control else position
+            apart = "" if labels.index(record.label) == position else f" ({ending})"
+            systems.append(msgspec.structs.replace(record, label=f"{record.label}{apart}"))
         return Overview(
             title=self.title,
             data=self.dataset.name,
@@ -143,7 +142,7 @@ class ViewerData:
                 )
                 for task in self.tasks
             ),
-            systems=tuple(_with_distinct_labels([shown.record for shown in self.systems])),
+            systems=tuple(systems),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
@@ -179,7 +178,6 @@ class ViewerData:
         return self._grades([None if term is None else coverages[task.scope] for task, term in asked], record.answers)
 
     def record(self, position: int, instance: Instance) -> GradedInstance:
-        """Return an instance with its labels and all graded answers."""
         cases = self._cases(instance)
         return record_of(
             position,
@@ -190,18 +188,16 @@ class ViewerData:
         )
 
     def spent(self, instance_id: str) -> dict[int, tuple[str, ...]]:
-        """Return what the answers to an instance took, as `GradedInstance` has it."""
         return {
-            place: tuple(
+            position: tuple(
                 "" if answer is None else spent_line(answer.notes)
                 for answer in (shown.run.answer(instance_id, task.name) for task in self.tasks)
             )
-            for place, shown in enumerate(self.systems)
+            for position, shown in enumerate(self.systems)
             if shown.run is not None and shown.record.asks_model
         }
 
     def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
-        """Return what a system asked a language model for its answer, and the replies; both by their position."""
         shown = self.systems[system]
         if shown.run is None or not shown.record.asks_model or self.exchanges is None:
             return AskedRecord(note="This system asks no language model, or its requests cannot be shown.")
@@ -210,29 +206,24 @@ class ViewerData:
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
         return [(task, shown_case(instance, task)) for task in self.tasks]
 
-    def _grades(self, coverages: Sequence[Coverage | None], answers: _Answers) -> RowGrades:
+    def _grades(
+        self, coverages: Sequence[Coverage | None], answers: Sequence[Sequence[GradedAnswer | None]]
+    ) -> RowGrades:
         is_counted = [shown.record.is_counted for shown in self.systems]
-        unanswered, counts = [], []
+        unanswered: list[tuple[int, ...]] = []
+        counts: list[tuple[int, ...]] = []
         for coverage, of_task in zip(coverages, zip(*answers, strict=True) if answers else repeat(()), strict=False):
-            lacking = (place for place, answer in enumerate(of_task) if answer and answer.status != "answered")
+            lacking = (position for position, answer in enumerate(of_task) if answer and answer.status != "answered")
             unanswered.append(tuple(lacking))
-            counts.append(() if coverage is None else _found_counts(coverage, compress(of_task, is_counted)))
+            if coverage is None:
+                counts.append(())
+                continue
+            counting = [answer for answer in compress(of_task, is_counted) if answer is not None]
+            masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in counting]
+            n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
+            counts.append(tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1)))
         recalls = (tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers)
         return RowGrades(recalls=tuple(recalls), unanswered=tuple(unanswered), found=tuple(counts))
-
-
-def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRecord]:
-    """Yield the records with labels for addresses and columns: a control may have that of a run."""
-    labels = [system.label for system in systems]
-    for place, system in enumerate(systems):
-        apart = "" if labels.index(system.label) == place else f" ({'control' if system.is_control else place})"
-        yield msgspec.structs.replace(system, label=f"{system.label}{apart}")
-
-
-def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
-    masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in answers if answer is not None]
-    n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
-    return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
 
 
 def record_of(
@@ -268,11 +259,9 @@ def viewer_data_of(
     title: str = "",
     exchanges: ExchangeSource | None = None,
 ) -> ViewerData:
-    """Return the data of a viewer that shows run files, with the controls after them; raises as `score_runs` does.
+    """Return runs with the controls after them, which are read by the default rules; raises as `score_runs` does.
 
-    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
-    instance has no labels, those with a fixed budget come first. ``rules`` read the answers of runs; controls are read
-    by the default rules.
+    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget.
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():
@@ -291,7 +280,6 @@ def viewer_data_of(
 def shown_systems(
     runs: Mapping[str, RunFile], dataset: Dataset, tasks: Sequence[Task], rules: Rules
 ) -> tuple[ShownSystem, ...]:
-    """Return runs by their labels, and the controls that can be shown after them."""
     shown = [_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items()]
     headers = [run.header for run in runs.values() if run.header is not None]
     for name in SHOWN_CONTROLS:
@@ -367,6 +355,5 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
 
 
 def terms_of(case: Case) -> TaskTerms:
-    """Return the terms of a case."""
     ceiling = None if isnan(case.ceiling) else case.ceiling
     return TaskTerms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)

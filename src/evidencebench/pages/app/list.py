@@ -8,15 +8,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.pages.paper import ListRow, Overview, RowGrades
+from evidencebench.pages.paper import ListRow, RowGrades
 
 Sort = Literal["position", "score", "score_b", "difference", "aspects", "length"]
 Order = Literal["asc", "desc"]
 Only = Literal["", "has_results", "no_results", "missed", "failed", "no_answer", "a_better", "b_better"]
 Positions = npt.NDArray[np.intp]
 
-# Recalls are quotients of small numbers: two different ones differ by more than this.
-_LEAST_DIFFERENCE = 1e-9
+_LEAST_DIFFERENCE = 1e-9  # recalls are quotients of small numbers: two different ones differ by more
 
 
 class Columns:
@@ -44,7 +43,6 @@ class Columns:
         return int(np.count_nonzero(self._is_known))
 
     def set(self, row: ListRow) -> None:
-        """Set the numbers of an instance."""
         position = row.position
         with self._lock:
             self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results  # None becomes NaN
@@ -56,15 +54,12 @@ class Columns:
             self._is_known[position] = True
 
     def is_set(self, position: int) -> bool:
-        """Say whether the numbers of an instance are set."""
         return not np.isnan(self.n_sentences[position])
 
     def leave_out(self, position: int) -> None:
-        """Note that an instance has no numbers, since it cannot be read."""
         self._is_known[position] = True
 
     def grades_at(self, position: int) -> RowGrades | None:
-        """Return the grades of an instance, or None where they are not set."""
         if not self.is_set(position):
             return None
         return RowGrades(
@@ -77,18 +72,8 @@ class Columns:
         )
 
 
-def columns_of(overview: Overview) -> Columns:
-    """Return columns for the instances, systems and tasks of an overview, with no number set."""
-    ceiling = next((place for place, system in enumerate(overview.systems) if system.is_oracle), None)
-    n_counted = sum(system.is_counted for system in overview.systems)
-    n_systems, n_tasks = len(overview.systems), len(overview.tasks)
-    return Columns(overview.n_instances, n_systems, n_tasks, n_counted=n_counted, ceiling=ceiling)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """A filter (``only``), an order (``sort``, ``order``) and a part (``offset``, ``n``) of the list of instances."""
-
     task: int | None = None  # position of a task; None: all recalls count as unknown
     a: int | None = None  # positions of two systems, A and B; None: their recalls count as unknown
     b: int | None = None
@@ -102,8 +87,6 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The instances that pass a search and the filters of a query, and numbers of them under its task."""
-
     positions: Positions  # in the order of the query
     means: tuple[float | None, float | None, float | None]  # of A, B and the ceiling; None: nothing is known
     n_means: int  # over how many instances
@@ -120,18 +103,11 @@ def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Pos
     if query.found is not None:
         is_there = query.found < counts.shape[1]
         positions = positions[counts[positions, query.found] > 0] if is_there else positions[:0]
-    shown = [_recalls_of(columns, system, query.task)[positions] for system in (query.a, query.b, columns.ceiling)]
-    known = [recalls[~np.isnan(recalls)] for recalls in shown]
-    a, b, ceiling = (float(recalls.mean()) if len(recalls) else None for recalls in known)
-    values = _sort_values(columns, query)[positions]
-    # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
-    positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
-    return Matches(positions=positions, means=(a, b, ceiling), n_means=max(map(len, known)), found=found)
-
-
-def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
-    a, b = (_recalls_of(columns, system, query.task) for system in (query.a, query.b))
-    values: dict[Sort, npt.NDArray[np.float64]] = {
+    shown = [_recalls_of(columns, system, query.task) for system in (query.a, query.b, columns.ceiling)]
+    known = [recalls[~np.isnan(recalls)] for recalls in (of_all[positions] for of_all in shown)]
+    mean_a, mean_b, mean_ceiling = (float(recalls.mean()) if len(recalls) else None for recalls in known)
+    a, b, _ = shown
+    sorts: dict[Sort, npt.NDArray[np.float64]] = {
         "position": np.arange(len(columns), dtype=np.float64),
         "aspects": columns.n_aspects,
         "length": columns.n_sentences,
@@ -139,7 +115,11 @@ def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
         "score_b": b,
         "difference": a - b,
     }
-    return values[query.sort]
+    values = sorts[query.sort][positions]
+    # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
+    positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
+    means = (mean_a, mean_b, mean_ceiling)
+    return Matches(positions=positions, means=means, n_means=max(map(len, known)), found=found)
 
 
 def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:

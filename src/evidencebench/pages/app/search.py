@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import CacheError, ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.list import Columns, columns_of
+from evidencebench.pages.app.list import Columns
 from evidencebench.pages.paper import Hits
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.query import Query
@@ -43,13 +43,10 @@ PlacedWords = tuple[str, str, str]
 
 
 class SearchIndex:
-    """Finds instances by their words, also while it is filled. It holds the first ``n_searched`` instances.
-
-    It lies in memory; beyond a few megabytes SQLite moves it to a temporary file without a name.
-    """
+    """Finds instances by their words, also while it is filled; beyond a few megabytes SQLite keeps it on the disk."""
 
     def __init__(self) -> None:
-        self.n_searched = 0
+        self.n_searched = 0  # it holds so many of the first instances
         self._lock = threading.Lock()
         self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         # The index is made again at each start, so no write need be waited for.
@@ -90,7 +87,6 @@ class SearchIndex:
             self.n_searched += len(words)
 
     def close(self) -> None:
-        """Close the index, after any search that is running."""
         with self._lock:
             self._connection.close()
 
@@ -111,7 +107,6 @@ def words_of(text: str) -> list[str]:
 
 
 def distinct_words(texts: Iterable[str]) -> set[str]:
-    """Return the set of all words of these texts."""
     by_is_ascii: dict[bool, list[str]] = {True: [], False: []}  # apart, since ASCII takes far less time
     for text in texts:
         by_is_ascii[text.isascii()].append(text)
@@ -119,13 +114,11 @@ def distinct_words(texts: Iterable[str]) -> set[str]:
 
 
 def words_in(query: Query) -> PlacedWords:
-    """Return the words that find an instance."""
     text, hypothesis, instance_id = map(distinct_words, (query.sentences, (query.hypothesis,), (query.instance_id,)))
     return " ".join(text), " ".join(hypothesis), " ".join(instance_id)
 
 
-# A longer sentence is cut, since a row repeats it.
-_MOST_SHOWN = 2_000
+_MOST_SHOWN = 2_000  # characters of a sentence, since a row repeats it
 
 
 def hits_in(sentences: Sequence[str], text: str) -> Hits | None:
@@ -156,34 +149,34 @@ _LONGEST_REST_SECONDS = 0.05
 
 
 class BackgroundScan:
-    """Fills the search index and the list's columns; both say how much they hold, and can be used meanwhile.
-
-    ``positions`` maps an instance's id to its place in the data. ``n_asking`` is the number of requests that are being
-    answered; the app sets it.
-    """
+    """Fills the search index and the list's columns; both say how much they hold, and can be used meanwhile."""
 
     def __init__(self, viewed: ViewerData) -> None:
-        self.columns: Columns = columns_of(viewed.overview())
+        overview = viewed.overview()
+        self.columns = Columns(
+            overview.n_instances,
+            len(overview.systems),
+            len(overview.tasks),
+            n_counted=sum(system.is_counted for system in overview.systems),
+            ceiling=next((position for position, system in enumerate(overview.systems) if system.is_oracle), None),
+        )
         self.search = SearchIndex()
-        self.n_asking = 0
+        self.n_asking = 0  # requests that are being answered; the app sets it
         self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._viewed = viewed
         self._is_ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scan", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread, if it still runs, and close the index."""
         self._is_ending.set()
         if self._thread.is_alive():
             self._thread.join()
         self.search.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the scan is over, at most ``seconds``."""
         self._thread.join(seconds)
 
     def _run(self) -> None:

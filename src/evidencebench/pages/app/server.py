@@ -23,26 +23,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.pages.html import APP_SCRIPTS, APP_STYLES, encode_json, replace_forbidden, script, style
 
-# The app's address: where it listens, and the host names that reach it.
-
-
 _HTTP_PORT = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where the app listens: a host (an IPv6 address without brackets) and a port.
-
-    ``token`` is a secret that every request must bring, for an app that other machines can reach; None: no secret.
-    """
-
-    host: str = "127.0.0.1"
+    host: str = "127.0.0.1"  # an IPv6 address without brackets
     port: int = 8642
-    token: str | None = None
+    token: str | None = None  # a secret that every request must bring, for an app that other machines can reach
 
     @property
     def url(self) -> str:
-        """The address of the first page, with the token."""
         query = "" if self.token is None else f"?token={self.token}"
         return f"http://{_bracket_ipv6(self.host)}:{self.port}/{query}"
 
@@ -52,7 +43,6 @@ class Address:
         return f"evidencebench_token_{self.port}"
 
     def hosts(self) -> frozenset[str]:
-        """Return the values that the Host header of a request may have."""
         names = {_bracket_ipv6(self.host).lower(), "127.0.0.1", "localhost", "[::1]"}
         with_port = {f"{name}:{self.port}" for name in names}
         return frozenset(with_port | names if self.port == _HTTP_PORT else with_port)
@@ -71,7 +61,6 @@ def _bracket_ipv6(host: str) -> str:
 
 # The responses of the app: JSON records, and the error that refuses a request.
 
-
 DATA_CHANGED = "the data file has changed since the app was started; start it again"
 """The reason that is sent where the data file is not the file that was opened."""
 
@@ -84,7 +73,6 @@ _Shape = TypeVar("_Shape")
 
 
 def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
-    """Return what a page has sent as JSON; refuse what has another form."""
     try:
         return msgspec.json.decode(content, type=shape)
     except BROKEN_JSON as error:
@@ -92,12 +80,10 @@ def decode(content: bytes | msgspec.Raw, shape: type[_Shape]) -> _Shape:
 
 
 def json_response(record: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a response whose body is the record as JSON."""
     return Response(encode_json(record), status, headers, "application/json")
 
 
 # The checks before every response of the app: who may ask, how large a request may be, what the browser may do.
-
 
 MAX_BODY_BYTES = 64 << 10
 MAX_FILE_BYTES = 64 << 20
@@ -124,18 +110,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SecuredApp:
-    """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``.
-
-    A body is JSON; below ``file_paths`` it is a file, up to `MAX_FILE_BYTES`.
-    """
+    """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``."""
 
     app: ASGIApp
     address: Address
     body_seconds: float
-    file_paths: frozenset[str]
+    file_paths: frozenset[str]  # below these a body is a file, up to `MAX_FILE_BYTES`; else it is JSON
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             return
         address, request = self.address, Request(scope, receive)
@@ -168,7 +150,6 @@ class SecuredApp:
             _log.exception("the app failed to answer %s", scope["path"])
 
     async def _body(self, request: Request) -> bytes:
-        """Return the whole body of a request; refuse one that is too long, too slow, or of the wrong type."""
         is_file = request.scope["path"] in self.file_paths
         expected, most = (
             ("application/octet-stream", MAX_FILE_BYTES) if is_file else ("application/json", MAX_BODY_BYTES)
@@ -195,7 +176,6 @@ class SecuredApp:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a receive function that gives a body that was read already, then the messages of ``receive``."""
     read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:
@@ -248,7 +228,6 @@ def _is_token(given: str, token: str) -> bool:
 
 # What the pages of the app share: scripts, styles, icon, the page without data, and the responses to errors.
 
-
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b5394"/>'
     '<path d="M3 4h10M3 8h6M3 12h10" stroke="#fff" stroke-width="2"/></svg>'
@@ -267,7 +246,6 @@ def page_app(
     body_seconds: float = BODY_SECONDS,
     file_paths: frozenset[str] = frozenset(),
 ) -> ASGIApp:
-    """Return an app with one page, its script and style, and the routes that the script asks; with security checks."""
     page = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -277,7 +255,6 @@ def page_app(
         f'<body data-source="{source}">\n<header class="page-head"></header>\n<main id="viewer"></main>\n'
         "<noscript>This page needs JavaScript, which is off.</noscript>\n</body>\n</html>\n"
     )
-
     app = Starlette(
         routes=[
             static_route("/", page, "text/html"),
@@ -302,8 +279,6 @@ def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG0
 
 
 def static_route(path: str, text: str, media_type: str) -> Route:
-    """Return a route that answers with a text."""
-
     async def answer(request: Request) -> Response:  # noqa: ARG001 - as above
         return Response(text, media_type=media_type)
 

@@ -52,7 +52,6 @@ _log = logging.getLogger(__name__)
 def make_app(
     viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
 ) -> ASGIApp:
-    """Return the app with its security checks; ``address`` is where it is served."""
     pages = _Pages(viewed=viewed, scan=scan)
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
     parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
@@ -80,7 +79,6 @@ class _Pages:
         return await self._with_priority(lambda: json_response(self._find_rows(listing, text, where)))
 
     async def list_file(self, request: Request) -> Response:
-        """Return the whole list as it is found, as CSV; it has every system's recall on the task that is asked for."""
         listing, text, where = self._read_asked(request)
         columns = self.scan.columns
         if columns.n_known < len(columns) or (text and self.scan.search.n_searched < len(columns)):
@@ -113,7 +111,6 @@ class _Pages:
         return await self._with_priority(lambda: self._record_response(instance_id))
 
     async def exchanges(self, request: Request) -> Response:
-        """Return what a system asked a language model for a paper, and what it replied."""
         instance_id = request.query_params.get("id", "")
         system = _read_number(request, "system", len(self.viewed.systems) - 1)
         task = _read_number(request, "task", len(self.viewed.tasks) - 1)
@@ -129,7 +126,11 @@ class _Pages:
         finally:
             self.scan.n_asking -= 1
 
-    def _read_list_query(self, request: Request) -> ListQuery:
+    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
+        text = request.query_params.get("q", "")
+        if len(text) > MAX_QUERY_CHARACTERS:
+            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
+        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
         last_system = len(self.viewed.systems) - 1
         given = {
             "task": _read_number(request, "task", len(self.viewed.tasks) - 1),
@@ -142,15 +143,8 @@ class _Pages:
             "offset": _read_number(request, "offset", None),
             "n": _read_number(request, "n", MOST_ROWS, lowest=1),
         }
-        return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-
-    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
-        """Return what of the list is asked for: its query, the words that are searched, and where."""
-        text = request.query_params.get("q", "")
-        if len(text) > MAX_QUERY_CHARACTERS:
-            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
-        return self._read_list_query(request), text, where
+        listing = ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return listing, text, where
 
     def _matches(self, listing: ListQuery, text: str, where: Where) -> Matches:
         # The whole id of an instance finds that instance only, not all that share its words.

@@ -43,13 +43,10 @@ PERCENT_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
 
 # Charts with a row for each bar: its name, its mark and interval on a common axis, and its numbers.
 
-# Height of a row, in units.
-_ROW = 22
+_ROW = 22  # height of a row, in units
 _GAP = 12
 _LEAST_PLOT, _MOST_NOTE = 190, 110
-# Where the rows are taller than this, the axis has its numbers above them too.
-_TALL = 25 * _ROW
-_LEAST_REACH = 0.05
+_TALL = 25 * _ROW  # where the rows are taller, the axis has its numbers above them too
 # Height of the line "← second better | first better →", and the space between zero and its words, in units.
 _SIDES, _FROM_ZERO = 20, 8
 
@@ -80,7 +77,7 @@ def grouped_chart(groups: Sequence[BarGroup], *, title: str, unit: str = "aspect
 def reach_of(bars: Iterable[Bar]) -> float:
     """Return how far from zero an axis must go so that these differences fit: from 0.05 to 1.0."""
     numbers = [number for bar in bars for number in (bar.mean, *(bar.interval or ())) if is_number(number)]
-    return min(1.0, max([_LEAST_REACH, *(1.05 * abs(number) for number in numbers)]))
+    return min(1.0, max([0.05, *(1.05 * abs(number) for number in numbers)]))
 
 
 def difference_chart(
@@ -171,7 +168,7 @@ def _row_chart(
         "no rows": not bars,
     }
     foot = [note for note, holds in notes.items() if holds]
-    drawn += [text(MARGIN, y + 48 + 16 * place, note, "chart-note") for place, note in enumerate(foot)]
+    drawn += [text(MARGIN, y + 48 + 16 * row, note, "chart-note") for row, note in enumerate(foot)]
     return chart(title, f"{title_name(unit)}{words}", *drawn, height=y + 42 + 16 * len(foot))
 
 
@@ -229,14 +226,14 @@ def panel_chart(groups: Sequence[BarGroup], *, title: str, counts: Sequence[str]
     up = Scale(low=0, high=1, start=top + _PANEL, end=top)
     drawn = percent_lines(up, _PANEL_LEFT, right)
     room = (right - _PANEL_LEFT) / max(1, len(groups))
-    for place, group in enumerate(groups):
-        start = _PANEL_LEFT + place * room
-        if place:
+    for column, group in enumerate(groups):
+        start = _PANEL_LEFT + column * room
+        if column:
             drawn.append(line(start, top, start, up.start + _COUNT, "chart-grid"))
         name = fit_text(shown_name(group.name), room - 2)
         drawn.append(text(start + room / 2, up.start + _NAME, name, "chart-name", "middle"))
         if counts:
-            drawn.append(text(start + room / 2, up.start + _COUNT, counts[place], "chart-tick", "middle"))
+            drawn.append(text(start + room / 2, up.start + _COUNT, counts[column], "chart-tick", "middle"))
         step = room / (len(group.bars) + 1)
         for position, bar in enumerate(group.bars):
             if not is_number(bar.mean):
@@ -258,32 +255,19 @@ def panel_chart(groups: Sequence[BarGroup], *, title: str, counts: Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowAxis:
-    """The axis of a column: the number ``low`` is at its left, ``high`` at its right.
-
-    ``ticks`` are (number, name). ``rule`` is a number that is marked by a line of its own, such as the ceiling or zero.
-    """
-
     low: float = 0.0
     high: float = 1.0
-    ticks: Sequence[tuple[float, str]] = PERCENT_TICKS
-    rule: float | None = None
+    ticks: Sequence[tuple[float, str]] = PERCENT_TICKS  # (number, name)
+    rule: float | None = None  # a number that is marked by a line of its own, such as the ceiling or zero
 
-    def place(self, value: float) -> str:
+    def at(self, value: float) -> str:
         """Return where a number is drawn, as a share of the width; beyond an end, at that end.
 
-        >>> RowAxis(low=-1, high=1, ticks=()).place(0.5)
+        >>> RowAxis(low=-1, high=1, ticks=()).at(0.5)
         '75%'
         """
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(1.0, max(0.0, share)):.4g}%"
-
-
-def row_axis(axis: RowAxis) -> Node:
-    """Return the names of an axis's ticks, for the head of the column."""
-    look = {"class": "chart-tick"}
-    middle = {"y": "75%", "text-anchor": "middle"}
-    names = (node("text", {**look, "x": axis.place(value), **middle}, name) for value, name in axis.ticks)
-    return node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *names)
 
 
 def row_mark(axis: RowAxis, bar: Bar) -> Node:
@@ -294,15 +278,15 @@ def row_mark(axis: RowAxis, bar: Bar) -> Node:
 
     rules = [] if axis.rule is None else [("row-rule", axis.rule)]
     upright = [*(("chart-grid", value) for value, _ in axis.ticks), *rules]
-    drawn = [line_in_row(look, axis.place(value), axis.place(value), "0", "100%") for look, value in upright]
+    drawn = [line_in_row(look, axis.at(value), axis.at(value), "0", "100%") for look, value in upright]
     if is_number(bar.mean):
         series = bar.series or 0
         parts = [node("title", None, bar_title(bar))]
         if bar.interval:
-            low, high = map(axis.place, bar.interval)
+            low, high = map(axis.at, bar.interval)
             parts.append(line_in_row("chart-interval", low, high, "50%", "50%"))
             parts += [line_in_row("chart-interval", end, end, "34%", "66%") for end in (low, high)]
-        at = {"x": axis.place(bar.mean), "y": "50%", "overflow": "visible"}
+        at = {"x": axis.at(bar.mean), "y": "50%", "overflow": "visible"}
         drawn.append(node("g", {"class": look_of_bar(bar, series)}, *parts, node("svg", at, marker(0, 0, series))))
     return node("svg", {"class": "chart row-plot", "aria-hidden": "true"}, *drawn)
 
@@ -335,10 +319,15 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
     places = [x for curve in lines for stretch in _stretches(curve) for x, _ in stretch]
     across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
     up = Scale(low=0, high=1, start=bottom, end=top)
+    named_ticks = _named_ticks(across)
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe_line, lines))}",
-        *_axes(across, up, x_name, y_name, right),
+        *percent_lines(up, _LEFT, right, gap=6),
+        *upright_lines(across, named_ticks, top, bottom),
+        *tick_names(across, named_ticks, bottom + 15),
+        text((_LEFT + right) / 2, bottom + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle"),
+        text(MARGIN, top - 10, fit_text(title_name(y_name), right), "chart-tick"),
         *(_context(curve, across, up) for curve in lines if curve.is_context),
         *(_band(curve, series, across, up) for series, curve in numbered),
         *(_curve(curve, series, across, up) for series, curve in numbered),
@@ -350,15 +339,6 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
 
 def _line_name(curve: ChartLine) -> str:
     return shown_name(curve.name, curve.suffix)
-
-
-def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:
-    yield from percent_lines(up, _LEFT, right, gap=6)
-    named = _named_ticks(across)
-    yield from upright_lines(across, named, up.end, up.start)
-    yield from tick_names(across, named, up.start + 15)
-    yield text((_LEFT + right) / 2, up.start + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle")
-    yield text(MARGIN, up.end - 10, fit_text(title_name(y_name), right), "chart-tick")
 
 
 def _named_ticks(across: Scale) -> list[tuple[float, str]]:
@@ -427,11 +407,7 @@ def _band(curve: ChartLine, series: int, across: Scale, up: Scale) -> Node | Non
 def _labels(
     numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float, width: int
 ) -> Iterator[Node]:
-    """Yield each line's name at the right; names never overlap.
-
-    A thin line leads to it from the curve's end, where the curve goes as far as the axis. The name of any other curve
-    has its mark beside it, as all have.
-    """
+    """Yield each line's mark and name at the right; a thin line leads there from a curve that reaches the end."""
     ends = [stretches[-1][-1] if (stretches := _stretches(curve)) else None for _, curve in numbered]
     places = _spread([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL

@@ -34,7 +34,6 @@ def shown_name(name: str, suffix: str = "") -> str:
 
 
 def title_name(name: str) -> str:
-    """Return a name for a title element: on one line, cut to 200 characters."""
     return cut(name, 200)
 
 
@@ -130,12 +129,10 @@ class ChartLine:
 
 
 def bar_of(name: str, estimate: Estimate, **look: Any) -> Bar:
-    """Return a bar with the mean and interval of an estimate; ``look`` are the other fields of a `Bar`."""
     return Bar(name=name, mean=estimate.mean, low=estimate.low, high=estimate.high, **look)
 
 
 def is_number(value: float | None) -> TypeGuard[float]:
-    """Say whether a value can be drawn: it is not None, NaN or infinite."""
     return value is not None and math.isfinite(value)
 
 

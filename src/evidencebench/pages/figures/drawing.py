@@ -22,10 +22,7 @@ _ROUNDING = 1e-9
 
 
 def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH) -> Node:
-    """Return an ``<svg>`` of ``width`` and ``height`` units, with a title drawn above its body.
-
-    ``description`` has the numbers in words; both texts make its ids, which differ from those of other charts.
-    """
+    """Return an ``<svg>``, its size in units; ``description`` has the numbers in words, and both texts make its ids."""
     name = title_name(title)
     heading = text(MARGIN, 20, fit_text(name, width - 2 * MARGIN, TITLE_SIZE), "chart-title")
     return _root(name, description, heading, *body, height=height, width=width, role="img")
@@ -51,7 +48,6 @@ def stacked(charts: Sequence[Node], *, title: str) -> Node:
 
 
 def size_of(picture: Node) -> tuple[int, int]:
-    """Return the width and height of a chart in its own units."""
     _, _, width, height = picture.attrib["viewBox"].split()
     return int(width), int(height)
 
@@ -78,7 +74,6 @@ def text(x: float, y: float, words: str, look: str, anchor: str = "start") -> No
 
 
 def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
-    """Return a straight line."""
     places = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
     return node("line", {"class": look, **{name: round(place, 1) for name, place in places.items()}})
 
@@ -122,12 +117,10 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
 
 
 def upright_lines(scale: Scale, named: Sequence[tuple[float, str]], top: float, bottom: float) -> list[Node]:
-    """Return a vertical line at each tick, from ``top`` to ``bottom``; ``named`` are (number, name) of the ticks."""
     return [line(x, top, x, bottom, "chart-grid") for x in (scale.at(value) for value, _ in named)]
 
 
 def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> list[Node]:
-    """Return the texts of the ticks, at the height ``y``."""
     return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
 
 
@@ -141,17 +134,14 @@ def percent_lines(up: Scale, left: float, right: float, gap: float = 5) -> list[
 
 
 def look_of(position: int, *, is_control: bool = False) -> str:
-    """Return the class that gives a series its colour."""
     return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"
 
 
 def look_of_bar(bar: Bar, position: int) -> str:
-    """Return the classes that give a bar its colour, and the look of an unfinished one."""
     return f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
 
 
 def dash_of(position: int) -> str:
-    """Return the dashes of a series; from the ninth on, a colour comes again with other dashes."""
     return DASHES[_variant(position)]
 
 

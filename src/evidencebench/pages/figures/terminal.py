@@ -10,7 +10,6 @@ from evidencebench.pages.figures.drawing import Scale
 from evidencebench.tables import WIDTH
 
 _TICKS = (0, 25, 50, 75, 100)
-_LEAST_WIDTH = 40
 _LONGEST_NAME = 24
 
 
@@ -26,7 +25,6 @@ class Mark:
 NEEDED = "├┤─●○◌◉·…"
 """The characters that a terminal must be able to show; on any other the charts are drawn in ASCII."""
 
-# Each of these characters -> its ASCII character.
 _TO_ASCII = str.maketrans(dict(zip("├┤─●○◌◉·", "||-ox?@.", strict=True)))
 
 
@@ -44,7 +42,7 @@ def terminal_bars(
           0    25    50    75   100
     bm25  ·     ├──●──┤     ·     ·   37.0
     """
-    width = max(width, _LEAST_WIDTH)
+    width = max(width, 40)
     longest = min(_LONGEST_NAME, width // 3)
     names = [_cut(bar.name, longest - len(bar.suffix), ascii_only=ascii_only) + bar.suffix for bar in bars]
     name_width = max(map(cell_len, names), default=0)

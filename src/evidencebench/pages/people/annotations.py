@@ -12,8 +12,6 @@ from evidencebench.pages.paper import kind_letters
 from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow, journal_tasks
 from evidencebench.wording import counted
 
-_ByAnnotator = Mapping[str, Mapping[str, TaskAnnotation]]  # annotator -> task id -> annotation
-
 
 def annotation_tasks(tasks: TasksFile, folder: Path) -> TaskApp:
     """Return the app for a file of tasks; what people say lies in ``folder``, made at the first answer."""
@@ -70,7 +68,7 @@ def _disputes(annotations: AnnotationFolder) -> TaskKind:
     )
 
 
-def _done_by(by_annotator: _ByAnnotator, task_id: str) -> dict[str, TaskAnnotation]:
+def _done_by(by_annotator: Mapping[str, Mapping[str, TaskAnnotation]], task_id: str) -> dict[str, TaskAnnotation]:
     return {name: own[task_id] for name, own in by_annotator.items() if task_id in own and own[task_id].is_done}
 
 

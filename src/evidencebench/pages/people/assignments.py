@@ -1,6 +1,6 @@
 """The papers in which people pick sentences, what they see afterwards, and their scores beside the systems."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from evidencebench.wording import counted
 # How well a person has done, beside the systems: over exactly the papers that the person has submitted.
 
 
-def _own_scores(viewed: ViewerData, task: Task) -> Callable[[Mapping[str, Submission]], OwnScores | None]:
+def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Callable[[Person], OwnScores | None]:
     """Return what scores a person's submissions; the systems are graded once on each paper that anybody submits."""
 
     @cache
@@ -38,7 +38,8 @@ def _own_scores(viewed: ViewerData, task: Task) -> Callable[[Mapping[str, Submis
         answers = (shown.answer_in_list(case, task) for shown in viewed.systems)
         return case, [answer for answer in answers if answer is not None]  # all answer, since the task has a budget
 
-    def scores(submissions: Mapping[str, Submission]) -> OwnScores | None:
+    def scores(person: Person) -> OwnScores | None:
+        submissions = {paper: picked for paper, picked in person.submissions.items() if paper in offered}
         if not submissions:
             return None
         papers = [graded(instance_id) for instance_id in submissions]
@@ -51,15 +52,15 @@ def _own_scores(viewed: ViewerData, task: Task) -> Callable[[Mapping[str, Submis
         ]
         you, *others = bootstrap_columns(np.array(recalls, dtype=float), [case.instance.cluster for case in cases])
         means = [_mean("You", you, is_you=True)]
-        for place, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
-            n_missing = sum(answers[place].status == "missing" for _, answers in papers)
+        for position, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
+            n_missing = sum(answers[position].status == "missing" for _, answers in papers)
             lacks = f" (lacks {counted(n_missing, 'answer')}: 0)" if n_missing else ""
             means.append(_mean(f"{shown.record.label}{' *' if shown.record.is_control else ''}{lacks}", estimate))
-        runs = [place for place, shown in enumerate(viewed.systems, 1) if not shown.record.is_control]
-        named = runs or [place for place, shown in enumerate(viewed.systems, 1) if not shown.record.is_oracle]
-        named.sort(key=lambda place: -means[place].mean)
+        runs = [position for position, shown in enumerate(viewed.systems, 1) if not shown.record.is_control]
+        named = runs or [position for position, shown in enumerate(viewed.systems, 1) if not shown.record.is_oracle]
+        named.sort(key=lambda position: -means[position].mean)
         labels = ["You", *(shown.record.label for shown in viewed.systems)]
-        words = ", ".join(f"{labels[place]} {100 * means[place].mean:.1f}" for place in [0, *named])
+        words = ", ".join(f"{labels[position]} {100 * means[position].mean:.1f}" for position in [0, *named])
         return OwnScores(
             summary=f"{words} on your {counted(len(own), 'paper')}.",
             means=tuple(sorted(means, key=lambda mean: -mean.mean)),
@@ -80,7 +81,6 @@ def _mean(label: str, estimate: Estimate, *, is_you: bool = False) -> MeanRecall
 def pick_tasks(
     viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
 ) -> TaskApp:
-    """Return the app for people who pick sentences; their answers are written to ``folder``."""
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
     dataset = viewed.dataset
@@ -105,14 +105,9 @@ def pick_tasks(
             "seconds": submission.seconds,
         }
 
-    own_scores = _own_scores(viewed, task)
-
-    def scores(person: Person) -> OwnScores | None:
-        return own_scores({paper: picked for paper, picked in person.submissions.items() if paper in rows})
-
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
-    kind = picking(people, rows, offer=offer, reveal=reveal, scores=scores)
+    kind = picking(people, rows, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}
     return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)
 

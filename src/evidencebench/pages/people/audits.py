@@ -13,7 +13,6 @@ from evidencebench.wording import counted
 
 
 def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
-    """Return the app for a file of misses; what auditors say lies in ``folder``, made at the first verdict."""
     verdicts = verdict_folder(folder, misses)
     verdicts.read_all()  # raises at once where a file there is damaged, or of other misses
     header = misses.header

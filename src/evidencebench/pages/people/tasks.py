@@ -78,15 +78,14 @@ def journal_tasks(
     append: Callable[[str, Any], msgspec.Struct],
     is_done: Callable[[Any], bool],
 ) -> TaskKind:
-    """Return the kind; ``append`` returns what was kept.
-
-    A `TaskRow` of ``rows`` (by person) is as if nothing was answered; ``shown`` (by id) is all that is shown of a task.
-    """
+    """Return the kind: ``rows`` has a person's tasks as if nothing was answered, ``append`` returns what was kept."""
 
     def with_status(row: TaskRow, answer: object | None) -> TaskRow:
         if answer is None:
             return row
-        return replace(row, status="done", words="done") if is_done(answer) else replace(row, **_BEGUN)
+        if is_done(answer):
+            return replace(row, status="done", words="done")
+        return replace(row, status="draft", words="begun, not done")
 
     def queue(person: str) -> Mapping[str, object]:
         answers = read(person)
@@ -115,14 +114,10 @@ def journal_tasks(
     )
 
 
-_BEGUN: Mapping[str, Any] = {"status": "draft", "words": "begun, not done"}
-
 # Papers in which people pick sentences, until they submit; what is shown then is handed in, since it reads labels.
 
 
 class PickAnswer(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The picks of a person in one paper, as the page sends them."""
-
     task: str
     sentences: tuple[int, ...]
     reached: Annotated[int, msgspec.Meta(ge=0)]
@@ -252,15 +247,8 @@ def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
     return {name: getattr(draft, name) for name in ("sentences", "reached", "seconds", "revision")}
 
 
-# The app.
-
-
 class Sessions:
-    """Who is signed in: random tokens, kept by browsers as cookies, and the names of their people.
-
-    Anybody can sign in, as often as they like, so old tokens are dropped. Of the tokens that were never used, the
-    newest ``most_unused`` are kept; of the used ones, the ``most_used`` that were used last.
-    """
+    """Random tokens of who is signed in; anybody can, so the oldest unused and the longest unseen ones are dropped."""
 
     def __init__(self, *, most_unused: int = 1_000, most_used: int = 20_000) -> None:
         self._most_unused, self._most_used = most_unused, most_used
@@ -268,7 +256,6 @@ class Sessions:
         self._used: OrderedDict[str, str] = OrderedDict()
 
     def begin(self, name: str) -> str:
-        """Sign a person in; return a new token, which cannot be guessed."""
         token = secrets.token_urlsafe(32)
         self._unused[token] = name
         if len(self._unused) > self._most_unused:
@@ -286,7 +273,6 @@ class Sessions:
         return name
 
     def end(self, token: str) -> None:
-        """Sign the person of a token out; their answers are kept."""
         self._unused.pop(token, None)
         self._used.pop(token, None)
 
@@ -303,19 +289,14 @@ class _AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskApp:
-    """The routes below ``/api/people/``, the same for every kind of task. `SecuredApp` has checked each request.
+    """The routes below ``/api/people/``, the same for every kind of task. `SecuredApp` has checked each request."""
 
-    ``kinds`` are the lists of tasks by name, ``about`` is what the page must know of them; ``folder`` is where the
-    answers lie, and only its name stands in messages.
-    """
-
-    kinds: Mapping[str, TaskKind]
-    about: Mapping[str, object]
-    folder: Path
+    kinds: Mapping[str, TaskKind]  # by the names of their lists
+    about: Mapping[str, object]  # what the page must know of them
+    folder: Path  # where the answers lie; only its name stands in messages
     sessions: Sessions = field(default_factory=Sessions)
 
     def close(self) -> None:
-        """Close the files of all people."""
         for kind in self.kinds.values():
             kind.close()
 
@@ -343,7 +324,6 @@ class TaskApp:
         return json_response({"person": self.sessions.name_of(_token(request)), **self.about})
 
     async def _sign_in(self, request: Request) -> Response:
-        """Sign a person in by name, replacing the browser's session; a cookie keeps the token there."""
         name = checked_name(decode(await request.body(), _NameBody).name)
         first = next(iter(self.kinds.values()))
         is_new = await run_in_threadpool(first.is_new, name)
@@ -416,7 +396,6 @@ class TaskApp:
         return self.kinds[name]
 
     def make_app(self, address: Address) -> ASGIApp:
-        """Return the app with its page and its security checks; ``address`` is where it is served."""
         table = (
             ("GET", "session", self._show_session),
             ("POST", "session", self._sign_in),

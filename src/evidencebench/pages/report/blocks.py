@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.charts import RowAxis, row_axis
+from evidencebench.pages.figures.charts import RowAxis
 from evidencebench.pages.figures.data import Bar
 from evidencebench.pages.figures.drawing import look_of_bar, marker
 from evidencebench.pages.html import Child, Node, beginning_of, node
@@ -22,18 +22,15 @@ _NUMBERS = re.compile(r"[-−+\d.,\[\]()$%≤< ]*")
 
 
 def section(name: str, title: str, *children: Child) -> Node:
-    """Return a section with a heading; links reach it as ``#name``."""
     heading = node("h2", {"id": f"{name}-title"}, title)
     return node("section", {"id": name, "aria-labelledby": f"{name}-title", "tabindex": "-1"}, heading, *children)
 
 
 def paragraph(*children: Child, look: str = "") -> Node:
-    """Return a paragraph; ``look`` is its class."""
     return node("p", {"class": look} if look else None, *children)
 
 
 def note(*children: Child) -> Node:
-    """Return a paragraph of small text, which explains."""
     return paragraph(*children, look="note")
 
 
@@ -55,13 +52,12 @@ def code(text: str) -> Node:
 
 def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> list[Node]:
     """Return a block for each task, with the children that ``make`` returns; the page shows that of the chosen task."""
-
-    def heading(task: Task) -> Node | None:
-        if len(tasks) == 1:
-            return None
-        return node("h3", {"class": "task-heading"}, f"{task_title(task)} ", node("code", FOREIGN, task.name))
-
-    return [node("div", {"data-task": task.name}, heading(task), *make(task)) for task in tasks]
+    blocks = []
+    for task in tasks:
+        words = (f"{task_title(task)} ", node("code", FOREIGN, task.name))
+        heading = node("h3", {"class": "task-heading"}, *words) if len(tasks) > 1 else None
+        blocks.append(node("div", {"data-task": task.name}, heading, *make(task)))
+    return blocks
 
 
 def folding_part(summary: str, *children: Child) -> Node:
@@ -70,15 +66,13 @@ def folding_part(summary: str, *children: Child) -> Node:
 
 
 def legend(bars: Sequence[Bar]) -> Node:
-    """Return the marks of systems with their names, for charts that show marks only."""
-
-    def entry(bar: Bar) -> Node:
+    entries = []
+    for bar in bars:
         series, name = bar.series or 0, beginning_of(bar.name)
         mark = node("g", {"class": look_of_bar(bar, series)}, node("title", None, name), marker(7, 7, series))
         picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
-        return node("li", None, picture, node("bdi", FOREIGN, f"{name}{bar.suffix}"))
-
-    return node("ul", {"class": "legend"}, *map(entry, bars))
+        entries.append(node("li", None, picture, node("bdi", FOREIGN, f"{name}{bar.suffix}")))
+    return node("ul", {"class": "legend"}, *entries)
 
 
 def table_node(
@@ -89,10 +83,7 @@ def table_node(
     most: int = 300,
     links: Mapping[str, Callable[[str], str]] | None = None,
 ) -> Node | None:
-    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut.
-
-    ``links`` has by column the address of a cell's text. None: there are no rows.
-    """
+    """Return a table, its texts cut to ``most`` characters; ``links`` has by column the address of a cell's text."""
     if not rows:
         return None
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)]
@@ -123,7 +114,12 @@ def framed(label: str, inner: Node) -> Node:
 def axis_head(name: str, axis: RowAxis) -> Node:
     """Return the head of a column with a mark in each row; only screen readers read its name."""
     hidden = node("span", {"class": "visually-hidden"}, name)
-    return node("th", {"scope": "col", "class": "forest-plot"}, hidden, row_axis(axis))
+    ticks = (
+        node("text", {"class": "chart-tick", "x": axis.at(value), "y": "75%", "text-anchor": "middle"}, tick)
+        for value, tick in axis.ticks
+    )
+    plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
+    return node("th", {"scope": "col", "class": "forest-plot"}, hidden, plot)
 
 
 def _cell_text(cell: Cell, most: int) -> str:
@@ -152,11 +148,9 @@ def points_text(difference: Estimate) -> str:
 
 
 def list_node(*items: Child) -> Node:
-    """Return a list with these items."""
     return node("ul", None, *(node("li", None, item) for item in items))
 
 
 def terms_node(facts: Iterable[tuple[Child, Sequence[Child]]], look: str = "") -> Node:
-    """Return a list of terms, each with what is said of it; ``look`` is its class."""
     parts = (part for term, words in facts for part in (node("dt", None, term), node("dd", None, *words)))
     return node("dl", {"class": look} if look else None, *parts)

@@ -38,13 +38,10 @@ from evidencebench.scoring.breakdowns import (
     share_group,
 )
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns, bootstrap_defined
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
 from evidencebench.wording import counted
-
-# Aspect recall by budget.
 
 _BLOCK_SIZE = 32
 
@@ -145,7 +142,6 @@ def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> 
 
 
 def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int) -> Node:
-    """Return the section with a chart for each scope that has aspects, and folded tables of all systems."""
     asked_per_task = list(dict.fromkeys(label for curves in by_scope for label in curves.asked_per_task))
     drawn = [curves for curves in by_scope if curves.curves]
     return section(
@@ -219,7 +215,6 @@ def _cell(point: Estimate | None, n: int) -> str:
 
 # Aspect recall by properties of the papers, such as their length.
 
-
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
 _NOTHING = "no aspect can be covered"
@@ -292,7 +287,6 @@ def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]
 
 
 def breakdowns_section(findings: Findings) -> Node:
-    """Return the section with a small chart for each property, and folded tables of all systems, for each task."""
     bins = breakdowns_of(findings)
     return section(
         "breakdowns",
@@ -309,23 +303,27 @@ def breakdowns_section(findings: Findings) -> Node:
 
 def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> list[Node]:
     rows = findings.foremost(task)
-    panels = (_panel(findings, rows, *bins) for bins in by_property.items())
-    tables = (_bin_table(*bins) for bins in by_property.items())
+    panels, tables = [], []
+    for property_name, bins in by_property.items():
+        drawn = {name: recalls for name, recalls in bins.items() if name != _NOTHING}
+        groups = [
+            BarGroup(name=_short(name), bars=[findings.bar(row, recalls[findings.name_of(row)]) for row in rows])
+            for name, recalls in drawn.items()
+        ]
+        first_of_bins = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
+        counts = [f"n = {first_of_bins[name].n:,}" for name in drawn]
+        panels.append(panel_chart(groups, title=f"By {property_name}", counts=counts))
+        heads = ["system", *(f"{name} ({mean.extent})" for name, mean in first_of_bins.items())]
+        cells = [
+            [system, *(percent(recalls[system], alone="") for recalls in bins.values())]
+            for system in next(iter(bins.values()))
+        ]
+        tables.append(table_node(f"By {property_name}: aspect recall in %", heads, cells))
     return [
         legend([findings.bar(row) for row in rows]),
         node("div", {"class": "panels"}, *panels),
         folding_part("All systems, with intervals, as tables", *tables),
     ]
-
-
-def _panel(findings: Findings, rows: Sequence[Standing], property_name: str, bins: Bins) -> Node:
-    drawn = {name: recalls for name, recalls in bins.items() if name != _NOTHING}
-    groups = [
-        BarGroup(name=_short(name), bars=[findings.bar(row, recalls[findings.name_of(row)]) for row in rows])
-        for name, recalls in drawn.items()
-    ]
-    counts = [f"n = {next(iter(recalls.values())).n:,}" for recalls in drawn.values()]
-    return panel_chart(groups, title=f"By {property_name}", counts=counts)
 
 
 def _short(name: str) -> str:
@@ -340,14 +338,6 @@ def _short(name: str) -> str:
     return name
 
 
-def _bin_table(property_name: str, bins: Bins) -> Node | None:
-    means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
-    heads = [f"{name} ({mean.extent})" for name, mean in means.items()]
-    systems = next(iter(bins.values()))
-    rows = [[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems]
-    return table_node(f"By {property_name}: aspect recall in %", ["system", *heads], rows)
-
-
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.
 
 # Field of `PickCounts` -> its words for one sentence and for several, and what they mean.
@@ -360,7 +350,6 @@ _SORTS = {
 
 
 def picks_section(findings: Findings) -> Node:
-    """Return the section with a bar for each system of each task."""
     scopes = list(dict.fromkeys(task.scope for task in findings.tasks))
     covered = coverages_of(findings.dataset.instances(findings.n_instances), scopes)
     look = {"class": "pick-bar", "aria-hidden": "true"}
@@ -386,27 +375,18 @@ def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, 
         for name, scores in findings.columns(task).items()
     }
     most = max((counts.total for counts in picks.values()), default=0.0)
-    rows = (
-        node(
-            "li",
-            None,
-            node("bdi", FOREIGN, name),
-            _bar(counts, most),
-            node("span", {"class": "value"}, _words(counts)),
-        )
-        for name, counts in picks.items()
-    )
+    rows = []
+    for name, counts in picks.items():
+        parts, start = [], 0.0
+        for sort in _SORTS:
+            width = 100 * getattr(counts, sort) / most if most else 0.0
+            if width:
+                parts.append(node("rect", {"class": f"pick-{sort}", "x": f"{start:.2f}%", "width": f"{width:.2f}%"}))
+            start += width
+        bar = node("svg", {"class": "pick-bar", "aria-hidden": "true"}, *parts)
+        words = node("span", {"class": "value"}, _words(counts))
+        rows.append(node("li", None, node("bdi", FOREIGN, name), bar, words))
     return node("ul", {"class": "picks"}, *rows)
-
-
-def _bar(picks: PickCounts, most: float) -> Node:
-    parts, start = [], 0.0
-    for sort in _SORTS:
-        width = 100 * getattr(picks, sort) / most if most else 0.0
-        if width:
-            parts.append(node("rect", {"class": f"pick-{sort}", "x": f"{start:.2f}%", "width": f"{width:.2f}%"}))
-        start += width
-    return node("svg", {"class": "pick-bar", "aria-hidden": "true"}, *parts)
 
 
 def _words(picks: PickCounts) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import isnan
 
 import numpy as np
@@ -30,13 +29,9 @@ from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 
-_MOST_FOREMOST = 4
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Runs and controls, scored and ranked."""
-
     scored: ScoredRuns  # the runs that were asked the data's own queries, and the controls
     changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]  # those asked changed ones, which are on no board
     boards: Mapping[str, Board]
@@ -46,12 +41,10 @@ class Findings:
 
     @property
     def dataset(self) -> Dataset:
-        """The data set of the runs."""
         return self.scored.dataset
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks that were scored; sections on one task take the first."""
         return self.scored.tasks
 
     @property
@@ -68,12 +61,6 @@ class Findings:
             unfinished=row.unfinished,
             series=self.series_of(row.system, is_control=row.is_control),
         )
-
-    @property
-    def unfinished(self) -> dict[str, str]:
-        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers."""
-        rows = (row for standings in self.standings.values() for row in standings if row.unfinished)
-        return {row.system: row.unfinished for row in reversed(list(rows))}
 
     @property
     def every_run(self) -> dict[str, RunFile]:
@@ -105,10 +92,7 @@ class Findings:
         return systems.index((system, is_control))
 
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
-        """Return the runs, the best on a task first; those without a rank last.
-
-        The first two are shown against each other, so runs that score as the best does everywhere come after others.
-        """
+        """Return the runs, those without a rank last; the first two are shown together, so they differ if possible."""
         rows = [row for row in self.standings[task.name] if not row.is_control]
         best, *others = sorted(rows, key=lambda row: row.rank is None)
 
@@ -119,12 +103,12 @@ class Findings:
         return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
-        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle."""
+        """Return the few rows that charts draw where all are too many: four runs, the best control, the oracle."""
         rows, controls = self.standings[task.name], self.label_free_controls(task)
         runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
         best = [row for row in rows if self.name_of(row) in controls[:1]]
         oracle = [row for row in rows if row.is_control and row.system == "oracle"]
-        return (*runs[:_MOST_FOREMOST], *best, *oracle)
+        return (*runs[:4], *best, *oracle)
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
         """Return the names of the controls on a task that read no labels, or of the runs that are them, best first."""
@@ -168,12 +152,6 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
 # The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.
 
 
-def unlabelled_papers(viewed: ViewerData, n_instances: int) -> Iterator[tuple[ListRow, GradedInstance]]:
-    """Yield the row and the record of each instance; there is nothing to score, so they show what each run chose."""
-    for position, instance in enumerate(islice(viewed.dataset, n_instances)):
-        yield viewed.row(position, instance), viewed.record(position, instance)
-
-
 def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:
     """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
     dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
@@ -186,14 +164,14 @@ def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None =
 def asked_of(viewed: ViewerData, n_instances: int) -> Iterator[dict[int, tuple[AskedRecord, ...]]]:
     """Yield what each instance's systems asked language models: by system, for each task, or once for all tasks."""
     asking = [
-        (place, shown.run.header.per_task)
-        for place, shown in enumerate(viewed.systems)
+        (system, shown.run.header.per_task)
+        for system, shown in enumerate(viewed.systems)
         if shown.record.asks_model and shown.run is not None and shown.run.header is not None
     ]
     for instance_id in viewed.dataset.ids[:n_instances]:
         yield {
-            place: tuple(viewed.asked(instance_id, place, n) for n in range(len(viewed.tasks) if per_task else 1))
-            for place, per_task in asking
+            system: tuple(viewed.asked(instance_id, system, n) for n in range(len(viewed.tasks) if per_task else 1))
+            for system, per_task in asking
         }
 
 
@@ -208,41 +186,41 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
         for shown in viewed.systems
     ]
     first = next(iter(scored.scores.values()))
-    by_id = [{instance_id: place for place, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
+    by_id = [{instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
     for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
         asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
         answers = tuple(
             tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
             for shown, by_task in zip(viewed.systems, scores, strict=True)
         )
-        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in asked)
+        terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
         record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
         yield viewed.row(position, instance, viewed.grades_of(record)), record
 
 
 def _answer(
-    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, place: int | None
+    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, row: int | None
 ) -> GradedAnswer | None:
     """Return an answer as it was scored; where it has no sentence or no score, it is read again."""
-    if scores is None or (place is None and instance.labels.aspects):
+    if scores is None or (row is None and instance.labels.aspects):
         return None
-    if place is None or not scores.selections[place].size:
+    if row is None or not scores.selections[row].size:
         return shown.answer(shown_case(instance, task), task)
-    selection = scores.selections[place]
+    selection = scores.selections[row]
     return GradedAnswer(
         status="answered",
         certain=selection.certain,
         tied=selection.tied,
         n_drawn=selection.n_drawn,
-        recall=float(scores.recalls[place]),
+        recall=float(scores.recalls[row]),
     )
 
 
-def _terms(scores: TaskScores, instance: Instance, task: Task, place: int | None) -> TaskTerms | None:
-    if place is None:
+def _terms(scores: TaskScores, instance: Instance, task: Task, row: int | None) -> TaskTerms | None:
+    if row is None:
         case = None if instance.labels.aspects else shown_case(instance, task)
         return None if case is None else terms_of(case)
-    ceiling = float(scores.scores["ceiling"][place])
+    ceiling = float(scores.scores["ceiling"][row])
     return TaskTerms(
         budget=task.budget_for(instance),
         n_aspects=len(instance.labels.that_count(task.scope)),

@@ -18,14 +18,10 @@ from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
 from evidencebench.wording import counted
 
-# Prefixes of notes: of those that count replies by class, and of those that count them by the grammar's branch.
-_REPLY, _READ_BY = "reply_", "read_by "
 _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
 
 class ErrorKind(NamedTuple):
-    """The errors of a run that are of one kind."""
-
     name: str  # as `_kind_of` returns it, such as ``TimeoutError``
     n: int
     instance_id: str  # the instance of the first error
@@ -83,7 +79,6 @@ _ALL_WELL = (
 
 
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
-    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*answers) for label, answers in graded.items()}
     errors = [(label, kind) for label, answers in graded.items() for kind in errors_of(*answers)]
@@ -109,8 +104,8 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
             if has_papers
             else None,
         ),
-        _replies("Replies of language models by class", _REPLY, notes),
-        _replies("Replies by the branch of the grammar that read them", _READ_BY, notes),
+        _replies("Replies of language models by class", "reply_", notes),
+        _replies("Replies by the branch of the grammar that read them", "read_by ", notes),
     )
 
 
@@ -151,7 +146,6 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
 
 
 def costs_section(findings: Findings) -> Node:
-    """Return the section on the cost of language models' answers, and on the time that people took."""
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
@@ -164,10 +158,8 @@ def costs_section(findings: Findings) -> Node:
     for label in asked:
         tokens = (notes[label].get(name, 0) for name in ("requests", "prompt_tokens", "completion_tokens"))
         spent.append([*named[label], *tokens, cost_text(notes[label]) or "none noted"])
-    title, all_notes = (
-        "All that the runs note",
-        [[*named[label], notes_line(of_run)] for label, of_run in notes.items()],
-    )
+    title = "All that the runs note"
+    all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]
     return section(
         "costs",
         "Cost",

@@ -40,13 +40,11 @@ from evidencebench.system import traits_of
 from evidencebench.tables import Cell
 
 _NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
-_WRONG, _NEVER, _NOT_MEASURED = "wrong hypothesis", "cannot", "not measured"
+_WRONG, _NOT_MEASURED = "wrong hypothesis", "not measured"
 _PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
-_WRONG_HYPOTHESIS = ControlHeader(name="wrong_hypothesis")
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    """Return the section that compares each run with its partners: the same system, asked changed queries."""
     partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
     results = _results(findings, partners)
     used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
@@ -66,7 +64,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     unmeasured = {
         label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
         for label, run in findings.scored.runs.items()
-        if _WRONG_HYPOTHESIS not in partners[label]
+        if ControlHeader(name="wrong_hypothesis") not in partners[label]
     }
     return section(
         "hypotheses",
@@ -82,9 +80,6 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
         _titled_list("Without the run of the same system and options with the own queries: ", unpaired),
         _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(replaced)),
     )
-
-
-# Which runs are compared.
 
 
 def _asked(header: RunHeader | None) -> tuple[SystemHeader, ControlHeader] | None:
@@ -141,7 +136,7 @@ def _use_blocks(
     }
     wrong = by_control.get(_WRONG, [])
     uses: dict[str, str] = {
-        label: _NEVER if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
+        label: "cannot" if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
     }
     uses |= {result.system: use_of_hypothesis(result) for result in wrong}
     facts: list[tuple[Child, Sequence[Child]]] = [
@@ -218,7 +213,6 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
-    """Return the commands that make missing partners, and the runs that can have none; None where none is missing."""
     runs = findings.scored.runs
     unmeasured_words = (
         f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
@@ -232,13 +226,11 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
             commands[label] = code(_command(run.header, data, number))
     parts: list[Node] = []
     if commands:
-        parts += [paragraph(f"{unmeasured_words}. To measure it, make these runs and add them to the report:")]
-        parts += [list_node(*_items_by_run(commands))]
+        title = f"{unmeasured_words}. To measure it, make these runs and add them to the report:"
+        parts += [paragraph(title), list_node(*_items_by_run(commands))]
     if reasons:
-        parts += [
-            paragraph("Not to be measured:" if commands else f"{unmeasured_words}:"),
-            list_node(*_items_by_run(reasons)),
-        ]
+        title = "Not to be measured:" if commands else f"{unmeasured_words}:"
+        parts += [paragraph(title), list_node(*_items_by_run(reasons))]
     return folding_part(f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}", *parts) if parts else None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import chain, islice
 from pathlib import Path
 from shlex import join
 
@@ -45,7 +46,7 @@ from evidencebench.pages.report.blocks import (
     terms_node,
 )
 from evidencebench.pages.report.breakdowns import breakdowns_section, curves_of, curves_section, picks_section
-from evidencebench.pages.report.data import Findings, asked_of, findings_of, papers_of, unlabelled_papers, viewer_of
+from evidencebench.pages.report.data import Findings, asked_of, findings_of, papers_of, viewer_of
 from evidencebench.pages.report.failures import costs_section, failures_section
 from evidencebench.pages.report.hypotheses import hypotheses_section
 from evidencebench.pages.report.scores import forest, leaderboard_section, pairs_section
@@ -62,8 +63,7 @@ from evidencebench.wording import counted
 
 # The head of the report: for each task the verdict in words, and its forest plot.
 
-# A difference of recalls that is shown as 0.0 points.
-_LEVEL = 0.0005
+_LEVEL = 0.0005  # a difference of recalls that is shown as 0.0 points
 _MOST_NAMED = 5
 
 
@@ -71,19 +71,6 @@ def _head(title: str, *children: Child) -> Node:
     heading = node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title)
     attributes = {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"}
     return node("section", attributes, heading, *children)
-
-
-def _opening(title: str, findings: Findings) -> Node:
-    task = findings.tasks[0]
-    return _head(
-        title,
-        *(
-            note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
-            for caution in cautions_of(findings.scored)
-        ),
-        None if len(findings.tasks) > 1 else note(f"{task_title(task)} ", code(task.name)),
-        *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
-    )
 
 
 def _verdict(findings: Findings, task: Task) -> Node:
@@ -174,15 +161,20 @@ def _answers(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
 _FILE_NAMES = "Files that were given by their full paths are shown by their names."
 
 
-def _papers_section(findings: Findings, *, has_papers: bool, view_command: str) -> Node:
+def _papers_section(findings: Findings, shown_data: str, *, has_papers: bool) -> Node:
     papers = counted(findings.n_instances, "paper")
     if has_papers:
         link = node("a", {"href": "#/papers"}, "read the papers")
         words = paragraph(f"In this page: {papers}, with what every system selected: ", link, ".")
         return section("papers-here", "The papers", words)
+    run_files = (argument_of(run.path) for run in findings.scored.runs.values())
+    view = ["evidencebench", "view", *run_files, "--data", shown_data]
+    view += [word for task in findings.tasks for word in ("--task", task.name)]
+    for name, choice in findings.scored.rules.unusual.items():
+        view += [f"--{name.replace('_', '-')}", choice]
     start = f"Not in this page: {papers}. To read them, with what every system selected, start the local app:"
     data = note(_FILE_NAMES, " Data: ", isolated_name(findings.dataset.name))
-    return section("papers-here", "The papers", paragraph(start), _command(view_command), data)
+    return section("papers-here", "The papers", paragraph(start), _command(join(view)), data)
 
 
 def _command(command: str) -> Node:
@@ -238,26 +230,24 @@ def _signatures_section(findings: Findings) -> Node:
         if row.signature is not None
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
+    dataset, n, n_texts = findings.dataset, findings.n_instances, findings.n_papers
+    limit = "" if n == len(dataset) else f"the first {n:,} of "
+    texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
+    standings = chain.from_iterable(findings.standings.values())
+    unfinished = {row.system: row.unfinished for row in reversed(list(standings)) if row.unfinished}
+    runs = {"Runs": _runs(findings.scored.runs, unfinished)}
+    if findings.changed:
+        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
     return section(
         "signatures",
         "Data, runs and signatures",
-        _scored_facts(findings),
+        _facts(dataset, f"{limit}{counted(len(dataset), 'paper')}{texts}", runs),
         note(
             "A signature names all that decides a score: two scores with the same one are the same number, where the "
             "system answers alike each time. What stands behind the name of a model or a library may have changed."
         ),
         folding_part(f"Signatures of {counted(len(rows), 'score')}", table),
     )
-
-
-def _scored_facts(findings: Findings) -> Node:
-    dataset, n, n_texts = findings.dataset, findings.n_instances, findings.n_papers
-    limit = "" if n == len(dataset) else f"the first {n:,} of "
-    texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
-    runs = {"Runs": _runs(findings.scored.runs, findings.unfinished)}
-    if findings.changed:
-        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
-    return _facts(dataset, f"{limit}{counted(len(dataset), 'paper')}{texts}", runs)
 
 
 def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
@@ -268,15 +258,13 @@ def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
 
 
 def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
-    def words(label: str, run: RunFile) -> Node:
+    items = []
+    for label, run in runs.items():
         made_by = "" if run.header else " (the file does not say what made it)"
         few = f" (unfinished: {unfinished[label]} done)" if label in unfinished else ""
-        return node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few)
+        items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few))
+    return folding_part(counted(len(runs), "run"), list_node(*items))
 
-    return folding_part(counted(len(runs), "run"), list_node(*(words(*labelled) for labelled in runs.items())))
-
-
-# The page.
 
 MOST_PAPERS = 5_000
 """With up to this many instances, the page holds the papers unless ``papers`` is false."""
@@ -306,10 +294,9 @@ def report_page(
     """Return the report as one HTML page.
 
     ``largest`` is the last budget of the curves. ``papers`` says whether the page holds the papers (None: if there are
-    at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that the page shows (empty: the
-    data's path), ``command`` the one that makes the page. ``exchanges`` returns what language models were asked and
-    replied (None: that is not in the page). ``on_caution`` is called with each caution at the page's head,
-    ``on_progress`` with (instances done, instances in all, what is done). The others are those of `score_runs`.
+    at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in the page's commands (empty: the data's
+    path), ``command`` makes the page. ``on_progress`` gets (instances done, instances in all, what is done). The
+    others are those of `score_runs`.
     """
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
@@ -319,8 +306,11 @@ def report_page(
         viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs]))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         results = _unlabelled_results(viewed, n_instances, runs, has_papers=has_papers)
-        embedded = _embedded(viewed, n_instances, unlabelled_papers(viewed, n_instances)) if has_papers else None
-        return "".join(_parts(viewed.title, results, embedded))
+        records = (
+            (viewed.row(position, instance), viewed.record(position, instance))
+            for position, instance in enumerate(islice(data, n_instances))
+        )
+        return "".join(_parts(viewed.title, results, _embedded(viewed, n_instances, records) if has_papers else None))
     scored = score_runs(
         paths,
         data,
@@ -333,8 +323,9 @@ def report_page(
         on_progress=_progress_of("scoring", on_progress),
     )
     findings = findings_of(scored, resampling)
+    cautions = cautions_of(findings.scored)
     if on_caution is not None:
-        for caution in cautions_of(findings.scored):
+        for caution in cautions:
             on_caution(caution)
     title = title or _title(data.name, list(findings.scored.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if papers is None else papers
@@ -350,14 +341,23 @@ def report_page(
         breakdowns_section(findings),
         failures_section(findings, has_papers=has_papers),
         costs_section(findings),
-        _papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, shown_data)),
+        _papers_section(findings, shown_data, has_papers=has_papers),
         _method_section(findings, command),
         _signatures_section(findings),
     ]
     links = (node("li", None, node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2"))) for part in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
-    opening = (_task_switch(findings.tasks), _opening(title, findings), contents)
-    results = node("main", {"id": "results"}, *opening, *sections)
+    first_task = findings.tasks[0]
+    head = _head(
+        title,
+        *(
+            note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
+            for caution in cautions
+        ),
+        None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
+        *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
+    )
+    results = node("main", {"id": "results"}, _task_switch(findings.tasks), head, contents, *sections)
     if not has_papers:
         return "".join(_parts(title, results, None))
     viewed = viewer_of(findings, title, exchanges)
@@ -367,7 +367,6 @@ def report_page(
 def _unlabelled_results(
     viewed: ViewerData, n_instances: int, runs: Sequence[SystemRecord], *, has_papers: bool
 ) -> Node:
-    """Return the results of papers without labels: there is nothing to score, so why, and of what data and runs."""
     see = "See what each run chose"
     command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
@@ -388,7 +387,6 @@ def _unlabelled_results(
 
 
 def _task_switch(tasks: Sequence[Task]) -> Node | None:
-    """Return the choice of a task for the whole page; the page's script shows it. None where there is one task."""
     if len(tasks) == 1:
         return None
     options = (node("option", {"value": task.name}, task_title(task)) for task in tasks)
@@ -409,17 +407,8 @@ def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> 
 
 def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
-    if len(runs) <= _MOST_RUNS_IN_TITLE and len(title) <= _LONGEST_TITLE:
-        return title
-    return beginning_of(f"{counted(len(runs), 'run')} on {data}")
-
-
-def _view_command(findings: Findings, data: str) -> str:
-    words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.scored.runs.values()), "--data", data]
-    words += [word for task in findings.tasks for word in ("--task", task.name)]
-    for name, choice in findings.scored.rules.unusual.items():
-        words += [f"--{name.replace('_', '-')}", choice]
-    return join(words)
+    is_short = len(runs) <= _MOST_RUNS_IN_TITLE and len(title) <= _LONGEST_TITLE
+    return title if is_short else beginning_of(f"{counted(len(runs), 'run')} on {data}")
 
 
 def argument_of(path: Path) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import combinations, count, product
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 
@@ -22,16 +21,15 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
-from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
+from evidencebench.scoring.compare import holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
+from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.tables import Cell
 
 
 def leaderboard_section(findings: Findings) -> Node:
-    """Return the section with a table of all tasks, then a table for each task."""
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     return section(
         "leaderboard",
@@ -65,15 +63,13 @@ def _name(findings: Findings, row: Standing) -> str:
 
 
 def _board(findings: Findings, task: Task) -> Node | None:
-    def cell(column: BoardColumn, row: Standing) -> Cell:
-        is_recall = column.name == "mean"
-        return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)
-
     columns = [column for column in COLUMNS if column.page_heading]
-    rows = []
+    rows: list[list[Cell]] = []
     for row in findings.standings[task.name]:
         unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
-        rows.append([f"{_name(findings, row)}{unfinished}", *(cell(column, row) for column in columns)])
+        recall = percent(row.recall, alone=f"{row.recall.alone}: no interval")
+        cells = (recall if column.name == "mean" else column.shown(row) for column in columns)
+        rows.append([f"{_name(findings, row)}{unfinished}", *cells])
     heads = ["system", *(column.page_heading for column in columns)]
     return table_node(task.name, heads, rows)
 
@@ -98,44 +94,37 @@ def forest(findings: Findings, task: Task) -> list[Node]:
         node("th", {"scope": "col"}, "aspect recall, %"),
         node("th", {"scope": "colgroup", "colspan": len(groups)}, "level") if groups else None,
     )
-    body = (
-        node(
-            "tr",
-            None,
+    body = []
+    for position, row in enumerate(rows):
+        mean, space, ends = percent(row.recall, alone="").partition(" ")
+        interval = node("span", {"class": "muted"}, ends) if ends else None
+        cells = (
             node("td", {"class": "forest-ranks"}, row.rank_text.replace("-", "–")),
             node("th", {"scope": "row", "class": "forest-name"}, *_system_name(findings, row)),
             node("td", {"class": "forest-plot"}, row_mark(axis, findings.bar(row))),
-            node("td", {"class": "forest-value"}, *_value(row)),
-            *(_level(place, group, letter) for group, letter in groups),
+            node("td", {"class": "forest-value"}, mean, space, interval),
         )
-        for place, row in enumerate(rows)
-    )
+        body.append(node("tr", None, *cells, *(_level(position, group, letter) for group, letter in groups)))
     table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
     chart = framed(f"Chart: mean aspect recall, {task_title(task)}", table)
     return [chart, note(_explanation(findings, task, ceiling, has_groups=bool(groups)))]
 
 
 def _system_name(findings: Findings, row: Standing) -> list[Child]:
-    """Return a system's name with its marks, and how much it answered where that is not all."""
     seen = "\u00a0†" if row.trained_on_it else ""
     few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
     return [isolated_name(findings.name_of(row)), seen, few]
 
 
-def _value(row: Standing) -> list[Child]:
-    mean, space, ends = percent(row.recall, alone="").partition(" ")
-    return [mean, space, node("span", {"class": "muted"}, ends) if ends else None]
-
-
-def _level(place: int, group: Sequence[int], letter: str) -> Node:
+def _level(position: int, group: Sequence[int], letter: str) -> Node:
     """Return a row's cell in the column of a group: its letter on a bar, or the line between two members."""
     first, last = min(group), max(group)
-    if place in group:
-        looks = {"level-in": True, "level-first": place == first, "level-last": place == last}
+    if position in group:
+        looks = {"level-in": True, "level-first": position == first, "level-last": position == last}
     else:
-        looks = {"level-between": first < place < last}
+        looks = {"level-between": first < position < last}
     look = " ".join(["level", *(name for name, holds in looks.items() if holds)])
-    return node("td", {"class": look}, node("span", None, letter) if place in group else None)
+    return node("td", {"class": look}, node("span", None, letter) if position in group else None)
 
 
 def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, has_groups: bool) -> str:
@@ -161,7 +150,6 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
 
 
 def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
-    """Return the section with the matrix of each task, and the place where the page's script opens a pair."""
     return section(
         "pairs",
         "Pair by pair",
@@ -187,9 +175,9 @@ def _matrix(findings: Findings, task: Task) -> Node:
         shown = f"{100 * pair.test.difference.mean:.1f}"
         cells.append(node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown))
     rows, start = [], 0
-    for place, row in enumerate(ranked[:-1]):
-        stop = start + len(ranked) - 1 - place
-        empty = node("td", {"colspan": place}) if place else None
+    for position, row in enumerate(ranked[:-1]):
+        stop = start + len(ranked) - 1 - position
+        empty = node("td", {"colspan": position}) if position else None
         name = node("th", {"scope": "row", "class": "pair-name"}, *_system_name(findings, row))
         rows.append(node("tr", None, name, empty, *cells[start:stop]))
         start = stop
@@ -201,7 +189,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     return framed(f"Differences of all pairs, {task_title(task)}", table)
 
 
-def _pairs_data(findings: Findings) -> dict[str, Any]:
+def _pairs_data(findings: Findings) -> dict[str, object]:
     """Return what the page's script shows of pairs.
 
     ``names`` are those of the systems in the page's addresses. ``tasks`` has by task's name: the places of its systems
@@ -212,35 +200,30 @@ def _pairs_data(findings: Findings) -> dict[str, Any]:
     """
     rows = (row for task in findings.tasks for row in findings.boards[task.name].ranked)
     names = list(dict.fromkeys(_address(findings, row) for row in rows))
-    return {"names": names, "tasks": {task.name: _task_data(findings, task, names) for task in findings.tasks}}
-
-
-def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str, Any]:
-    board, columns = findings.boards[task.name], findings.columns(task)
-    ranked = board.ranked
-    runs = [row for row in findings.best_runs(task) if row.rank]
-    controls = [row for row in ranked if row.is_control]
-    shared = mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
-    return {
-        "systems": [names.index(_address(findings, row)) for row in ranked],
-        "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
-        "pairs": [
-            [*places, *_pair_data(pair), _points(shared[places])]
-            for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)
-        ],
-        "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
-    }
-
-
-def _pair_data(pair: Pair[Standing]) -> list[Any]:
-    test = pair.test
-    return [
-        *map(_points, (test.difference.mean, *(test.difference.interval or (None, None)))),
-        p_text(pair.adjusted, "p"),
-        pair.is_significant,
-        *(test.n_better, test.n_equal, test.n_worse),
-        _points(test.minimum_detectable),
-    ]
+    tasks: dict[str, dict[str, object]] = {}
+    for task in findings.tasks:
+        board, columns = findings.boards[task.name], findings.columns(task)
+        ranked = board.ranked
+        runs = [row for row in findings.best_runs(task) if row.rank]
+        controls = [row for row in ranked if row.is_control]
+        overlaps = (
+            mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
+        )
+        pairs = []
+        for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True):
+            test = pair.test
+            difference = map(_points, (test.difference.mean, *(test.difference.interval or (None, None))))
+            counts = (test.n_better, test.n_equal, test.n_worse)
+            p = p_text(pair.adjusted, "p")
+            ends = (_points(test.minimum_detectable), _points(overlaps[places]))
+            pairs.append([*places, *difference, p, pair.is_significant, *counts, *ends])
+        tasks[task.name] = {
+            "systems": [names.index(_address(findings, row)) for row in ranked],
+            "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
+            "pairs": pairs,
+            "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
+        }
+    return {"names": names, "tasks": tasks}
 
 
 def _address(findings: Findings, row: Standing) -> str:
