@@ -141,7 +141,6 @@ class _Dispatch(Generic[Worker]):
         return bool(self._begun or self._taken or self._suspects)
 
     def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
-        """Note what a worker told, and yield the outcomes in it."""
         worker = event.worker
         if event.cannot_begin is not None:
             raise event.cannot_begin

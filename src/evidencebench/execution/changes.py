@@ -45,12 +45,10 @@ class ChangedInstance:
     mixed: MixedQuery | None = None
 
     def own_answer(self, answer: Answer) -> Answer:
-        """Return an answer with the indices of the own paper; see `MixedQuery.own_answer`."""
         return answer if self.mixed is None or isinstance(answer, Failure) else self.mixed.own_answer(answer)
 
 
 def changed_instance(instance: Instance, changes: Changes | None, dataset: Dataset) -> ChangedInstance:
-    """Return an instance as it is asked; ``dataset`` holds the papers that are put beside others."""
     if changes is None:
         return ChangedInstance(instance=instance)
     instance = with_hypothesis(instance, changes.hypotheses)
@@ -98,8 +96,6 @@ FROM_FILE = ("negated", "paraphrased")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryControl:
-    """A query control, with the file of hypotheses where it needs one."""
-
     name: ControlName
     file: Path | None = None
 
@@ -108,7 +104,6 @@ class QueryControl:
 
     @property
     def header(self) -> ControlHeader:
-        """The control as the header of a run holds it."""
         if self.file is None:
             return ControlHeader(name=self.name)
         return ControlHeader(name=self.name, path=str(self.file), sha256=file_sha256(self.file))
@@ -135,7 +130,6 @@ def query_control(given: str | QueryControl) -> QueryControl:
 
 
 def control_of(header: ControlHeader | None) -> QueryControl | None:
-    """Return the control in a run's header; raises `RunMismatchError` if its file of hypotheses is another one now."""
     if header is None or header.path is None:
         return None if header is None else QueryControl(name=header.name)
     control = QueryControl(name=header.name, file=Path(header.path))

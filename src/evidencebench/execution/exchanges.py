@@ -88,7 +88,6 @@ def requests_can_be_made(run: RunFile) -> bool:
 
 
 def _names(value: object) -> set[str]:
-    """Return the names of a system and of those in its options, as a header has them."""
     if isinstance(value, list):
         return set().union(*map(_names, value))
     if not isinstance(value, dict):

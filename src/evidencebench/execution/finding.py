@@ -25,8 +25,6 @@ DEFAULT_FINDER = "finder"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
-    """A sentence that a system named as evidence."""
-
     sentence: int
     text: str
     kind: Kind

@@ -32,7 +32,6 @@ class Code(NamedTuple):
 
 
 def find_code(name: str) -> Code:
-    """Return what makes the system of this name: an entry of `SYSTEMS`, or own code as `find_own_code` finds it."""
     if name in PACKAGED:
         return Code(SYSTEMS[name])
     if plugin := plugin_named(name):
@@ -53,7 +52,6 @@ def find_code(name: str) -> Code:
 
 
 def factory_of(name: str) -> Factory:
-    """Return the class or function that makes the system of this name, as `find_code` finds it."""
     return find_code(name).factory
 
 
@@ -140,7 +138,6 @@ def make_options(
 
 
 def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
-    """Return an option's value, made from its text by the annotated type."""
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return tuple(_value(get_args(hint)[0], f"[{element}]", make) for element in elements(text))
     inner = unbracketed(text)
@@ -243,7 +240,6 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
 def system_from(
     given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
 ) -> NamedSystem:
-    """Return the system that a specification names, or an object with its name and options as in a run's header."""
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
     if isinstance(given, NamedSystem):
@@ -299,7 +295,6 @@ def _require_answering(system: object, spec: str, name: str) -> None:
 
 
 def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
-    """Return the message for a specification that lacks required options."""
     needed = " and ".join(f"'{key}'" for key in missing)
     examples = {
         key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()

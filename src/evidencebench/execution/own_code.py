@@ -60,7 +60,6 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
 
 
 def _describe_missing(module: ModuleType, place: str, attribute: str) -> str:
-    """Return the message that a module has no such attribute; it names a file of the same name in this folder."""
     message = f"module '{place}' has no attribute '{attribute}'{did_you_mean(attribute, vars(module))}"
     own = Path(f"{place.replace('.', '/')}{_FILE_SUFFIX}")
     if is_file(place) or not own.exists() or own.resolve() == Path(getattr(module, "__file__", None) or "").resolve():
@@ -88,7 +87,6 @@ class _FolderFinder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
-        """Return the spec of a module in one of the folders; None if none has it."""
         spec = None if path is not None else PathFinder.find_spec(fullname, self.folders)
         return None if spec is None or (spec.loader is None and fullname not in self.packages) else spec
 

@@ -67,7 +67,6 @@ class Plugins:
 
 
 def plugins() -> Plugins:
-    """Return the systems of installed packages."""
     return _installed(tuple(sys.path))
 
 

@@ -76,7 +76,6 @@ class MixedQuery:
 
 
 def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQuery:
-    """Return a query with the sentences and kinds of another paper, ``stranger``, before or behind its own."""
     first, second = (stranger, query) if is_before else (query, stranger)
     mixed = replace(query, sentences=first.sentences + second.sentences, kinds=first.kinds + second.kinds)
     return MixedQuery(query=mixed, offset=len(stranger.sentences) * is_before, n_own=len(query.sentences))

@@ -147,7 +147,6 @@ def _p_value_mark(sign: str, number: str) -> str:
 
 
 def reports_comparison(words: Sequence[str]) -> bool:
-    """Return whether marked words hold a p-value, or a word of comparison and none that asks, and state a finding."""
     if _NO_FINDING.search(" ".join(words)):
         return False
     signals = {_COMPARISONS.get(word, word) for word in words}
@@ -163,7 +162,6 @@ def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:
-    """Return the names of the features of marked words: the words, and the order of marks and comparisons."""
     names = set(words)
     signals = _signals(words)
     core = [signal for signal in signals if signal in _CORE]
@@ -176,7 +174,6 @@ def direction_features(words: Sequence[str]) -> frozenset[str]:
 
 
 def _signals(words: Sequence[str]) -> list[str]:
-    """Return marks, comparisons by kind, and the words that link them; of repeated ones the first."""
     signals: list[str] = []
     for word in words:
         signal = _COMPARISONS.get(word, word)
@@ -222,13 +219,11 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     weights: dict[str, tuple[float, float, float]]
 
     def direction(self, words: Sequence[str]) -> ReportedDirection:
-        """Return which of `LEARNED` the marked words of a sentence report."""
         turned, is_turned = turned_to_intervention(words)
         direction = self.of_features(direction_features(turned))
         return OPPOSITE[direction] if is_turned else direction
 
     def of_features(self, features: Collection[str]) -> ReportedDirection:
-        """Return which of `LEARNED` fits features best; those that are not known count for nothing."""
         known = [self.weights[name] for name in features if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
         scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
@@ -236,7 +231,6 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_weights(path: Path) -> DirectionWeights:
-    """Return the weights of a file; raises `ModelError`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=DirectionWeights)
     except (OSError, *BROKEN_JSON) as error:

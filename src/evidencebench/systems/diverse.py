@@ -115,7 +115,6 @@ class WordSimilarity:
         self._of_term = _Entries(terms, holders, weights, int(is_rare.sum()))
 
     def row(self, index: int) -> Floats:
-        """Return the cosines of all sentences with the sentence of this index, shape (n,)."""
         cosines: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
         return cosines
 
@@ -130,7 +129,6 @@ class WordSimilarity:
             yield slice(start, stop), self.rows(start, stop)
 
     def rows(self, start: int, stop: int) -> Floats:
-        """Return the rows of sentences ``start`` up to ``stop``, shape (stop - start, n)."""
         terms, weights, n_terms = self._of_row.of(np.arange(start, stop))
         holders, their_weights, n_holders = self._of_term.of(terms)
         rows = np.repeat(np.repeat(np.arange(stop - start) * self.n, n_terms), n_holders)
@@ -197,7 +195,6 @@ class Diverse:
             raise SystemSpecError(f"diverse: strength: expected a number in 0..1, got {self.strength}")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences in the new order, without scores."""
         answer = self.system.rank(query, brief)
         scores = unit_scores(scores_of(answer, len(query.sentences)))
         order = discounted_order(scores, WordSimilarity(query.sentences).row, strength=self.strength)

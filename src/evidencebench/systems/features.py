@@ -20,8 +20,6 @@ _ROLES_OF_ABSTRACT = tuple(role for role in Role if role <= Role.CONCLUSION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One column of the table."""
-
     name: str
     group: str  # place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance
     meaning: str
@@ -30,7 +28,6 @@ class Feature:
 
 
 def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:
-    """Return one row a sentence and one column a feature; an empty paper has no rows."""
     if paper.n == 0:
         return np.zeros((0, len(features)))
     return np.column_stack([feature.column(paper) for feature in features])
@@ -68,7 +65,6 @@ _NUMBER_OF_CUE = {cue.name: number for number, cue in enumerate(CUES)}
 
 
 def _relative(values: Floats) -> Floats:
-    """Return the values as shares of the highest."""
     shares: Floats = values / max(1e-9, values.max(initial=0.0))
     return shares
 

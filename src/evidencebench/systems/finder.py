@@ -55,7 +55,6 @@ class Regression(NamedTuple):
     weights: tuple[float, ...] = ()
 
     def predict(self, table: Table) -> Floats:
-        """Return one number a row."""
         scores = self.forest.predict(table)
         return scores + table @ np.array(self.weights) if self.weights else scores
 
@@ -72,8 +71,6 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinderCard(ModelCard, frozen=True, kw_only=True):
-    """The card of a trained finder."""
-
     format: Literal["evidencebench-finder/1"] = "evidencebench-finder/1"
     features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
     members: tuple[FinderMember, ...]
@@ -95,7 +92,6 @@ class FinderModel:
 
     @property
     def wishes(self) -> frozenset[Wish]:
-        """The wishes that it was trained for."""
         return frozenset(member.wish for member in self.card.members)
 
     def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
@@ -117,7 +113,6 @@ def finder_table(paper: PaperColumns) -> Table:
 
 @lru_cache(maxsize=8)
 def load_finder(folder: Path, card_sha256: str) -> FinderModel:
-    """Return the model in a folder; raise `ModelError` if a file is missing or damaged, or the digest differs."""
     card = read_model_card(folder, FinderCard, sha256=card_sha256)
     try:
         _require_sound(card)
@@ -224,7 +219,6 @@ class Finder:
 
     @property
     def traits(self) -> Traits:
-        """It reads the brief, for its scope; its model's card says on which data it was trained, and may calibrate."""
         return Traits(
             reads_brief=True,
             versions=self._versions,
@@ -233,7 +227,6 @@ class Finder:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences in the order in which they are chosen."""
         return Ranking(sentences=_order(self._load(), self._wish_of(query), query, brief.scope))
 
     def chances(self, query: Query) -> list[float] | None:

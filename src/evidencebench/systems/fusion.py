@@ -89,7 +89,6 @@ def standard_scores(scores: ArrayLike) -> Floats:
 
 
 def checked_scores(scores: ArrayLike) -> Floats:
-    """Return scores as a new array of shape (n,); raise `ValueError` if a score is not finite."""
     values = np.array(scores, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")
@@ -148,7 +147,6 @@ class Fuse:
             raise SystemSpecError(f"fuse: k: expected a finite number of at least 0, got {self.k}")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences by their fused score."""
         size = len(query.sentences)
         answers = [part.rank(query, brief) for part in self.systems]
         terms = [self._terms(answer, size) for answer in answers]

@@ -20,8 +20,6 @@ from evidencebench.systems.words import SentenceWords, words_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """One kind of wording."""
-
     name: str
     meaning: str
     words: str = ""  # one that ends in * is a prefix
@@ -87,7 +85,6 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _count_words(paper: SentenceWords) -> NDArray[np.float64]:
-    """Return how often the words of each cue stand in each sentence."""
     # No entry is longer, so the rest of a long word matches nothing.
     cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
     n_cues = np.array([len(of_word) for of_word in cues], np.intp)
@@ -113,8 +110,6 @@ def asks(sentence: str) -> bool:
 
 
 class Role(IntEnum):
-    """What a section or a part of an abstract is about."""
-
     UNKNOWN = 0
     BACKGROUND = 1
     OBJECTIVE = 2

@@ -42,8 +42,6 @@ PROTOCOL = 1
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first line of a program: the version of the lines that it speaks, and its traits, as in `Traits`."""
-
     protocol: int
     reads_brief: bool = False
     reads_hypothesis: bool = True
@@ -81,7 +79,6 @@ def encode_request(number: int, query: Query, brief: Brief) -> bytes:
 
 
 def decode_greeting(line: bytes) -> Greeting:
-    """Return a program's greeting; raises `ProgramOutputError` where the line is none."""
     greeting: Greeting = _decoded(line, Greeting, f'{{"protocol":{PROTOCOL}}} as its first line')
     if greeting.protocol != PROTOCOL:
         raise ProgramOutputError(f"expected protocol {PROTOCOL}, got {greeting.protocol}")
@@ -89,7 +86,6 @@ def decode_greeting(line: bytes) -> Greeting:
 
 
 def decode_answer_line(line: bytes, number: int) -> Ranking:
-    """Return the answer in a line; raises `ProgramOutputError` where it holds none, `ProgramError` for an error."""
     answer: ProgramAnswer = _decoded(line, ProgramAnswer, 'an answer, such as {"sentences":[4,0]} or {"error":"..."}')
     if answer.id is not None and answer.id != number:
         raise ProgramOutputError(f"expected the answer to request {number}, got that to {answer.id}")
@@ -185,13 +181,10 @@ class Program:
             raise
 
     def _give_up(self, error: ProgramError) -> NoReturn:
-        """Kill the program, and raise the error with the end of its standard error."""
         raise type(error)(f"{error}{self._running.pop().kill()}") from error
 
 
 class _Process:
-    """One process of a program, with what it has written so far."""
-
     def __init__(self, words: Sequence[str]) -> None:
         none, pipe = subprocess.DEVNULL, subprocess.PIPE
         self._guard = subprocess.Popen(_GUARD, stdin=pipe, stdout=none, stderr=none, process_group=0)  # noqa: S603
@@ -347,7 +340,6 @@ class Exec:
 
     @property
     def traits(self) -> Traits:
-        """What the program's first line says; its versions, and the digests of the files that the command names."""
         greeting = self._program.greeting
         return Traits(
             reads_brief=greeting.reads_brief,
@@ -358,12 +350,10 @@ class Exec:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the program's answer; raises a `ProgramError` of the class that says why there is none."""
         return self._program.ask(query, brief)
 
 
 def _words_of(command: str) -> list[str]:
-    """Return the words of a command, the first of which names a program that can be run."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -378,7 +368,6 @@ def _words_of(command: str) -> list[str]:
 
 
 def _digests_of(words: Sequence[str]) -> dict[str, str]:
-    """Return the digest of each file that a command names, under the name by which headers hold those of code."""
     paths = {word: Path(word) for word in words} | {words[0]: Path(str(shutil.which(words[0])))}
     files = {word: path for word, path in paths.items() if path.is_file()}
     try:

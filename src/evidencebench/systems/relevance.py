@@ -41,8 +41,6 @@ _LONGEST_ABBREVIATED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HypothesisParts:
-    """The texts of a hypothesis's parts."""
-
     intervention: str
     comparator: str  # empty without one
     outcome: str
@@ -86,7 +84,6 @@ def roots(text: str) -> list[str]:
 
 
 def roots_of(sentences: Sequence[str]) -> list[list[str]]:
-    """Return the `roots` of each of a paper's sentences."""
     paper = words_of(tuple(sentences))
     root_of = [root(word) for word in paper.words]
     numbers, places = paper.kept(stopwords=True)
@@ -166,8 +163,6 @@ def windowed(values: Floats, reach: int) -> Floats:
 
 
 class PaperWords:
-    """The roots of a paper's words, sentence by sentence, and what its abbreviations stand for."""
-
     def __init__(self, sentences: Sequence[str]) -> None:
         self.roots = roots_of(sentences)
         self.counts = [Counter(words) for words in self.roots]
@@ -253,7 +248,6 @@ class Relevance:
 
     @cached_property
     def bm25(self) -> dict[Part, Floats]:
-        """Part -> BM25 on roots."""
         lengths = np.array([len(words) for words in self.words], dtype=float)
         damping = 0.9 * (0.6 + 0.4 * lengths / max(1e-9, lengths.mean() if self.n else 1.0))
         scores_of = {}

@@ -80,7 +80,6 @@ class Forest:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the trees of a text that `text` returned; raise `ModelError` if it is damaged."""
         first, *lines = text.splitlines() or [""]
         try:
             return cls([msgspec.json.decode(line, type=Tree) for line in lines], int(first))

@@ -69,7 +69,6 @@ class SentenceWords:
         self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
 
     def places(self, words: Iterable[str]) -> list[int]:
-        """Return the numbers of those of the words that the paper holds."""
         return [self._number_of[word] for word in words if word in self._number_of]
 
     def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
@@ -82,14 +81,12 @@ class SentenceWords:
         return self.numbers[is_kept], self.sentences[is_kept]
 
     def where(self, words: Iterable[str]) -> Flags:
-        """Return, for each of `words`, whether it is one of the given ones."""
         flags = np.zeros(len(self.words), bool)
         flags[self.places(words)] = True
         return flags
 
     @cached_property
     def weighted(self) -> "WeightedTerms":
-        """The terms without stop words, weighted by TF-IDF."""
         return WeightedTerms(self, stopwords=True)
 
 

@@ -69,8 +69,6 @@ class TaskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFigures:
-    """The results of one system."""
-
     system: str  # its specification
     tasks: Mapping[str, TaskFigures]
     lead: Mapping[str, PairedTest]  # task -> the first system's recall - this one's, paired; empty for the first system
@@ -87,7 +85,6 @@ class SystemFigures:
 def figures_of(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
 ) -> list[SystemFigures]:
-    """Return the figures of each system of a plan, from all of its splits."""
     changes = {seed: changes_of_seed(plan, dataset, seed) for seed in plan.seeds}
     strangers = {
         _key(system, seed, "wrong"): change.strangers
@@ -199,7 +196,6 @@ def _share(
 
 
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
-    """Raise `RunError` where a run cannot be written, or would replace something else, such as one of another plan."""
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
     if path.is_dir() or (path.exists() and not path.is_file()):
@@ -348,7 +344,6 @@ def cross_validate(
 
 
 def journal_beside(run: Path) -> Path:
-    """Return where the finished splits are kept while a run is made: beside it, under its name and ``.splits``."""
     return run.with_name(f"{run.name}.splits")
 
 

@@ -41,8 +41,6 @@ DEFAULT_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidation:
-    """The systems and tasks to measure, and the settings."""
-
     systems: str | Sequence[str]  # the first is compared with the others; trainings are trained in each fold
     tasks: TaskOrName | Iterable[TaskOrName] = ()  # empty: `DEFAULT_TASKS`
     n_folds: int = 5  # how many parts the papers are cut into, at least 2
@@ -83,13 +81,11 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What it is, for messages."""
         fold = "" if self.fold is None else f", fold {self.fold}"
         return f"{' and '.join(self.systems)}, seed {self.seed}{fold}{', blind' if self.blind else ''}"
 
     @property
     def waits(self) -> bool:
-        """Whether its system waits for a server, such as a language model's."""
         return self.fold is None and any(make_system(system).waits for system in self.systems)
 
 
@@ -157,7 +153,6 @@ def splits_of(plan: Plan) -> Iterator[Split]:
 
 
 def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
-    """Return the versions that are known before training: of libraries, models and own code that trains or answers."""
     versions: list[Mapping[str, str]] = []
     for system in systems:
         training = trainable(system)
@@ -173,7 +168,6 @@ def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
-    """Raise if the system, the tasks or the folds do not fit the data, before anything is computed."""
     training = trainable(system)
     if training is None:
         named = make_system(system)
@@ -209,7 +203,6 @@ class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def answer(self) -> Answer:
-        """The part as an answer, or the failure."""
         if self.error is not None:
             return Failure(error=self.error)
         return Ranking(sentences=self.sentences, ordered=self.ordered)
@@ -220,8 +213,6 @@ Picks = dict[str, dict[str, CountedAnswer]]
 
 
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of a split, by system."""
-
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
     fit_seconds: float
     answer_seconds: dict[str, dict[str, float]]  # to answer all tasks, by system and instance
@@ -231,7 +222,6 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     trained_on: dict[str, tuple[str, ...]] | None = None
 
     def n_failed(self, system: str) -> int:
-        """Return how many answers of a system failed."""
         picks = (*self.own[system].values(), *self.wrong[system].values())
         return sum(picked.error is not None for by_task in picks for picked in by_task.values())
 
@@ -307,7 +297,6 @@ def rehearse_splits(
     client: ChatClient,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
-    """Ask the systems of a plan that wait for a server, by a client that sends nothing; keep no answer."""
     splits = [split for split in splits_of(plan) if split.waits]
     inquiries = [inquiry for split in splits for inquiry in _inquiries(split, plan, dataset, client)]
     return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
@@ -352,7 +341,6 @@ def _ask_systems(
 def _ask(
     system: NamedSystem, asked: Sequence[Instance], changes: Changes | None, dataset: Dataset, tasks: Sequence[Task]
 ) -> tuple[Picks, dict[str, float]]:
-    """Return the parts of the answers that count, and the seconds that each instance took."""
     answer = ask_once_an_instance(system, partial(changed_instance, changes=changes, dataset=dataset))
     picks: Picks = {}
     seconds: dict[str, float] = {}

@@ -46,8 +46,6 @@ _VERBS = ("increases", "affects", "reduces")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderExample:
-    """The sentences of one query as training reads them."""
-
     table: Table
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
 
@@ -133,7 +131,6 @@ def _queries(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterat
 
 
 def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectScope, Floats]:
-    """Return, for each scope that has aspects, the share of them that each sentence states."""
     shares = {}
     for scope in SCOPES:
         if aspects := instance.labels.that_count(scope):
@@ -311,7 +308,6 @@ def _fit_regressions(
     scopes: Sequence[AspectScope] = SCOPES,
     most_rows: int,
 ) -> dict[AspectScope, Regression]:
-    """Return what is fitted for each scope that the examples, some an instance, have labels of."""
     regressions: dict[AspectScope, Regression] = {}
     # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
     for scope in scopes if wish == "study" else ("all",):

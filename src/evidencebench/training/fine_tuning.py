@@ -273,7 +273,6 @@ class RerankerTraining(_FineTuning):
 
 
 def _train(trainer: Any, checkpoint: Path | None, work: Path, on_progress: Callable[[int, int], None] | None) -> None:
-    """Train to the end, from a checkpoint on if there is one; raise `ModelError` where that fails."""
     from transformers import PrinterCallback, TrainerCallback  # noqa: PLC0415 - an extra, and slow to import
 
     class Watch(TrainerCallback):

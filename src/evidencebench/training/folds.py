@@ -43,7 +43,6 @@ def inner_folds(papers: Sequence[str], *, seed: int, what: str = "training") -> 
 
 
 def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
-    """Return the items outside a fold, to train on, and the items of the fold; both in order."""
     held_out = frozenset(fold)
     seen = [item for position, item in enumerate(items) if position not in held_out]
     return seen, [items[position] for position in fold]
@@ -78,7 +77,6 @@ def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None) -> dict
 
 
 def version_entries(*libraries: str) -> dict[str, str]:
-    """Return the versions of this package, of libraries and of Python."""
     return {"evidencebench": __version__, **library_versions(*libraries), "python": platform.python_version()}
 
 

@@ -79,7 +79,6 @@ class Trainable:
         return int(getattr(self.training, "n_tried", 1))
 
     def specification(self, model: Path) -> str:
-        """Return the specification of the system that answers with the model in a folder."""
         needed = {"model": str(model), **getattr(self.training, "answers_with", {})}
         given = "".join(f",{key}={value}" for key, value in self.options.items())
         return f"{write_specification(self.system, needed)}{given}"
@@ -134,7 +133,6 @@ def _own_system_name(training: str, system: str) -> str:
 
 
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
-    """Raise unless the system has these options, before anything is trained for it."""
     factory = factory_of(system)
     if not is_dataclass(factory):
         return

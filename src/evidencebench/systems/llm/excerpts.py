@@ -32,20 +32,16 @@ _LINE_MARGIN_TOKENS = 2  # for a line's end, and for its count being rounded by 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """The sentences that a prompt shows."""
-
     shown: Mapping[int, str]  # index -> the text as it is shown, in paper order
     n_cut: int = 0  # sentences that were to be shown and are left out, or not shown to their end
 
     @property
     def block(self) -> str:
-        """The lines between their marks."""
         lines = (f"[{index}] {text}" for index, text in self.shown.items())
         return "\n".join((FIRST_MARK, *lines, LAST_MARK))
 
 
 def cut_notes(*excerpts: Excerpt) -> dict[str, int]:
-    """Return the notes of excerpts: how many sentences and prompts are cut; none where nothing is cut."""
     n_cut = sum(excerpt.n_cut for excerpt in excerpts)
     n_prompts = sum(excerpt.n_cut > 0 for excerpt in excerpts)
     return {"truncated_sentences": n_cut, "truncated_prompts": n_prompts} if n_cut else {}
@@ -175,7 +171,6 @@ class PaperQuestion:
     fields: Mapping[str, str]
 
     def text(self, excerpt: Excerpt) -> str:
-        """Return the question with these sentences."""
         return prompt_named(self.prompt).render(
             task=prompt_named("task").render(),
             reading=prompt_named("reading").render(hypothesis=prompt_line(self.query.hypothesis), paper=excerpt.block),
@@ -208,7 +203,6 @@ class PaperQuestion:
         return chat.context_tokens - chat.max_tokens - words - _FOLLOW_UP_TOKENS
 
     def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
-        """Return the first of some sentences, as many as fit into the model's window."""
         excerpt = excerpt_of(self.query, indices, self.room(chat))
         if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
             raise _window_error(chat)
@@ -237,7 +231,6 @@ _BOUNDS: Mapping[str, tuple[int, float]] = {
 
 
 def check_options(name: str, system: Any, prompt: str) -> None:
-    """Raise `SystemSpecError` unless a system's options are valid, and a paper fits beside the words of its prompt."""
     chat: ChatModel = system.chat
     provider, _, model = chat.model.partition("/")
     if not (provider.strip() and model.strip()):
@@ -265,14 +258,12 @@ def check_options(name: str, system: Any, prompt: str) -> None:
 
 
 def require_within(system: str, option: str, value: float, least: float, most: float = math.inf) -> None:
-    """Raise `SystemSpecError` unless a number is finite and within both bounds, themselves included."""
     if not least <= value <= most or value == math.inf:
         expected = f"of at least {least}" if most == math.inf else f"in {least}..{most}"
         raise SystemSpecError(f"{system}: {option}: expected a number {expected}, got {value}")
 
 
 def asker_of(system: Any) -> Asker:
-    """Return an `Asker` of a system's own client, or of the client that all share where it has none."""
     return Asker(
         client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
     )

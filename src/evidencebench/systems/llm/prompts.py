@@ -26,8 +26,6 @@ _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A text with fields to fill in."""
-
     name: str
     after: str  # its source
     fields: frozenset[str]
@@ -43,12 +41,10 @@ class Prompt:
 
 @cache
 def prompt_named(name: str) -> Prompt:
-    """Return the prompt in the file of this name."""
     return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
 
 
 def parse_prompt(name: str, content: bytes) -> Prompt:
-    """Return the prompt in a file's bytes; raise `ValueError` if it declares other fields than it uses."""
     match = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
     pairs = (line.partition(":") for line in match["head"].split("\n")) if match else ()
     head = {key: value.strip() for key, _, value in pairs}
@@ -85,7 +81,6 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def array_schema(items: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an array."""
     return {"type": "array", "items": items}
 
 
@@ -147,8 +142,6 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class ExampleSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The data that examples were drawn from."""
-
     name: str
     sha256: str
 
@@ -184,7 +177,6 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
 
 
 def read_examples(path: PathText) -> ExampleFile:
-    """Return the examples in a file; raise `SystemSpecError` where it cannot be read."""
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
     try:

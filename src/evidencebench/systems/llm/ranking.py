@@ -61,7 +61,6 @@ class LlmRank:
 
     @property
     def traits(self) -> Traits:
-        """The traits; the versions are the checksums of the prompts."""
         return Traits(reads_brief=True, waits=True, versions=self._versions)
 
     def _versions(self) -> Mapping[str, str]:
@@ -69,7 +68,6 @@ class LlmRank:
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences, with scores if the method is pointwise; raises as `converse`, or without an answer."""
         if not query.sentences:
             return Ranking(sentences=())
         return (self._rank_pointwise if self.method == "pointwise" else self._rank_listwise)(query, brief)
