@@ -206,21 +206,14 @@ def reply_to(work: Callable[[Any], Any], item: Any) -> Reply:
 
 
 def sendable(error: Exception) -> Exception:
-    """Return an error as it can be sent to another process, with its traceback where it is one of our mistakes.
-
-    Errors are sent as pickles, as all that worker processes and Ray exchange. Some classes of errors can be pickled but
-    not read back, which only trying shows. What is tried is the pickle that was made here: never one from a file.
-    """
+    """Return an error as it can be sent to another process, with its traceback where it is one of our mistakes."""
     if not isinstance(error, EvidenceBenchError):
         error.add_note(f"In a worker:\n{''.join(traceback.format_exception(error))}")
-    try:
+    try:  # some classes of errors can be pickled but not read back, which only trying shows
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made in this line
     except Exception:  # noqa: BLE001 - whatever an error class does there
         return WorkerError(f"{type(error).__name__}: {error}")
     return error
-
-
-# Work in processes of this machine.
 
 
 _WAIT_SECONDS = 0.5

@@ -55,9 +55,6 @@ def factory_of(name: str) -> Factory:
     return find_code(name).factory
 
 
-# The options of a system: list them, convert their text to arguments, and write them for a run's header.
-
-
 class Option(NamedTuple):
     """An option: its type, its default (`MISSING`: none), and the field that groups it, such as ``chat``."""
 
@@ -116,10 +113,7 @@ def make_options(
     texts: Mapping[str, str],
     make: Callable[[str], NamedSystem] = lambda spec: _make(spec, None, None, 1),
 ) -> dict[str, Any]:
-    """Return a factory's arguments, made from text by the types of its fields; messages show ``name``.
-
-    ``make`` makes nested systems. The options of a group become one object.
-    """
+    """Return a factory's arguments, made from text by the types of its fields; ``make`` makes nested systems."""
     require_options(name, factory, texts)
     known = options_of(factory)
     arguments: dict[str, Any] = {}
@@ -199,9 +193,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(element) for element in value]
     return msgspec.to_builtins(value, enc_hook=str)
-
-
-# Make a named system from a specification or from an object; a run's header holds its name and options.
 
 
 def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:

@@ -219,7 +219,7 @@ class _RunWriter:
             self._count(instance_id, run.answer(instance_id, task))
         asked_again = ((key, run.answer(*key)) for key in run.failed.difference(done))
         self._lost = {  # what the failed answers may have cost, besides the replies that are in the cache
-            key: {"maybe_charged": n} for key, one in asked_again if one and (n := one.notes.get("maybe_charged"))
+            key: {"maybe_charged": n} for key, old in asked_again if old and (n := old.notes.get("maybe_charged"))
         }
 
     def keep(self, outcome: InstanceOutcome) -> None:

@@ -19,9 +19,6 @@ from evidencebench.models.model_card import SELECTORS_ARE_GONE
 from evidencebench.system import KnowingSystem, System
 from evidencebench.tables import printable
 
-# Systems of installed packages: entry points of the group ``evidencebench.systems``, found by name.
-
-
 GROUP = "evidencebench.systems"
 _NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
@@ -113,11 +110,9 @@ def _refusal(name: str, plugins: list[Plugin]) -> str:
     return ""
 
 
-# The table of system names: a new system needs a file of its own and a line here.
-
-
 Factory = Callable[..., System | KnowingSystem]
 
+# A new system needs a file of its own and a line here.
 _PLACES = {
     "random": "systems.controls:RandomControl",
     "lead": "systems.controls:Lead",

@@ -1,4 +1,4 @@
-"""Wrong hypothesis, two papers, shuffled words; QueryControl."""
+"""Queries changed on purpose, to measure what of a system's answers comes from the hypothesis."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,8 +9,6 @@ import numpy as np
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Query
 from evidencebench.system import Ranking
-
-# Give each query another paper's hypothesis, or another paper, to measure whether a system reads the hypothesis.
 
 
 class Member(NamedTuple):
@@ -55,9 +53,6 @@ def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: s
     if 2 * shift > len(order) or not order:
         raise UndefinedScoreError(f"{refusal}: {shift} of {len(order)} instances share one paper or one hypothesis")
     return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
-
-
-# Queries changed on purpose, to measure what of a system's answers comes from the hypothesis.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,8 +43,6 @@ from evidencebench.provenance import library_versions, require_extra
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits, rank_by_score
 
-# Shared by the dense systems: formats with changed prefixes, vectors from the cache, and rankings by similarity.
-
 
 def require_format(system: str, name: str, neighbours: int, formats: Collection[str]) -> None:
     if name not in formats:
@@ -98,9 +96,6 @@ def rank_vectors(sentences: Embedded, hypothesis: Floats, similarity: Similarity
     scores = vectors.astype(np.float64) @ hypothesis.astype(np.float64) if len(vectors) else np.empty(0)
     ranking = rank_by_score(np.round(scores, 5).tolist())  # noise in the last bits decides no order
     return replace(ranking, notes={"truncated_sentences": sentences.n_truncated} if sentences.n_truncated else {})
-
-
-# Dense retrieval: order sentences by how similar their vectors are to the hypothesis's vector.
 
 
 Backend = Literal["torch", "onnx"]
@@ -295,9 +290,6 @@ class MiniLM:
             backend=self.backend,
             device="auto" if self.backend == "onnx" else "cpu",
         )
-
-
-# Dense retrieval with a model behind a server.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,9 +183,6 @@ def _signals(words: Sequence[str]) -> list[str]:
     return signals[:_MOST_SIGNALS]
 
 
-# Say what a sentence reports of a hypothesis's outcome, with the weights that come with the package.
-
-
 SHIPPED = Path(__file__).with_name("shipped_directions.json")
 
 

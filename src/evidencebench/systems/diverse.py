@@ -13,9 +13,6 @@ from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.fusion import Floats, checked_scores, scores_of, unit_scores
 from evidencebench.systems.words import words_of
 
-# Put sentences into an order that avoids repetition.
-
-
 Rows = Callable[[int], Floats]
 """Sentence index -> the similarities of all n sentences to that sentence, shape (n,)."""
 
@@ -33,10 +30,8 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
     """Return all sentences, chosen one by one; a score falls the more similar its sentence is to those chosen before.
 
     Chosen next is the sentence with the highest ``score * product of (1 - strength * similarity)``, the product taken
-    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Values only fall,
-    so the order does not depend on the budget. Behind the first `MOST_CHOSEN`, the others follow by the value that they
-    have then. The strength lies in 0..1. Similarities are clipped to 0..1, and that of
-    a sentence to itself is not read. It raises `ValueError` if a score is not finite or below 0.
+    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Behind the first
+    `MOST_CHOSEN`, the others follow by the value that they have then.
     """
     values = checked_scores(scores)
     if (values < 0).any():
@@ -75,9 +70,6 @@ def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
         together: Rows = ready(np.stack([checked(place) for place in range(n)])).__getitem__
         return together
     return lambda place: ready(checked(place))
-
-
-# The similarity of each pair of a paper's sentences, some rows at a time, since all may not fit into memory.
 
 
 MOST_PAIRS = 2_000_000
@@ -165,9 +157,6 @@ class _Entries:
         ends = np.cumsum(lengths)
         entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
         return self._others[entries], self._weights[entries], lengths
-
-
-# Reorder another system's answer, so that similar sentences do not follow each other.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,6 @@ from evidencebench.systems.fusion import standard_scores
 from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.trees import Forest
 
-# Read the model of a finder from its folder, and score sentences with it; needs numpy alone.
-
-
 Table = NDArray[np.float32]
 
 FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
@@ -90,15 +87,8 @@ class FinderModel:
             (member.wish, member.scope): Regression(forests[member.file], member.weights) for member in card.members
         }
 
-    @property
-    def wishes(self) -> frozenset[Wish]:
-        return frozenset(member.wish for member in self.card.members)
-
     def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
-        """Return one number a sentence, for a wish that it was trained for.
-
-        Where the training data labels no results, the trees for all evidence serve both scopes.
-        """
+        """Return one number a sentence; where the training data labels no results, one model serves both scopes."""
         if paper.n == 0:
             return np.zeros(0)
         regression = self._members.get((wish, scope)) or self._members[wish, "all"]
@@ -152,9 +142,6 @@ def _are_finite(numbers: Sequence[float]) -> bool:
     return all(map(math.isfinite, numbers))
 
 
-# Cut a query whose sentences are several articles into articles, and find the one that the hypothesis is about.
-
-
 _LEAST_SENTENCES = 20
 
 
@@ -174,9 +161,6 @@ def article_slices(kinds: Sequence[Kind]) -> list[slice]:
     if len(starts) > 1 and len(kinds) - starts[-1] < _LEAST_SENTENCES:
         starts.pop()
     return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], len(kinds)], strict=True)]
-
-
-# The finder: trees over features that read the hypothesis, for what answers it or for what a reviewer would note.
 
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
@@ -256,7 +240,7 @@ class Finder:
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
-    if wish in model.wishes:
+    if any(member.wish == wish for member in model.card.members):
         article, paper, scores = _score(model, wish, query, scope)
         order = np.argsort(-scores, kind="stable").tolist()
         if strength := model.card.strengths[wish]:

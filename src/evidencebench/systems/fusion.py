@@ -11,9 +11,6 @@ from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
 
-# Turn an answer into one number a sentence, in paper order, on a scale that is the same for all systems.
-
-
 Floats = NDArray[np.float64]
 
 
@@ -96,9 +93,6 @@ def checked_scores(scores: ArrayLike) -> Floats:
         position = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"sentence {position}: expected a finite score, got {values[position]}")
     return values
-
-
-# Make one answer of several systems' answers, by each sentence's places or by its scores.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

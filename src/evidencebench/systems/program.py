@@ -34,9 +34,6 @@ from evidencebench.provenance import CODE_OF
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits
 
-# The lines that a program and we exchange: its greeting, our requests, its answers.
-
-
 PROTOCOL = 1
 """The version of these lines. It grows when a program that was written for an earlier one would answer wrongly."""
 
@@ -108,10 +105,6 @@ def _shown(line: bytes) -> str:
     return repr(text if len(text) <= 80 else f"{text[:80]}...")  # noqa: PLR2004 - in characters
 
 
-# A program that answers each line with a line: started, asked under a time limit, and killed with all that it
-# started.
-
-
 Answer = TypeVar("Answer")
 
 MAX_LINE_BYTES = 2**24
@@ -136,11 +129,7 @@ class Program:
         self.greeting = self._start()
 
     def ask(self, query: Query, brief: Brief) -> Ranking:
-        """Send a query, and return the answer that comes back.
-
-        Raises `ProgramTimeoutError`, `ProgramEndedError` or `ProgramOutputError`, after which the next call starts the
-        program again, `ProgramError` where it answers with an error, and `StopError` where it never answers.
-        """
+        """Return the answer to a query; after any error but those that the program tells, the next call starts it."""
         with self._lock:
             number = next(self._numbers)
             request = encode_request(number, query, brief)
@@ -301,9 +290,6 @@ def _end_all(running: list[_Process]) -> None:
         running.pop().end()
 
 
-# The system ``exec``: a program of the user's, in whatever language.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exec:
     """What a program answers, in any language, as lines of JSON: `exec:./my-program`.
@@ -331,7 +317,13 @@ class Exec:
             if not getattr(self, name) > 0:
                 raise SystemSpecError(f"exec: {name}: expected more than 0, got {getattr(self, name)}")
         words = _words_of(self.command)
-        object.__setattr__(self, "_digests", _digests_of(words))
+        paths = {word: Path(word) for word in words} | {words[0]: Path(str(shutil.which(words[0])))}
+        files = {word: path for word, path in paths.items() if path.is_file()}
+        try:
+            digests = {f"{CODE_OF}{word}": f"sha256:{file_sha256(path)}" for word, path in files.items()}
+        except OSError as error:
+            raise SystemSpecError(f"exec: '{error.filename}': cannot be read: {error.strerror}") from error
+        object.__setattr__(self, "_digests", digests)
         try:
             program = Program(words, timeout_seconds=self.timeout_seconds, start_seconds=self.start_seconds)
         except ProgramError as error:
@@ -365,12 +357,3 @@ def _words_of(command: str) -> list[str]:
         allowed = f"; allow it, by chmod +x {words[0]}" if Path(words[0]).is_file() and not advice else ""
         raise SystemSpecError(f"exec: '{words[0]}': there is no such program that can be run{advice}{allowed}")
     return words
-
-
-def _digests_of(words: Sequence[str]) -> dict[str, str]:
-    paths = {word: Path(word) for word in words} | {words[0]: Path(str(shutil.which(words[0])))}
-    files = {word: path for word, path in paths.items() if path.is_file()}
-    try:
-        return {f"{CODE_OF}{word}": f"sha256:{file_sha256(path)}" for word, path in files.items()}
-    except OSError as error:
-        raise SystemSpecError(f"exec: '{error.filename}': cannot be read: {error.strerror}") from error

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from evidencebench.query import Kind, Query
 from evidencebench.systems.words import STOPWORDS, tokens, words_of
 
-# Cut a hypothesis into what is done, what it is compared with, and what it changes; find its words in sentences.
-
-
 # The verb between a cause and its effect.
 _VERB = re.compile(
     r"\b(?:(?:is|are|was|were)(?: (?:not|causally|inversely|positively|independently))* associated with|increas\w+"
@@ -136,9 +133,6 @@ def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
         if forms & {initials, content} or (size <= len(short) and all(letter in letters for letter in short)):
             return tuple(words)
     return ()
-
-
-# How much each sentence, and what stands around it, speaks of each part of the hypothesis.
 
 
 Floats = NDArray[np.float64]
@@ -291,9 +285,6 @@ class Relevance:
             cosines[index] = dot / norm if norm else 0.0
         shares: Floats = cosines / max(1e-9, cosines.max(initial=0.0))
         return shares
-
-
-# The words of a hypothesis that say what it is about, and those of them that no sentence of a paper has.
 
 
 # Besides those that say what changes how: words that tell how a study speaks, not what it is about.

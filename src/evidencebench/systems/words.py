@@ -10,9 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Cut a text into terms, for the systems that compare words.
-
-
 _TOKEN = re.compile(r"[^\W_]+")
 
 # English words that carry no topic, such as articles and prepositions: the list of Lucene's English analyser.
@@ -27,9 +24,6 @@ def tokens(text: str, *, stopwords: bool = True) -> list[str]:
     """Return the lower-case words and numbers of a text; with ``stopwords``, those in `STOPWORDS` are left out."""
     terms = _TOKEN.findall(text.lower())
     return [term for term in terms if term not in STOPWORDS] if stopwords else terms
-
-
-# The words of a paper's sentences, cut once and shared by all that compare words.
 
 
 Indices = NDArray[np.intp]

@@ -46,8 +46,6 @@ from evidencebench.training.crossval_splits import (
 from evidencebench.training.trainings import trainable
 from evidencebench.wording import one_line
 
-# The results of a cross-validation: scores of each system with intervals and tests.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFigures:
@@ -192,9 +190,6 @@ def _share(
     return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]
 
 
-# The run of a cross-validation: the first system's answers, each by a model that saw nothing of the paper.
-
-
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
@@ -253,9 +248,6 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         if None in trained_on
         else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
     )
-
-
-# Cross-validate systems by paper; a journal holds the finished splits, from which an interrupted call goes on.
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,9 +32,6 @@ from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.trainings import Trainable, trainable
 from evidencebench.version import __version__
 
-# The plan of a cross-validation and its splits; a split is one model, and the papers that it answers.
-
-
 DEFAULT_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 """The four tasks that the benchmark's publication reports."""
 
@@ -118,13 +115,9 @@ def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
 
 
 def changes_of_seed(plan: Plan, dataset: Dataset, seed: int) -> Changes | None:
-    """Return how the queries are changed under a seed.
-
-    A second paper is drawn among the papers of the same fold: a model knows what it was trained on, and would take it
-    for evidence. Raises `UndefinedScoreError` where the papers do not suffice.
-    """
     if plan.control != "two_papers":
         return changes_of(QueryControl(name=plan.control), dataset, seed)
+    # Drawn among the papers of a fold: a model knows what it was trained on, and would take it for evidence.
     queries = list(dataset.queries())
     folds = paper_folds([query.paper_id for query in queries], plan.n_folds, np.random.default_rng(seed))
     generator = np.random.default_rng(seed)
@@ -189,9 +182,6 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
         for task in tasks:
             if task.budget is None:
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
-
-
-# Train the model of a split, ask it each paper's own query and a changed one, and keep what counts.
 
 
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -36,9 +36,6 @@ from evidencebench.systems.relevance import parts_of
 from evidencebench.systems.trees import Forest, mean_forest
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
 
-# The examples of a finder: features and evidence of each sentence of a paper, alone and beside another paper's.
-
-
 SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
 _VERBS = ("increases", "affects", "reduces")
@@ -141,9 +138,6 @@ def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectSco
     return shares
 
 
-# Train a finder: boosted trees for each wish, on papers alone and beside another's sentences.
-
-
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 """How much of its score a sentence loses that repeats a chosen one: an answer that is given twice was marked twice."""
 
@@ -209,10 +203,8 @@ class FinderTraining:
     ) -> FinderCard:
         """Fit a model and write it into a folder; an older model there is replaced once the new one is complete.
 
-        ``seed`` decides the folds, the strangers, and the sentences and features of each tree. ``data`` is written into
-        the card. The features of all sentences lie in a file beside the folder until the end. ``on_progress`` is called
-        with (instances read, instances in all), then with (times fitted, times in all, ``"fitting trees"``). It raises
-        `DataError` if a wish has fewer than six papers, or no instance has an aspect.
+        The features of all sentences lie in a file beside the folder until the end. ``on_progress`` is called with
+        (instances read, instances in all), then with (times fitted, times in all, ``"fitting trees"``).
         """
         folder = Path(folder)
         require_extra("train finder", "train", "lightgbm", "scipy")
@@ -258,9 +250,7 @@ def fit_finder(
 ) -> FinderModel:
     """Return the model that is fitted to the examples of each wish, some an instance.
 
-    ``features`` names the columns of their tables. ``folds`` are the positions of instances that are held back
-    together, to calibrate scores; none: not calibrated. Of more sentences than ``most_rows``, those that are no
-    evidence are sampled. ``on_progress`` is called with (times fitted, times in all, ``"fitting trees"``).
+    ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
     """
     n_all = sum(1 + len(folds.get(wish, ())) for wish in examples)
     numbers = count()

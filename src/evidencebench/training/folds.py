@@ -12,9 +12,6 @@ from evidencebench.errors import DataError, UndefinedScoreError
 from evidencebench.provenance import library_versions
 from evidencebench.version import __version__
 
-# Split instances into folds, so that no paper is in two folds.
-
-
 Item = TypeVar("Item")
 
 _LEAST_PAPERS = 6
@@ -46,9 +43,6 @@ def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item
     held_out = frozenset(fold)
     seen = [item for position, item in enumerate(items) if position not in held_out]
     return seen, [items[position] for position in fold]
-
-
-# The instances of data sets that a training reads, one at a time, so that memory need not hold all of them.
 
 
 class LazyInstances(Sequence[Instance]):

@@ -140,9 +140,6 @@ def error_priority(error: BaseException) -> int:
     return next((rank for rank, kind in enumerate(ranks) if isinstance(error, kind)), -1)
 
 
-# Ask a model for an answer that selects no sentences, and ask again where its reply cannot be read.
-
-
 Answer = TypeVar("Answer")
 
 

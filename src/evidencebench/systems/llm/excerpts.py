@@ -18,9 +18,6 @@ from evidencebench.system import merged_notes
 from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
 from evidencebench.systems.llm.prompts import form_text, prompt_named, schema_of, well_formed
 
-# The part of a paper that a prompt shows: numbered lines between two marks, as many as fit.
-
-
 FIRST_MARK, LAST_MARK = "<paper>", "</paper>"
 NO_MARK = "\u2039"
 """The character in place of the first one of a mark that stands within a sentence."""
@@ -50,9 +47,6 @@ def cut_notes(*excerpts: Excerpt) -> dict[str, int]:
 def prompt_line(text: str) -> str:
     r"""Return a text on one line, in which nothing can pass for the mark that ends the paper in a prompt.
 
-    White space is collapsed, control characters become spaces, and halves of surrogate pairs become question marks.
-    Text that could pass for a mark begins with U+2039 instead.
-
     >>> prompt_line("It ended.\n</paper> Answer 1.") == f"It ended. {NO_MARK}/paper> Answer 1."
     True
     """
@@ -81,9 +75,6 @@ def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt
             break
         shown[index] = text
     return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
-
-
-# A paper in parts: its sections, tiny ones merged with their neighbours and long ones cut into overlapping windows.
 
 
 Sentences = tuple[int, ...]
@@ -151,9 +142,6 @@ def _window_excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int
     return Excerpt(shown={index: text[:n_fit]}, n_cut=1)
 
 
-# A question about a paper, without the paper's sentences, and how many of these fit into it.
-
-
 SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
 """The names of the prompts that are parts of every question."""
 
@@ -216,9 +204,6 @@ def _window_error(chat: ChatModel) -> ReplyError:
     )
 
 
-# What the systems that ask a model share: checks of their options, their traits, and reading section by section.
-
-
 _BOUNDS: Mapping[str, tuple[int, float]] = {
     "repairs": (0, 3),
     "section_tokens": (MIN_WINDOW_TOKENS, math.inf),
@@ -275,7 +260,6 @@ def read_in_sections(
     """Ask a question about each section of a paper at once; return the readings of answers, and the notes of all.
 
     All conversations end before an error is raised, so that requests are recorded for a batch, and replies are stored.
-    The notes of a `ReplyError` are those of all of them; it says ``what`` where no section has an answer.
     """
     chat: ChatModel = system.chat
     max_tokens = min(system.section_tokens, question.room(chat))

@@ -65,9 +65,6 @@ def versions_of(names: Iterable[str]) -> Mapping[str, str]:
     return {f"prompt {name}": f"sha256:{prompt_named(name).digest}" for name in names}
 
 
-# The forms of replies: a prompt's words for each, its JSON schema, and an example of a well-formed reply.
-
-
 _BEYOND = (7, 19, 42)
 """The example numbers in a form are the number of the paper's sentences plus these."""
 
@@ -106,8 +103,7 @@ def form_text(
 ) -> str:
     """Return a prompt's words for a form of `form_name`, given how many sentences the paper has and how many count.
 
-    The numbers in it name no sentence of the paper, so that a reply that only repeats the form is no answer. Without
-    reasoning, it asks for the answer alone, as where a reply is asked for again.
+    The numbers in it name no sentence of the paper, so that a reply that only repeats the form is no answer.
 
     >>> form_text("answer", structured=False, n_sentences=100, budget=3).splitlines()[1]
     'ANSWER: [107, 119, 142]'
@@ -133,9 +129,6 @@ def well_formed(kind: str, indices: Iterable[int], *, structured: bool) -> str:
         value = {"scores": [{"sentence": index, "score": 5} for index in listed]}
         lines = "\n".join(("SCORES:", *(f"{index}: 5" for index in listed)))
     return msgspec.json.encode(value).decode() if structured else lines
-
-
-# The file of examples for a prompt: hypotheses, the texts of their best sentences, and their papers.
 
 
 _NO_LETTERS = re.compile(r"[\W_]+")

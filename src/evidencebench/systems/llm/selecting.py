@@ -61,11 +61,7 @@ def select_from(
     notes: Mapping[str, int] = MappingProxyType({}),
     fields: Mapping[str, str] = MappingProxyType({}),
 ) -> Ranking:
-    """Show a model some sentences, in paper order and as many as fit into its window, and return what it selects.
-
-    ``notes`` are those of earlier work on the answer; they are added to the notes of the answer or of the error. Raises
-    `ReplyError` where a request failed for good, nothing fits, or the replies hold no answer.
-    """
+    """Show a model some sentences, as many as fit; ``notes`` of earlier work are added to the answer's or error's."""
     if brief.budget == 0 or not query.sentences:
         return NOTHING
     asked = selection_question(prompt, query, brief, asker.chat, **fields)
