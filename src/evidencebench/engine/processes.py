@@ -43,7 +43,6 @@ MOST_BATCH_SECONDS = 1.0
 _MOST_EARLY_DEATHS = 3
 
 Reply = tuple[Any, Exception | None]
-"""The result of an item, or its error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,11 +349,11 @@ def _answer(there: Connection, work: Callable[[Any], Any], items: Sequence[Any])
     """Reply to items, each at once, but where they are so quick that several replies go into one message."""
     replies: list[Reply] = []
     begun_at = sent_at = time.monotonic()
-    for place, item in enumerate(items, 1):
+    for number, item in enumerate(items, 1):
         replies.append(reply_to(work, item))
         now = time.monotonic()
-        gives_back = now - begun_at > MOST_BATCH_SECONDS and place < len(items)
-        if gives_back or now - sent_at > _SEND_SECONDS or place == len(items):
+        gives_back = now - begun_at > MOST_BATCH_SECONDS and number < len(items)
+        if gives_back or now - sent_at > _SEND_SECONDS or number == len(items):
             _send(there, replies, gives_back=gives_back)
             replies, sent_at = [], now
         if gives_back:
@@ -370,8 +369,8 @@ def _send(there: Connection, replies: Sequence[Reply], *, gives_back: bool) -> N
         if len(replies) == 1:
             there.send(([(None, sendable(error))], gives_back))
             return
-        for place, reply in enumerate(replies, 1):
-            _send(there, [reply], gives_back=gives_back and place == len(replies))
+        for number, reply in enumerate(replies, 1):
+            _send(there, [reply], gives_back=gives_back and number == len(replies))
 
 
 def _die_with_parent() -> None:

@@ -151,7 +151,6 @@ def results(
 def outcomes_in_order(
     engine: Engine, setup: Setup[Item, Result], arguments: Sequence[Any], items: Iterable[Item]
 ) -> Iterator[Outcome[Item, Result]]:
-    """Yield the outcome of each item, in the order of the items."""
     early: dict[int, Outcome[Item, Result]] = {}
     n_yielded = 0
     for outcome in engine.outcomes(setup, arguments, items):

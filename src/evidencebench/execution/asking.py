@@ -144,7 +144,7 @@ def asker(
         answers: dict[str | None, Answer] = {}
         pending: list[str | None] = []
         stop: StopError | None = None
-        for place, name in enumerate(names):
+        for number, name in enumerate(names):
             try:
                 answer = changed.own_answer(answer_instance(inquiry.system, instance, name))
                 if fails_fast and isinstance(answer, Failure):
@@ -155,7 +155,7 @@ def asker(
                 pending.append(name)
             except StopError as error:
                 stop = error
-                pending += names[place:]  # the tasks behind it are not asked either
+                pending += names[number:]  # the tasks behind it are not asked either
                 break
         unanswered = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
         seconds = time.perf_counter() - started

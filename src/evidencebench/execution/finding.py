@@ -20,7 +20,6 @@ _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
 DEFAULT_FINDER = "finder"
-"""The system that is asked where no other is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,8 +78,6 @@ def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stranger:
-    """The paper that is put beside a query's own: whose it is, its length, and whether it stands before the own one."""
-
     instance_id: str
     n_sentences: int
     is_before: bool

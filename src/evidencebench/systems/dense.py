@@ -99,7 +99,6 @@ def rank_vectors(sentences: Embedded, hypothesis: Floats, similarity: Similarity
 
 
 Backend = Literal["torch", "onnx"]
-FormatName = Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +144,7 @@ class Dense:
     revision: str | None = None
     sentence_model: str | None = None
     sentence_revision: str | None = None
-    format: FormatName = "plain"
+    format: Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"] = "plain"
     query_prefix: str | None = None
     sentence_prefix: str | None = None
     pooling: Pooling | None = None

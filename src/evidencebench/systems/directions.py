@@ -106,7 +106,6 @@ class MarkedParts:
         return cls(intervention=frozenset(intervention), comparator=frozenset(comparator), outcome=frozenset(outcome))
 
     def mark(self, word: str) -> str | None:
-        """Return the letter of the part that a word belongs to."""
         if word in _UNMARKED:
             return None
         stem = root(word)
@@ -157,7 +156,7 @@ def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
     """Exchange the arms of "higher with water than with tea", and say whether that was done: the answer is opposite."""
     # The first word such as "than" that is near an arm decides.
     behind = (words[index + 1 : index + 1 + _WORDS_TO_ARM] for index, word in enumerate(words) if word in _AGAINST)
-    is_turned = next((near for some in behind for near in some if near in _OTHER_ARM), None) == "I"
+    is_turned = next((near for nearby in behind for near in nearby if near in _OTHER_ARM), None) == "I"
     return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
 
 
@@ -244,7 +243,6 @@ def shipped_weights() -> DirectionWeights:
 def reported_directions(
     hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
 ) -> Mapping[int, ReportedDirection]:
-    """Return what some sentences of a paper report of the hypothesis's outcome, by their index."""
     parts = MarkedParts.of(hypothesis, abbreviations(sentences))
     weights = shipped_weights()
     directions: dict[int, ReportedDirection] = {}

@@ -77,8 +77,6 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
 
 
 class FinderModel:
-    """A loaded model: its card, and file name -> trees."""
-
     def __init__(self, card: FinderCard, forests: dict[str, Forest]) -> None:
         self.card = card
         self.forests = forests

@@ -23,8 +23,6 @@ EVIDENCE_CUES = (
     *("p_value", "interval", "ratio", "percent", "increase", "decrease", "association", "significance", "negation"),
     *("finding", "conclusion", "comparison"),
 )
-"""The cues of wording that reports findings."""
-
 
 ALIKE = 0.4
 """Two sentences with a higher cosine count as alike."""

@@ -108,7 +108,6 @@ def _shown(line: bytes) -> str:
 Answer = TypeVar("Answer")
 
 MAX_LINE_BYTES = 2**24
-"""A longer line from a program is refused."""
 _CHUNK_BYTES = 2**16
 _ENDING_SECONDS = 1.0
 _MOST_TIMEOUTS = 3  # of a program that has answered nothing

@@ -138,7 +138,6 @@ def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
 Floats = NDArray[np.float64]
 
 Part = Literal["intervention", "comparator", "outcome", "whole"]
-"""A part of the hypothesis, or the whole of it."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -198,7 +197,6 @@ class Relevance:
 
     @cached_property
     def idf(self) -> dict[str, float]:
-        """How rare each root is among the paper's sentences."""
         n_holding = Counter(word for count in self.counts for word in count)
         return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
 

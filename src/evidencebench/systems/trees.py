@@ -95,7 +95,6 @@ class Forest:
 
 
 def mean_forest(forests: Sequence[Forest]) -> Forest:
-    """Return the forest that predicts the mean of what several predict, up to rounding."""
     trees = [
         msgspec.structs.replace(tree, leaf=tuple(value / len(forests) for value in tree.leaf))
         for forest in forests

@@ -112,5 +112,4 @@ class WeightedTerms:
 
 @lru_cache(maxsize=2)  # a system is asked about the same paper for several tasks, and so are the systems of a fusion
 def words_of(sentences: tuple[str, ...]) -> SentenceWords:
-    """Return the words of a paper's sentences; those of the last two papers are kept."""
     return SentenceWords(sentences)

@@ -321,7 +321,9 @@ def cross_validate(
             def note_lost(split: Split, error: Exception) -> None:
                 if not isinstance(error, WorkerError) or journal is None:
                     raise error
-                lost.append(f"{split.words}: {error}")  # raised when the other splits are kept
+                fold = "" if split.fold is None else f", fold {split.fold}{', blind' if split.blind else ''}"
+                # Raised when the other splits are kept.
+                lost.append(f"{' and '.join(split.systems)}, seed {split.seed}{fold}: {error}")
 
             for answered in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
                 keep(answered)

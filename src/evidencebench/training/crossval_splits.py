@@ -77,11 +77,6 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     blind: bool = False  # whether it is trained and asked without the hypothesis
 
     @property
-    def words(self) -> str:
-        fold = "" if self.fold is None else f", fold {self.fold}"
-        return f"{' and '.join(self.systems)}, seed {self.seed}{fold}{', blind' if self.blind else ''}"
-
-    @property
     def waits(self) -> bool:
         return self.fold is None and any(make_system(system).waits for system in self.systems)
 

@@ -66,7 +66,6 @@ class LazyInstances(Sequence[Instance]):
 
 
 def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the entries about the data, given the paper of each instance: counts, and what the caller says."""
     return {"n_instances": len(papers), "n_papers": len(set(papers)), **(given or {})}
 
 

@@ -47,7 +47,6 @@ TRAININGS: Mapping[str, Any] = MappingProxyType(
         "reranker": RerankerTraining,
     }
 )
-"""Name -> class of the `Training`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

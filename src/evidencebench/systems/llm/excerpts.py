@@ -143,7 +143,6 @@ def _window_excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int
 
 
 SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
-"""The names of the prompts that are parts of every question."""
 
 _FEWEST_SHOWN = 5
 _FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
@@ -151,8 +150,6 @@ _FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperQuestion:
-    """A question without its sentences: the prompt's name, the query, the scope, and the prompt's further fields."""
-
     prompt: str
     query: Query
     scope: AspectScope

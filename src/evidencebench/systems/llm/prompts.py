@@ -87,7 +87,6 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def budget_words(budget: int | None) -> str:
-    """Return a prompt's words for the budget, such as ``at most 7 sentences``."""
     if budget is None:
         return "as many sentences as needed"
     return f"at most {budget} {'sentence' if budget == 1 else 'sentences'}"
@@ -150,7 +149,6 @@ class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[str, ...] | None = None  # that cover every Results aspect; None where there is none
 
     def in_scope(self, scope: AspectScope) -> tuple[str, ...]:
-        """Return the sentences for a scope; none where the instance has no aspect in it."""
         return self.sentences if scope == "all" else self.results or ()
 
 
