@@ -162,7 +162,13 @@ def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:
     names = set(words)
-    signals = _signals(words)
+    signals: list[str] = []
+    for word in words:
+        signal = _COMPARISONS.get(word, word)
+        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
+        if is_signal and signals[-1:] != [signal]:
+            signals.append(signal)
+    signals = signals[:_MOST_SIGNALS]
     core = [signal for signal in signals if signal in _CORE]
     for size in range(1, 5):
         if size > 1:
@@ -170,16 +176,6 @@ def direction_features(words: Sequence[str]) -> frozenset[str]:
         names |= {f"core:{' '.join(core[at : at + size])}" for at in range(len(core) - size + 1)}
     names |= {f"pair:{first} {later}" for at, first in enumerate(core) for later in core[at + 1 :]}
     return frozenset(names)
-
-
-def _signals(words: Sequence[str]) -> list[str]:
-    signals: list[str] = []
-    for word in words:
-        signal = _COMPARISONS.get(word, word)
-        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
-        if is_signal and signals[-1:] != [signal]:
-            signals.append(signal)
-    return signals[:_MOST_SIGNALS]
 
 
 SHIPPED = Path(__file__).with_name("shipped_directions.json")

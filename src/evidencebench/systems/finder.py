@@ -201,9 +201,10 @@ class Finder:
 
     @property
     def traits(self) -> Traits:
+        name = "the finder's model" if self.model is None else f"model {self._folder}"
         return Traits(
             reads_brief=True,
-            versions=self._versions,
+            versions=lambda: {name: f"sha256:{self._card.digest()}"},
             trained_on=lambda: self._load().card.trained_on,
             chances=self.chances,
         )
@@ -227,10 +228,6 @@ class Finder:
 
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"
-
-    def _versions(self) -> dict[str, str]:
-        name = "the finder's model" if self.model is None else f"model {self._folder}"
-        return {name: f"sha256:{self._card.digest()}"}
 
     def _load(self) -> FinderModel:
         return load_finder(self._folder, self._card.digest())

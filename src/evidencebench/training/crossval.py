@@ -124,7 +124,7 @@ def figures_of(
                     s for split in answered for s in split.answer_seconds[system].values()
                 ),
                 n_failed=sum(split.n_failed(system) for split in answered),
-                n_tried=0 if training is None else training.n_tried,
+                n_tried=0 if training is None else int(getattr(training.training, "n_tried", 1)),
             )
         )
     return of_systems

@@ -72,11 +72,6 @@ class Trainable:
             return self
         return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
 
-    @property
-    def n_tried(self) -> int:
-        """The number of configurations that it compares within its instances; 1 if it tunes nothing."""
-        return int(getattr(self.training, "n_tried", 1))
-
     def specification(self, model: Path) -> str:
         needed = {"model": str(model), **getattr(self.training, "answers_with", {})}
         given = "".join(f",{key}={value}" for key, value in self.options.items())

@@ -1,6 +1,5 @@
 """Every sentence scored or put in order, so that one request serves every budget."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -61,11 +60,9 @@ class LlmRank:
 
     @property
     def traits(self) -> Traits:
-        return Traits(reads_brief=True, waits=True, versions=self._versions)
-
-    def _versions(self) -> Mapping[str, str]:
         own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
-        return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
+        names = (own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured))
+        return Traits(reads_brief=True, waits=True, versions=lambda: versions_of(names))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         if not query.sentences:

@@ -167,13 +167,12 @@ class LlmInContext:
     def traits(self) -> Traits:
         return replace(
             _selecting_traits(self.chat, "in_context"),
-            versions=self._versions,
+            versions=lambda: {
+                **selection_versions(self.chat, "in_context"),
+                f"examples {self.examples}": f"sha256:{file_sha256(self.examples)}",
+            },
             check=lambda asked: self._check_unseen(asked.queries()),
         )
-
-    def _versions(self) -> Mapping[str, str]:
-        sha256 = file_sha256(self.examples)
-        return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
 
     def _check_unseen(self, queries: Iterable[Query]) -> None:
         for query in queries:
