@@ -40,7 +40,6 @@ class InProcess:
 
 
 def outcome_of(work: Callable[[Item], Result], number: int, item: Item) -> Outcome[Item, Result]:
-    """Return what comes of an item in this thread."""
     try:
         return Outcome(number, item, work(item))
     except Exception as error:  # noqa: BLE001 - it is the item's outcome

@@ -43,7 +43,6 @@ MOST_BATCH_SECONDS = 1.0
 _MOST_EARLY_DEATHS = 3
 
 Reply = tuple[Any, Exception | None]
-"""The result of an item, or its error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,6 @@ class _Dispatch(Generic[Worker]):
         return bool(self._begun or self._taken or self._suspects)
 
     def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
-        """Note what a worker told, and yield the outcomes in it."""
         worker = event.worker
         if event.cannot_begin is not None:
             raise event.cannot_begin
@@ -207,21 +205,14 @@ def reply_to(work: Callable[[Any], Any], item: Any) -> Reply:
 
 
 def sendable(error: Exception) -> Exception:
-    """Return an error as it can be sent to another process, with its traceback where it is one of our mistakes.
-
-    Errors are sent as pickles, as all that worker processes and Ray exchange. Some classes of errors can be pickled but
-    not read back, which only trying shows. What is tried is the pickle that was made here: never one from a file.
-    """
+    """Return an error as it can be sent to another process, with its traceback where it is one of our mistakes."""
     if not isinstance(error, EvidenceBenchError):
         error.add_note(f"In a worker:\n{''.join(traceback.format_exception(error))}")
-    try:
+    try:  # some classes of errors can be pickled but not read back, which only trying shows
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made in this line
     except Exception:  # noqa: BLE001 - whatever an error class does there
         return WorkerError(f"{type(error).__name__}: {error}")
     return error
-
-
-# Work in processes of this machine.
 
 
 _WAIT_SECONDS = 0.5
@@ -358,11 +349,11 @@ def _answer(there: Connection, work: Callable[[Any], Any], items: Sequence[Any])
     """Reply to items, each at once, but where they are so quick that several replies go into one message."""
     replies: list[Reply] = []
     begun_at = sent_at = time.monotonic()
-    for place, item in enumerate(items, 1):
+    for number, item in enumerate(items, 1):
         replies.append(reply_to(work, item))
         now = time.monotonic()
-        gives_back = now - begun_at > MOST_BATCH_SECONDS and place < len(items)
-        if gives_back or now - sent_at > _SEND_SECONDS or place == len(items):
+        gives_back = now - begun_at > MOST_BATCH_SECONDS and number < len(items)
+        if gives_back or now - sent_at > _SEND_SECONDS or number == len(items):
             _send(there, replies, gives_back=gives_back)
             replies, sent_at = [], now
         if gives_back:
@@ -378,8 +369,8 @@ def _send(there: Connection, replies: Sequence[Reply], *, gives_back: bool) -> N
         if len(replies) == 1:
             there.send(([(None, sendable(error))], gives_back))
             return
-        for place, reply in enumerate(replies, 1):
-            _send(there, [reply], gives_back=gives_back and place == len(replies))
+        for number, reply in enumerate(replies, 1):
+            _send(there, [reply], gives_back=gives_back and number == len(replies))
 
 
 def _die_with_parent() -> None:

@@ -11,9 +11,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from evidencebench.errors import StopError
 from evidencebench.wording import counted
 
-# The protocol of engines: an engine runs a function over items, and yields an outcome for each.
-
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -113,9 +110,6 @@ class Engine(Protocol):
         """
 
 
-# Results of an engine, as they come or in the order of the items; and what becomes of an error.
-
-
 def require_few_errors(n_errors: int, most: int | None, last: str) -> None:
     """Raise `StopError` if more errors came than a user allows; None allows any number."""
     if most is not None and n_errors > most:
@@ -157,7 +151,6 @@ def results(
 def outcomes_in_order(
     engine: Engine, setup: Setup[Item, Result], arguments: Sequence[Any], items: Iterable[Item]
 ) -> Iterator[Outcome[Item, Result]]:
-    """Yield the outcome of each item, in the order of the items."""
     early: dict[int, Outcome[Item, Result]] = {}
     n_yielded = 0
     for outcome in engine.outcomes(setup, arguments, items):
@@ -172,9 +165,6 @@ def map_in_order(
 ) -> Iterator[Result]:
     """Yield the results in the order of the items; raise the error of the first that fails."""
     return (outcome.value for outcome in outcomes_in_order(engine, setup, arguments, items))
-
-
-# Ctrl-C while an engine runs: the first one lets the items that have begun finish, the second one ends at once.
 
 
 class InterruptFlag:

@@ -187,7 +187,6 @@ class _Actors:
                 yield event
 
     def end(self) -> None:
-        """End all actors at once."""
         for handle in self._handles:
             self._ray.kill(handle)
 

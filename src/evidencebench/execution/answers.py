@@ -67,7 +67,6 @@ def require_answerable(
     limit: int | None = None,
     own_queries: bool = True,
 ) -> None:
-    """Raise `TaskError` or `RunMismatchError` unless a system can answer the first ``limit`` for all tasks."""
     names = tuple(task.name for task in tasks)
     queries = partial(dataset.queries, limit)
     system.check(Asked(data_sha256=dataset.sha256, own_queries=own_queries, tasks=names, queries=queries))

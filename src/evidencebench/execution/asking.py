@@ -47,8 +47,6 @@ class Todo(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceOutcome:
-    """The answers to an instance by task, and the answers that are still missing."""
-
     todo: Todo
     answers: Mapping[str | None, Answer]
     seconds: float
@@ -58,15 +56,12 @@ class InstanceOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Settings for asking a system that waits for a server."""
-
     client: ChatClient | None = None  # sends nothing more after an interrupt
     max_waiting: int = DEFAULT_MAX_WAITING  # how many instances are asked at a time
     settle: Callable[[], bool] | None = None  # waits for batches, returns whether it submitted any; None: no batches
     on_interrupt: Callable[[], object] = lambda: None  # called at the first interrupt, in the signal's handler
 
     def interrupt(self) -> None:
-        """Stop sending requests, then call `on_interrupt`."""
         if self.client is not None:
             self.client.drain()
         self.on_interrupt()
@@ -80,7 +75,6 @@ class Gathered:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def answer(self, instance: Instance, task: Task) -> Answer:
-        """Return the answer to an instance for a task; `KeyError` if that task was not asked."""
         for_all_tasks = self.answers.get((instance.id, None))
         return self.answers[instance.id, task.name] if for_all_tasks is None else for_all_tasks
 
@@ -96,7 +90,6 @@ class Rehearsal:
 
 
 def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
-    """Return what would come of so many, of which some fail: id -> reason."""
     first = next(iter(failures.items()), None)
     return Rehearsal(
         n_instances=n_instances,
@@ -151,7 +144,7 @@ def asker(
         answers: dict[str | None, Answer] = {}
         pending: list[str | None] = []
         stop: StopError | None = None
-        for place, name in enumerate(names):
+        for number, name in enumerate(names):
             try:
                 answer = changed.own_answer(answer_instance(inquiry.system, instance, name))
                 if fails_fast and isinstance(answer, Failure):
@@ -162,7 +155,7 @@ def asker(
                 pending.append(name)
             except StopError as error:
                 stop = error
-                pending += names[place:]  # the tasks behind it are not asked either
+                pending += names[number:]  # the tasks behind it are not asked either
                 break
         unanswered = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
         seconds = time.perf_counter() - started

@@ -11,7 +11,7 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.hypotheses import read_hypotheses
-from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.instance import Instance
 from evidencebench.errors import RunMismatchError, UnreadableError
 from evidencebench.files.disk import file_sha256
 from evidencebench.runs.header import ControlHeader, ControlName
@@ -25,8 +25,6 @@ from evidencebench.systems.changed_queries import (
     with_stranger,
 )
 from evidencebench.wording import did_you_mean
-
-# What is asked in place of a data set's own queries, and how the answers map back.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +43,10 @@ class ChangedInstance:
     mixed: MixedQuery | None = None
 
     def own_answer(self, answer: Answer) -> Answer:
-        """Return an answer with the indices of the own paper; see `MixedQuery.own_answer`."""
         return answer if self.mixed is None or isinstance(answer, Failure) else self.mixed.own_answer(answer)
 
 
 def changed_instance(instance: Instance, changes: Changes | None, dataset: Dataset) -> ChangedInstance:
-    """Return an instance as it is asked; ``dataset`` holds the papers that are put beside others."""
     if changes is None:
         return ChangedInstance(instance=instance)
     instance = with_hypothesis(instance, changes.hypotheses)
@@ -58,7 +54,13 @@ def changed_instance(instance: Instance, changes: Changes | None, dataset: Datas
         return ChangedInstance(instance=instance)
     stranger = changes.strangers[instance.id]
     mixed = with_stranger(instance.query, dataset[stranger.instance_id].query, is_before=stranger.is_before)
-    labels = _moved(instance.labels, mixed.offset)  # only the oracles see them
+    labels = instance.labels  # only the oracles see them
+    sources = {aspect: tuple(index + mixed.offset for index in indices) for aspect, indices in labels.sources.items()}
+    stored = {
+        task: msgspec.structs.replace(optimum, sentences=tuple(index + mixed.offset for index in optimum.sentences))
+        for task, optimum in labels.evaluations.items()
+    }
+    labels = replace(labels, sources=sources, evaluations=stored)
     return ChangedInstance(instance=replace(instance, query=mixed.query, labels=labels), mixed=mixed)
 
 
@@ -67,18 +69,6 @@ def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) ->
     if hypotheses is None:
         return instance
     return replace(instance, query=replace(instance.query, hypothesis=hypotheses[instance.id]))
-
-
-def _moved(labels: Labels, offset: int) -> Labels:
-    sources = {aspect: tuple(index + offset for index in places) for aspect, places in labels.sources.items()}
-    stored = {
-        task: msgspec.structs.replace(optimum, sentences=tuple(index + offset for index in optimum.sentences))
-        for task, optimum in labels.evaluations.items()
-    }
-    return replace(labels, sources=sources, evaluations=stored)
-
-
-# The query controls: the same system asked changed queries, to measure what of its answers the hypothesis decides.
 
 
 QUERY_CONTROLS: Mapping[ControlName, str] = MappingProxyType(
@@ -98,8 +88,6 @@ FROM_FILE = ("negated", "paraphrased")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryControl:
-    """A query control, with the file of hypotheses where it needs one."""
-
     name: ControlName
     file: Path | None = None
 
@@ -108,7 +96,6 @@ class QueryControl:
 
     @property
     def header(self) -> ControlHeader:
-        """The control as the header of a run holds it."""
         if self.file is None:
             return ControlHeader(name=self.name)
         return ControlHeader(name=self.name, path=str(self.file), sha256=file_sha256(self.file))
@@ -135,7 +122,6 @@ def query_control(given: str | QueryControl) -> QueryControl:
 
 
 def control_of(header: ControlHeader | None) -> QueryControl | None:
-    """Return the control in a run's header; raises `RunMismatchError` if its file of hypotheses is another one now."""
     if header is None or header.path is None:
         return None if header is None else QueryControl(name=header.name)
     control = QueryControl(name=header.name, file=Path(header.path))

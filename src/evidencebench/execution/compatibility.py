@@ -25,7 +25,6 @@ def _unknown(unknown: list[str], data: object, ids: Iterable[str]) -> str:
 
 
 def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
-    """Raise `RunMismatchError` if the run's header names other data; the message ends in ``advice``."""
     if run.header is not None and run.header.data.sha256 != dataset.sha256:
         made_on = run.header.data
         raise RunMismatchError(
@@ -35,7 +34,6 @@ def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
 
 
 def check_belongs(run: RunFile, dataset: Dataset) -> None:
-    """Raise `RunMismatchError` if a run was made on other data, or answers an instance that the data lacks."""
     require_same_data(run, dataset, "score it on its own data")
     if unknown := sorted(instance_id for instance_id in run.ids if instance_id not in dataset):
         raise RunMismatchError(f"{run.path}: {_unknown(unknown, dataset.path, dataset.ids)}")
@@ -52,14 +50,12 @@ def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
 
 
 def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
-    """Raise `TaskError` if a run cannot answer a task; the message says why."""
     reason = _why_unanswerable(run, task, dataset)
     if reason is not None:
         raise TaskError(f"{run.path}: cannot answer task '{task.name}': {reason}")
 
 
 def _why_unanswerable(run: RunFile, task: Task, dataset: Dataset) -> str | None:
-    """Return why a run cannot answer a task, for a message; None if it can."""
     header = run.header
     if header is not None and header.per_task and task.name not in header.tasks:
         return f"it holds answers for {', '.join(header.tasks)} only"

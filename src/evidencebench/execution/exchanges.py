@@ -63,7 +63,14 @@ def exchanges_of(
     run: RunFile, dataset: Dataset, ids: Sequence[str], *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
 ) -> Iterator[Exchange]:
     """Yield requests and replies of a run, made again, all turns of each answer; a reply not in ``cache`` ends them."""
-    header = _header_of(run, dataset)
+    header = run.header
+    if header is None:
+        raise RunMismatchError(
+            f"{run.path}: expected a run of this package, whose header says what was asked, got none"
+        )
+    require_same_data(run, dataset, "its requests cannot be made again; give the data that it was made on with --data")
+    if not asks_model(_specification(header)):
+        raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
@@ -88,7 +95,6 @@ def requests_can_be_made(run: RunFile) -> bool:
 
 
 def _names(value: object) -> set[str]:
-    """Return the names of a system and of those in its options, as a header has them."""
     if isinstance(value, list):
         return set().union(*map(_names, value))
     if not isinstance(value, dict):
@@ -111,18 +117,6 @@ def changed_since(run: RunFile) -> dict[str, tuple[str, str]]:
 
 def _specification(header: RunHeader) -> str:
     return write_specification(header.system.name, header.system.options)
-
-
-def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
-    header = run.header
-    if header is None:
-        raise RunMismatchError(
-            f"{run.path}: expected a run of this package, whose header says what was asked, got none"
-        )
-    require_same_data(run, dataset, "its requests cannot be made again; give the data that it was made on with --data")
-    if not asks_model(_specification(header)):
-        raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
-    return header
 
 
 def _client(sender: ReplayingSender) -> ChatClient:

@@ -20,13 +20,10 @@ _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
 DEFAULT_FINDER = "finder"
-"""The system that is asked where no other is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
-    """A sentence that a system named as evidence."""
-
     sentence: int
     text: str
     kind: Kind

@@ -32,7 +32,6 @@ class Code(NamedTuple):
 
 
 def find_code(name: str) -> Code:
-    """Return what makes the system of this name: an entry of `SYSTEMS`, or own code as `find_own_code` finds it."""
     if name in PACKAGED:
         return Code(SYSTEMS[name])
     if plugin := plugin_named(name):
@@ -53,11 +52,7 @@ def find_code(name: str) -> Code:
 
 
 def factory_of(name: str) -> Factory:
-    """Return the class or function that makes the system of this name, as `find_code` finds it."""
     return find_code(name).factory
-
-
-# The options of a system: list them, convert their text to arguments, and write them for a run's header.
 
 
 class Option(NamedTuple):
@@ -118,10 +113,7 @@ def make_options(
     texts: Mapping[str, str],
     make: Callable[[str], NamedSystem] = lambda spec: _make(spec, None, None, 1),
 ) -> dict[str, Any]:
-    """Return a factory's arguments, made from text by the types of its fields; messages show ``name``.
-
-    ``make`` makes nested systems. The options of a group become one object.
-    """
+    """Return a factory's arguments, made from text by the types of its fields; ``make`` makes nested systems."""
     require_options(name, factory, texts)
     known = options_of(factory)
     arguments: dict[str, Any] = {}
@@ -140,7 +132,6 @@ def make_options(
 
 
 def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
-    """Return an option's value, made from its text by the annotated type."""
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return tuple(_value(get_args(hint)[0], f"[{element}]", make) for element in elements(text))
     inner = unbracketed(text)
@@ -204,9 +195,6 @@ def _plain(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=str)
 
 
-# Make a named system from a specification or from an object; a run's header holds its name and options.
-
-
 def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
     """Return the system that a specification names.
 
@@ -243,7 +231,6 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
 def system_from(
     given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
 ) -> NamedSystem:
-    """Return the system that a specification names, or an object with its name and options as in a run's header."""
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
     if isinstance(given, NamedSystem):
@@ -299,7 +286,6 @@ def _require_answering(system: object, spec: str, name: str) -> None:
 
 
 def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
-    """Return the message for a specification that lacks required options."""
     needed = " and ".join(f"'{key}'" for key in missing)
     examples = {
         key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()

@@ -34,7 +34,7 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
     """
     place, _, attribute = name.rpartition(":")
     try:
-        finder = next((one for one in sys.meta_path if isinstance(one, _FolderFinder)), None)
+        finder = next((other for other in sys.meta_path if isinstance(other, _FolderFinder)), None)
         if finder is None:
             finder = _FolderFinder()
             sys.meta_path.append(finder)  # behind all other finders
@@ -53,19 +53,15 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
         raise SystemSpecError(f"system '{name}': cannot be imported: {words}").at(trace) from error
     factory = getattr(module, attribute, None)
     if factory is None:
-        raise SystemSpecError(f"system '{name}': cannot be imported: {_describe_missing(module, place, attribute)}")
+        message = f"module '{place}' has no attribute '{attribute}'{did_you_mean(attribute, vars(module))}"
+        own = Path(f"{place.replace('.', '/')}{_FILE_SUFFIX}")
+        imported = Path(getattr(module, "__file__", None) or "")
+        if not is_file(place) and own.exists() and own.resolve() != imported.resolve():
+            message += f"; it is not the one in this folder, which is named by its file: ./{own}:{attribute}"
+        raise SystemSpecError(f"system '{name}': cannot be imported: {message}")
     if not callable(factory):
         raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
     return factory, module
-
-
-def _describe_missing(module: ModuleType, place: str, attribute: str) -> str:
-    """Return the message that a module has no such attribute; it names a file of the same name in this folder."""
-    message = f"module '{place}' has no attribute '{attribute}'{did_you_mean(attribute, vars(module))}"
-    own = Path(f"{place.replace('.', '/')}{_FILE_SUFFIX}")
-    if is_file(place) or not own.exists() or own.resolve() == Path(getattr(module, "__file__", None) or "").resolve():
-        return message
-    return f"{message}; it is not the one in this folder, which is named by its file: ./{own}:{attribute}"
 
 
 class _FolderFinder(MetaPathFinder):
@@ -80,7 +76,7 @@ class _FolderFinder(MetaPathFinder):
     def look_into(self, folder: Path) -> None:
         """Search a folder too, before the folders that were added earlier."""
         text = str(folder)
-        self.folders = [text, *(one for one in self.folders if one != text)]
+        self.folders = [text, *(other for other in self.folders if other != text)]
 
     def find_spec(
         self,
@@ -88,7 +84,6 @@ class _FolderFinder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
-        """Return the spec of a module in one of the folders; None if none has it."""
         spec = None if path is not None else PathFinder.find_spec(fullname, self.folders)
         return None if spec is None or (spec.loader is None and fullname not in self.packages) else spec
 

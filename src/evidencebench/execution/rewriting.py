@@ -23,7 +23,6 @@ class Rewritten:
 
     @property
     def rehearsal(self) -> Rehearsal:
-        """What would come of it, where nothing was sent."""
         return rehearsal_of(len(self.hypotheses) + len(self.failures), self.failures)
 
 

@@ -219,11 +219,10 @@ class _RunWriter:
             self._count(instance_id, run.answer(instance_id, task))
         asked_again = ((key, run.answer(*key)) for key in run.failed.difference(done))
         self._lost = {  # what the failed answers may have cost, besides the replies that are in the cache
-            key: {"maybe_charged": n} for key, one in asked_again if one and (n := one.notes.get("maybe_charged"))
+            key: {"maybe_charged": n} for key, old in asked_again if old and (n := old.notes.get("maybe_charged"))
         }
 
     def keep(self, outcome: InstanceOutcome) -> None:
-        """Append the answers to an instance."""
         instance_id = outcome.todo.instance_id
         for task, given in outcome.answers.items():
             before = self._lost.get((instance_id, task))
@@ -285,7 +284,6 @@ def _prepare(
     control: str | QueryControl | None,
     client: ChatClient | None,
 ) -> _Asking:
-    """Return what is asked, with the default tasks if none are given; raise unless the system can answer them."""
     system, dataset = system_from(given, seed=seed, client=client), dataset_from(data)
     how = None if control is None else query_control(control)
     asked = tasks_from(tasks)
@@ -296,7 +294,6 @@ def _prepare(
 
 
 def _require_asked(run: RunFile, header: RunHeader, ids: Sequence[str]) -> None:
-    """Raise where a file has an answer that its header does not ask for."""
     asked = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
     for instance_id, task in sorted(run.done - asked, key=str):
         what = f"'{instance_id}'" if task is None else f"'{instance_id}' for task '{task}'"

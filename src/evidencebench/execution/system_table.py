@@ -19,9 +19,6 @@ from evidencebench.models.model_card import SELECTORS_ARE_GONE
 from evidencebench.system import KnowingSystem, System
 from evidencebench.tables import printable
 
-# Systems of installed packages: entry points of the group ``evidencebench.systems``, found by name.
-
-
 GROUP = "evidencebench.systems"
 _NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
@@ -67,7 +64,6 @@ class Plugins:
 
 
 def plugins() -> Plugins:
-    """Return the systems of installed packages."""
     return _installed(tuple(sys.path))
 
 
@@ -114,11 +110,9 @@ def _refusal(name: str, plugins: list[Plugin]) -> str:
     return ""
 
 
-# The table of system names: a new system needs a file of its own and a line here.
-
-
 Factory = Callable[..., System | KnowingSystem]
 
+# A new system needs a file of its own and a line here.
 _PLACES = {
     "random": "systems.controls:RandomControl",
     "lead": "systems.controls:Lead",

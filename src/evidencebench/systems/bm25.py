@@ -87,6 +87,5 @@ class BM25AbstractFirst(BM25):
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the abstract's sentences by score, then the others by score."""
         by_score = rank_by_score(self.scores(query)).sentences
         return Ranking(sentences=tuple(sorted(by_score, key=lambda index: query.kinds[index] is not Kind.ABSTRACT)))

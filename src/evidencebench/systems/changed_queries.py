@@ -1,4 +1,4 @@
-"""Wrong hypothesis, two papers, shuffled words; QueryControl."""
+"""Queries changed on purpose, to measure what of a system's answers comes from the hypothesis."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,8 +9,6 @@ import numpy as np
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Query
 from evidencebench.system import Ranking
-
-# Give each query another paper's hypothesis, or another paper, to measure whether a system reads the hypothesis.
 
 
 class Member(NamedTuple):
@@ -57,9 +55,6 @@ def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: s
     return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
 
 
-# Queries changed on purpose, to measure what of a system's answers comes from the hypothesis.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedQuery:
     """A query whose own sentences, ``query.sentences[offset : offset + n_own]``, stand beside another paper's."""
@@ -76,7 +71,6 @@ class MixedQuery:
 
 
 def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQuery:
-    """Return a query with the sentences and kinds of another paper, ``stranger``, before or behind its own."""
     first, second = (stranger, query) if is_before else (query, stranger)
     mixed = replace(query, sentences=first.sentences + second.sentences, kinds=first.kinds + second.kinds)
     return MixedQuery(query=mixed, offset=len(stranger.sentences) * is_before, n_own=len(query.sentences))
@@ -84,8 +78,6 @@ def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stranger:
-    """The paper that is put beside a query's own: whose it is, its length, and whether it stands before the own one."""
-
     instance_id: str
     n_sentences: int
     is_before: bool

@@ -17,7 +17,6 @@ class RandomControl(_Blind):
     """All sentences, without order: the score is the exact mean over random selections of the budget's size."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the whole paper as a set."""
         return Ranking(sentences=tuple(range(len(query.sentences))), ordered=False)
 
 
@@ -26,7 +25,6 @@ class Lead(_Blind):
     """The paper from its beginning."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the sentences in paper order."""
         return Ranking(sentences=tuple(range(len(query.sentences))))
 
 
@@ -35,7 +33,6 @@ class LeadNoHeadings(_Blind):
     """The paper from its beginning, the headings last."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return abstract and body in paper order, then the headings."""
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT, Kind.BODY) + query.indices_of(Kind.HEADING))
 
 
@@ -44,7 +41,6 @@ class AbstractFirst(_Blind):
     """The abstract forwards, then the rest in paper order."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the abstract, then all else."""
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT) + query.indices_of(Kind.HEADING, Kind.BODY))
 
 
@@ -53,7 +49,6 @@ class AbstractBackwards(_Blind):
     """The abstract backwards, conclusions and results first, then the rest in paper order."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the abstract from its end, then all else."""
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT)[::-1] + query.indices_of(Kind.HEADING, Kind.BODY))
 
 
@@ -62,7 +57,6 @@ class Longest(_Blind):
     """The sentences with the most characters."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the sentences by length."""
         return rank_by_score([len(sentence) for sentence in query.sentences])
 
 
@@ -71,7 +65,6 @@ class MostDigits(_Blind):
     """The sentences with the most digits, where results tend to stand."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the sentences by their number of digits."""
         return rank_by_score([sum(map(str.isdigit, sentence)) for sentence in query.sentences])
 
 
@@ -90,6 +83,5 @@ class Structure(_Blind):
     heading: float = -1.0
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return the sentences by the score of their kind."""
         score_of = {Kind.ABSTRACT: self.abstract, Kind.BODY: self.body, Kind.HEADING: self.heading}
         return rank_by_score([score_of[kind] for kind in query.kinds])

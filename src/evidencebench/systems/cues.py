@@ -103,11 +103,9 @@ class Cues:
 
     @property
     def traits(self) -> Traits:
-        """It reads the brief, for its scope; it reads the hypothesis if the option says so."""
         return Traits(reads_brief=True, reads_hypothesis=self.hypothesis)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences in the order in which they are chosen."""
         return Ranking(sentences=_order(self, query, brief.scope))
 
 

@@ -43,11 +43,8 @@ from evidencebench.provenance import library_versions, require_extra
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits, rank_by_score
 
-# Shared by the dense systems: formats with changed prefixes, vectors from the cache, and rankings by similarity.
-
 
 def require_format(system: str, name: str, neighbours: int, formats: Collection[str]) -> None:
-    """Raise `SystemSpecError` unless the format is known and the number of neighbours is at least 0."""
     if name not in formats:
         raise SystemSpecError(f"{system}: format: expected one of {', '.join(formats)}, got '{name}'")
     if neighbours < 0:
@@ -74,7 +71,6 @@ def make_format(
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[EncodedText]) -> Embedded:
-    """Return the vectors of texts, read from the cache folder or computed and put there; see `cache_folder`."""
     folder = cache_folder(os.environ)
     return embed(encoder, None if folder is None else _open_cache(folder, encoder.identity), texts)
 
@@ -102,11 +98,7 @@ def rank_vectors(sentences: Embedded, hypothesis: Floats, similarity: Similarity
     return replace(ranking, notes={"truncated_sentences": sentences.n_truncated} if sentences.n_truncated else {})
 
 
-# Dense retrieval: order sentences by how similar their vectors are to the hypothesis's vector.
-
-
 Backend = Literal["torch", "onnx"]
-FormatName = Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +144,7 @@ class Dense:
     revision: str | None = None
     sentence_model: str | None = None
     sentence_revision: str | None = None
-    format: FormatName = "plain"
+    format: Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"] = "plain"
     query_prefix: str | None = None
     sentence_prefix: str | None = None
     pooling: Pooling | None = None
@@ -186,7 +178,6 @@ class Dense:
 
     @property
     def traits(self) -> Traits:
-        """It reads the brief only if its texts hold an instruction, which is another for the Results tasks."""
         return Traits(
             reads_brief=self._text_format.reads_scope,
             versions=self._versions,
@@ -196,7 +187,6 @@ class Dense:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences by the similarity of their vectors."""
         sentences = self._embed(query, brief.scope)
         return rank_vectors(sentences, self.embed_hypothesis(query, brief.scope), self._text_format.similarity)
 
@@ -237,7 +227,6 @@ class Dense:
         return make_format(self.format, *prefixes, pooling=self.pooling, similarity=self.similarity)
 
     def _versions(self) -> dict[str, str]:
-        """Return the versions of libraries, the digests of models, and the device if the option is ``auto``."""
         versions = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else local_models.LIBRARIES))
         for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
             if files is not None:
@@ -276,19 +265,15 @@ class MiniLM:
 
     @property
     def traits(self) -> Traits:
-        """It declares the versions and digests of its model and libraries."""
         return Traits(versions=self._versions)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences by the cosine of their vectors to the hypothesis's."""
         return self._as_dense.rank(query, brief)
 
     def embed_sentences(self, query: Query) -> Floats:
-        """Return the sentences' vectors in paper order: float32, of length 1, shape (sentences, 384)."""
         return self._as_dense.embed_sentences(query)
 
     def embed_hypothesis(self, query: Query) -> Floats:
-        """Return the hypothesis's vector: float32, of length 1, shape (384,)."""
         return self._as_dense.embed_hypothesis(query)
 
     def _versions(self) -> dict[str, str]:
@@ -304,9 +289,6 @@ class MiniLM:
             backend=self.backend,
             device="auto" if self.backend == "onnx" else "cpu",
         )
-
-
-# Dense retrieval with a model behind a server.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,17 +340,14 @@ class DenseApi:
 
     @property
     def traits(self) -> Traits:
-        """It reads the brief only if its texts hold an instruction, which is another for the Results tasks."""
         return Traits(reads_brief=self._text_format.reads_scope)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences by the similarity of their vectors."""
         vectors = self._embed(query, brief.scope)
         sentences = Embedded(vectors=vectors[1:], n_truncated=0)
         return rank_vectors(sentences, at_length(vectors[:1], self.similarity)[0], self.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
-        """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
         return at_length(self._embed(query, scope)[1:], self.similarity)
 
     def _embed(self, query: Query, scope: AspectScope) -> Floats:

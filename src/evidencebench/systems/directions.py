@@ -106,7 +106,6 @@ class MarkedParts:
         return cls(intervention=frozenset(intervention), comparator=frozenset(comparator), outcome=frozenset(outcome))
 
     def mark(self, word: str) -> str | None:
-        """Return the letter of the part that a word belongs to."""
         if word in _UNMARKED:
             return None
         stem = root(word)
@@ -147,7 +146,6 @@ def _p_value_mark(sign: str, number: str) -> str:
 
 
 def reports_comparison(words: Sequence[str]) -> bool:
-    """Return whether marked words hold a p-value, or a word of comparison and none that asks, and state a finding."""
     if _NO_FINDING.search(" ".join(words)):
         return False
     signals = {_COMPARISONS.get(word, word) for word in words}
@@ -158,14 +156,19 @@ def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
     """Exchange the arms of "higher with water than with tea", and say whether that was done: the answer is opposite."""
     # The first word such as "than" that is near an arm decides.
     behind = (words[index + 1 : index + 1 + _WORDS_TO_ARM] for index, word in enumerate(words) if word in _AGAINST)
-    is_turned = next((near for some in behind for near in some if near in _OTHER_ARM), None) == "I"
+    is_turned = next((near for nearby in behind for near in nearby if near in _OTHER_ARM), None) == "I"
     return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
 
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:
-    """Return the names of the features of marked words: the words, and the order of marks and comparisons."""
     names = set(words)
-    signals = _signals(words)
+    signals: list[str] = []
+    for word in words:
+        signal = _COMPARISONS.get(word, word)
+        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
+        if is_signal and signals[-1:] != [signal]:
+            signals.append(signal)
+    signals = signals[:_MOST_SIGNALS]
     core = [signal for signal in signals if signal in _CORE]
     for size in range(1, 5):
         if size > 1:
@@ -173,20 +176,6 @@ def direction_features(words: Sequence[str]) -> frozenset[str]:
         names |= {f"core:{' '.join(core[at : at + size])}" for at in range(len(core) - size + 1)}
     names |= {f"pair:{first} {later}" for at, first in enumerate(core) for later in core[at + 1 :]}
     return frozenset(names)
-
-
-def _signals(words: Sequence[str]) -> list[str]:
-    """Return marks, comparisons by kind, and the words that link them; of repeated ones the first."""
-    signals: list[str] = []
-    for word in words:
-        signal = _COMPARISONS.get(word, word)
-        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
-        if is_signal and signals[-1:] != [signal]:
-            signals.append(signal)
-    return signals[:_MOST_SIGNALS]
-
-
-# Say what a sentence reports of a hypothesis's outcome, with the weights that come with the package.
 
 
 SHIPPED = Path(__file__).with_name("shipped_directions.json")
@@ -222,13 +211,11 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     weights: dict[str, tuple[float, float, float]]
 
     def direction(self, words: Sequence[str]) -> ReportedDirection:
-        """Return which of `LEARNED` the marked words of a sentence report."""
         turned, is_turned = turned_to_intervention(words)
         direction = self.of_features(direction_features(turned))
         return OPPOSITE[direction] if is_turned else direction
 
     def of_features(self, features: Collection[str]) -> ReportedDirection:
-        """Return which of `LEARNED` fits features best; those that are not known count for nothing."""
         known = [self.weights[name] for name in features if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
         scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
@@ -236,7 +223,6 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_weights(path: Path) -> DirectionWeights:
-    """Return the weights of a file; raises `ModelError`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=DirectionWeights)
     except (OSError, *BROKEN_JSON) as error:
@@ -253,7 +239,6 @@ def shipped_weights() -> DirectionWeights:
 def reported_directions(
     hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
 ) -> Mapping[int, ReportedDirection]:
-    """Return what some sentences of a paper report of the hypothesis's outcome, by their index."""
     parts = MarkedParts.of(hypothesis, abbreviations(sentences))
     weights = shipped_weights()
     directions: dict[int, ReportedDirection] = {}

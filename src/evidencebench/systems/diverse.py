@@ -13,9 +13,6 @@ from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.fusion import Floats, checked_scores, scores_of, unit_scores
 from evidencebench.systems.words import words_of
 
-# Put sentences into an order that avoids repetition.
-
-
 Rows = Callable[[int], Floats]
 """Sentence index -> the similarities of all n sentences to that sentence, shape (n,)."""
 
@@ -33,10 +30,8 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
     """Return all sentences, chosen one by one; a score falls the more similar its sentence is to those chosen before.
 
     Chosen next is the sentence with the highest ``score * product of (1 - strength * similarity)``, the product taken
-    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Values only fall,
-    so the order does not depend on the budget. Behind the first `MOST_CHOSEN`, the others follow by the value that they
-    have then. The strength lies in 0..1. Similarities are clipped to 0..1, and that of
-    a sentence to itself is not read. It raises `ValueError` if a score is not finite or below 0.
+    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Behind the first
+    `MOST_CHOSEN`, the others follow by the value that they have then.
     """
     values = checked_scores(scores)
     if (values < 0).any():
@@ -77,9 +72,6 @@ def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
     return lambda place: ready(checked(place))
 
 
-# The similarity of each pair of a paper's sentences, some rows at a time, since all may not fit into memory.
-
-
 MOST_PAIRS = 2_000_000
 """The most pairs in memory at a time: 16 MB of 64-bit numbers."""
 
@@ -115,7 +107,6 @@ class WordSimilarity:
         self._of_term = _Entries(terms, holders, weights, int(is_rare.sum()))
 
     def row(self, index: int) -> Floats:
-        """Return the cosines of all sentences with the sentence of this index, shape (n,)."""
         cosines: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
         return cosines
 
@@ -130,7 +121,6 @@ class WordSimilarity:
             yield slice(start, stop), self.rows(start, stop)
 
     def rows(self, start: int, stop: int) -> Floats:
-        """Return the rows of sentences ``start`` up to ``stop``, shape (stop - start, n)."""
         terms, weights, n_terms = self._of_row.of(np.arange(start, stop))
         holders, their_weights, n_holders = self._of_term.of(terms)
         rows = np.repeat(np.repeat(np.arange(stop - start) * self.n, n_terms), n_holders)
@@ -169,9 +159,6 @@ class _Entries:
         return self._others[entries], self._weights[entries], lengths
 
 
-# Reorder another system's answer, so that similar sentences do not follow each other.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diverse:
     """Another system's answer, sentences like those before them moved back.
@@ -197,7 +184,6 @@ class Diverse:
             raise SystemSpecError(f"diverse: strength: expected a number in 0..1, got {self.strength}")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences in the new order, without scores."""
         answer = self.system.rank(query, brief)
         scores = unit_scores(scores_of(answer, len(query.sentences)))
         order = discounted_order(scores, WordSimilarity(query.sentences).row, strength=self.strength)

@@ -20,8 +20,6 @@ _ROLES_OF_ABSTRACT = tuple(role for role in Role if role <= Role.CONCLUSION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One column of the table."""
-
     name: str
     group: str  # place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance
     meaning: str
@@ -30,7 +28,6 @@ class Feature:
 
 
 def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:
-    """Return one row a sentence and one column a feature; an empty paper has no rows."""
     if paper.n == 0:
         return np.zeros((0, len(features)))
     return np.column_stack([feature.column(paper) for feature in features])
@@ -68,7 +65,6 @@ _NUMBER_OF_CUE = {cue.name: number for number, cue in enumerate(CUES)}
 
 
 def _relative(values: Floats) -> Floats:
-    """Return the values as shares of the highest."""
     shares: Floats = values / max(1e-9, values.max(initial=0.0))
     return shares
 
@@ -115,69 +111,71 @@ def _to_conclusion(paper: PaperColumns) -> Floats:
 
 Columns = Mapping[str, Column]
 
-_PLACE: Columns = {
-    "is_heading": lambda p: p.is_heading.astype(float),
-    "is_abstract": lambda p: p.is_abstract.astype(float),
-    "position": lambda p: p.index / max(1, p.n - 1),
-    "from_start": lambda p: np.log1p(p.index),
-    "from_end": lambda p: np.log1p(p.n - 1 - p.index),
-    "paper_length": lambda p: np.full(p.n, np.log(p.n)),
-    "abstract_length": lambda p: np.full(p.n, np.log1p(p.n_abstract)),
-    "abstract_position": lambda p: np.where(p.is_abstract, p.abstract_place / max(1, p.n_abstract - 1), -1.0),
-    "abstract_from_start": lambda p: np.where(p.is_abstract, p.abstract_place, -1.0),
-    "abstract_from_end": lambda p: np.where(p.is_abstract, p.n_abstract - 1 - p.abstract_place, -1.0),
-    "is_last_of_abstract": lambda p: (p.is_abstract & (p.abstract_place == p.n_abstract - 1)).astype(float),
-    "after_heading": lambda p: np.log1p(p.runs[0]),
-    "run_position": lambda p: p.runs[0] / np.maximum(1, p.runs[1] - 1),
-    "run_length": lambda p: np.log(p.runs[1]),
-    "section_position": lambda p: p.section_position,
-    "has_labels": lambda p: np.full(p.n, float((p.sections[p.is_abstract] > 0).any())),
-}
-_SECTION: Columns = {
-    **{f"section_{role.name.lower()}": partial(_in_section, role, abstract=False) for role in Role},
-    **{f"abstract_{role.name.lower()}": partial(_in_section, role, abstract=True) for role in _ROLES_OF_ABSTRACT},
-}
-_CUES: Columns = {
-    **{f"cue_{cue.name}": partial(_cue, cue.name) for cue in CUES},
-    "evidence": lambda p: p.evidence,
-    "evidence_rank": lambda p: rank_fraction(p.evidence),
-    "evidence_density": lambda p: 100 * p.evidence / np.maximum(40, p.n_characters),
-}
-_LENGTH: Columns = {
-    "characters": lambda p: np.log1p(p.n_characters),
-    "length_rank": lambda p: rank_fraction(p.n_characters),
-    "capitals": lambda p: p.count(str.isupper) / np.maximum(1, p.count(str.isalpha)),
-    "digits": lambda p: p.count(str.isdigit) / np.maximum(1, p.n_characters),
-}
-_HYPOTHESIS: Columns = {
-    "bm25": lambda p: p.bm25,
-    "bm25_rank": lambda p: rank_fraction(p.bm25),
-    "bm25_share": lambda p: _relative(p.bm25),
-    "terms_held": lambda p: p.terms_held,
-    "tfidf": lambda p: p.hypothesis_cosine,
-    "tfidf_best_neighbour": lambda p: np.maximum(_shift(p.hypothesis_cosine, 1), _shift(p.hypothesis_cosine, -1)),
-}
-_NEIGHBOURS: Columns = {
-    "evidence_before": lambda p: _shift(p.evidence, 1),
-    "evidence_after": lambda p: _shift(p.evidence, -1),
-    "evidence_around": lambda p: np.convolve(np.pad(p.evidence, 5), np.ones(11) / 11, mode="valid"),
-    "length_before": lambda p: _shift(np.log1p(p.n_characters), 1),
-    "length_after": lambda p: _shift(np.log1p(p.n_characters), -1),
-}
-_CENTRALITY: Columns = {
-    "centrality": lambda p: p.cosines.total / max(1, p.n - 1),
-    "centrality_rank": lambda p: rank_fraction(p.cosines.total),
-    "to_abstract": lambda p: p.cosines.abstract_total / np.maximum(1, p.n_abstract - p.is_abstract),
-    "to_nearest_abstract": lambda p: p.cosines.abstract_highest,
-    "to_nearest_results": lambda p: p.cosines.results_highest,
-    "to_nearest_discussion": lambda p: p.cosines.discussion_highest,
-    "to_conclusion": _to_conclusion,
-    "to_first": lambda p: p.similarity.row(0),
-}
-_REDUNDANCY: Columns = {
-    "to_nearest": lambda p: p.cosines.highest,
-    "to_nearest_before": lambda p: p.cosines.highest_before,
-    "n_alike": lambda p: np.log1p(p.cosines.n_alike),
+_COLUMNS: Mapping[str, Columns] = {  # by group
+    "place": {
+        "is_heading": lambda p: p.is_heading.astype(float),
+        "is_abstract": lambda p: p.is_abstract.astype(float),
+        "position": lambda p: p.index / max(1, p.n - 1),
+        "from_start": lambda p: np.log1p(p.index),
+        "from_end": lambda p: np.log1p(p.n - 1 - p.index),
+        "paper_length": lambda p: np.full(p.n, np.log(p.n)),
+        "abstract_length": lambda p: np.full(p.n, np.log1p(p.n_abstract)),
+        "abstract_position": lambda p: np.where(p.is_abstract, p.abstract_place / max(1, p.n_abstract - 1), -1.0),
+        "abstract_from_start": lambda p: np.where(p.is_abstract, p.abstract_place, -1.0),
+        "abstract_from_end": lambda p: np.where(p.is_abstract, p.n_abstract - 1 - p.abstract_place, -1.0),
+        "is_last_of_abstract": lambda p: (p.is_abstract & (p.abstract_place == p.n_abstract - 1)).astype(float),
+        "after_heading": lambda p: np.log1p(p.runs[0]),
+        "run_position": lambda p: p.runs[0] / np.maximum(1, p.runs[1] - 1),
+        "run_length": lambda p: np.log(p.runs[1]),
+        "section_position": lambda p: p.section_position,
+        "has_labels": lambda p: np.full(p.n, float((p.sections[p.is_abstract] > 0).any())),
+    },
+    "section": {
+        **{f"section_{role.name.lower()}": partial(_in_section, role, abstract=False) for role in Role},
+        **{f"abstract_{role.name.lower()}": partial(_in_section, role, abstract=True) for role in _ROLES_OF_ABSTRACT},
+    },
+    "cues": {
+        **{f"cue_{cue.name}": partial(_cue, cue.name) for cue in CUES},
+        "evidence": lambda p: p.evidence,
+        "evidence_rank": lambda p: rank_fraction(p.evidence),
+        "evidence_density": lambda p: 100 * p.evidence / np.maximum(40, p.n_characters),
+    },
+    "length": {
+        "characters": lambda p: np.log1p(p.n_characters),
+        "length_rank": lambda p: rank_fraction(p.n_characters),
+        "capitals": lambda p: p.count(str.isupper) / np.maximum(1, p.count(str.isalpha)),
+        "digits": lambda p: p.count(str.isdigit) / np.maximum(1, p.n_characters),
+    },
+    "hypothesis": {
+        "bm25": lambda p: p.bm25,
+        "bm25_rank": lambda p: rank_fraction(p.bm25),
+        "bm25_share": lambda p: _relative(p.bm25),
+        "terms_held": lambda p: p.terms_held,
+        "tfidf": lambda p: p.hypothesis_cosine,
+        "tfidf_best_neighbour": lambda p: np.maximum(_shift(p.hypothesis_cosine, 1), _shift(p.hypothesis_cosine, -1)),
+    },
+    "neighbours": {
+        "evidence_before": lambda p: _shift(p.evidence, 1),
+        "evidence_after": lambda p: _shift(p.evidence, -1),
+        "evidence_around": lambda p: np.convolve(np.pad(p.evidence, 5), np.ones(11) / 11, mode="valid"),
+        "length_before": lambda p: _shift(np.log1p(p.n_characters), 1),
+        "length_after": lambda p: _shift(np.log1p(p.n_characters), -1),
+    },
+    "centrality": {
+        "centrality": lambda p: p.cosines.total / max(1, p.n - 1),
+        "centrality_rank": lambda p: rank_fraction(p.cosines.total),
+        "to_abstract": lambda p: p.cosines.abstract_total / np.maximum(1, p.n_abstract - p.is_abstract),
+        "to_nearest_abstract": lambda p: p.cosines.abstract_highest,
+        "to_nearest_results": lambda p: p.cosines.results_highest,
+        "to_nearest_discussion": lambda p: p.cosines.discussion_highest,
+        "to_conclusion": _to_conclusion,
+        "to_first": lambda p: p.similarity.row(0),
+    },
+    "redundancy": {
+        "to_nearest": lambda p: p.cosines.highest,
+        "to_nearest_before": lambda p: p.cosines.highest_before,
+        "n_alike": lambda p: np.log1p(p.cosines.n_alike),
+    },
 }
 
 
@@ -312,16 +310,7 @@ def _make_features(group: str, columns: Columns) -> tuple[Feature, ...]:
     return tuple(features)
 
 
-FEATURES = (
-    *_make_features("place", _PLACE),
-    *_make_features("section", _SECTION),
-    *_make_features("cues", _CUES),
-    *_make_features("length", _LENGTH),
-    *_make_features("hypothesis", _HYPOTHESIS),
-    *_make_features("neighbours", _NEIGHBOURS),
-    *_make_features("centrality", _CENTRALITY),
-    *_make_features("redundancy", _REDUNDANCY),
-)
+FEATURES = tuple(feature for group, columns in _COLUMNS.items() for feature in _make_features(group, columns))
 """Every feature but those of `RELEVANCE_FEATURES`, in the order of the table's columns."""
 
 RELEVANCE_FEATURES = _make_features("relevance", _RELEVANCE)

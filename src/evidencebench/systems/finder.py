@@ -23,9 +23,6 @@ from evidencebench.systems.fusion import standard_scores
 from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.trees import Forest
 
-# Read the model of a finder from its folder, and score sentences with it; needs numpy alone.
-
-
 Table = NDArray[np.float32]
 
 FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
@@ -55,7 +52,6 @@ class Regression(NamedTuple):
     weights: tuple[float, ...] = ()
 
     def predict(self, table: Table) -> Floats:
-        """Return one number a row."""
         scores = self.forest.predict(table)
         return scores + table @ np.array(self.weights) if self.weights else scores
 
@@ -72,8 +68,6 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinderCard(ModelCard, frozen=True, kw_only=True):
-    """The card of a trained finder."""
-
     format: Literal["evidencebench-finder/1"] = "evidencebench-finder/1"
     features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
     members: tuple[FinderMember, ...]
@@ -83,8 +77,6 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
 
 
 class FinderModel:
-    """A loaded model: its card, and file name -> trees."""
-
     def __init__(self, card: FinderCard, forests: dict[str, Forest]) -> None:
         self.card = card
         self.forests = forests
@@ -93,16 +85,8 @@ class FinderModel:
             (member.wish, member.scope): Regression(forests[member.file], member.weights) for member in card.members
         }
 
-    @property
-    def wishes(self) -> frozenset[Wish]:
-        """The wishes that it was trained for."""
-        return frozenset(member.wish for member in self.card.members)
-
     def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
-        """Return one number a sentence, for a wish that it was trained for.
-
-        Where the training data labels no results, the trees for all evidence serve both scopes.
-        """
+        """Return one number a sentence; where the training data labels no results, one model serves both scopes."""
         if paper.n == 0:
             return np.zeros(0)
         regression = self._members.get((wish, scope)) or self._members[wish, "all"]
@@ -117,7 +101,6 @@ def finder_table(paper: PaperColumns) -> Table:
 
 @lru_cache(maxsize=8)
 def load_finder(folder: Path, card_sha256: str) -> FinderModel:
-    """Return the model in a folder; raise `ModelError` if a file is missing or damaged, or the digest differs."""
     card = read_model_card(folder, FinderCard, sha256=card_sha256)
     try:
         _require_sound(card)
@@ -157,9 +140,6 @@ def _are_finite(numbers: Sequence[float]) -> bool:
     return all(map(math.isfinite, numbers))
 
 
-# Cut a query whose sentences are several articles into articles, and find the one that the hypothesis is about.
-
-
 _LEAST_SENTENCES = 20
 
 
@@ -179,9 +159,6 @@ def article_slices(kinds: Sequence[Kind]) -> list[slice]:
     if len(starts) > 1 and len(kinds) - starts[-1] < _LEAST_SENTENCES:
         starts.pop()
     return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], len(kinds)], strict=True)]
-
-
-# The finder: trees over features that read the hypothesis, for what answers it or for what a reviewer would note.
 
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
@@ -224,16 +201,15 @@ class Finder:
 
     @property
     def traits(self) -> Traits:
-        """It reads the brief, for its scope; its model's card says on which data it was trained, and may calibrate."""
+        name = "the finder's model" if self.model is None else f"model {self._folder}"
         return Traits(
             reads_brief=True,
-            versions=self._versions,
+            versions=lambda: {name: f"sha256:{self._card.digest()}"},
             trained_on=lambda: self._load().card.trained_on,
             chances=self.chances,
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences in the order in which they are chosen."""
         return Ranking(sentences=_order(self._load(), self._wish_of(query), query, brief.scope))
 
     def chances(self, query: Query) -> list[float] | None:
@@ -253,17 +229,13 @@ class Finder:
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"
 
-    def _versions(self) -> dict[str, str]:
-        name = "the finder's model" if self.model is None else f"model {self._folder}"
-        return {name: f"sha256:{self._card.digest()}"}
-
     def _load(self) -> FinderModel:
         return load_finder(self._folder, self._card.digest())
 
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
-    if wish in model.wishes:
+    if any(member.wish == wish for member in model.card.members):
         article, paper, scores = _score(model, wish, query, scope)
         order = np.argsort(-scores, kind="stable").tolist()
         if strength := model.card.strengths[wish]:

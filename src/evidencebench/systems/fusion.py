@@ -11,9 +11,6 @@ from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
 
-# Turn an answer into one number a sentence, in paper order, on a scale that is the same for all systems.
-
-
 Floats = NDArray[np.float64]
 
 
@@ -89,7 +86,6 @@ def standard_scores(scores: ArrayLike) -> Floats:
 
 
 def checked_scores(scores: ArrayLike) -> Floats:
-    """Return scores as a new array of shape (n,); raise `ValueError` if a score is not finite."""
     values = np.array(scores, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")
@@ -97,9 +93,6 @@ def checked_scores(scores: ArrayLike) -> Floats:
         position = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"sentence {position}: expected a finite score, got {values[position]}")
     return values
-
-
-# Make one answer of several systems' answers, by each sentence's places or by its scores.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +141,6 @@ class Fuse:
             raise SystemSpecError(f"fuse: k: expected a finite number of at least 0, got {self.k}")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences by their fused score."""
         size = len(query.sentences)
         answers = [part.rank(query, brief) for part in self.systems]
         terms = [self._terms(answer, size) for answer in answers]

@@ -13,15 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query, sections_of
-from evidencebench.systems.words import SentenceWords, words_of
-
-# Count cues: words, phrases and numbers that are typical of sentences that report evidence.
+from evidencebench.systems.words import words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """One kind of wording."""
-
     name: str
     meaning: str
     words: str = ""  # one that ends in * is a prefix
@@ -70,7 +66,16 @@ def _cues_of(word: str) -> tuple[int, ...]:
 
 def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     """Return how often each cue stands in each sentence: one row a sentence, one column a cue of `CUES`."""
-    counts = _count_words(words_of(tuple(sentences)))
+    paper = words_of(tuple(sentences))
+    # No entry is longer, so the rest of a long word matches nothing.
+    cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
+    n_cues = np.array([len(of_word) for of_word in cues], np.intp)
+    listed = n_cues[paper.numbers] > 0
+    numbers = paper.numbers[listed]
+    rows = np.repeat(paper.sentences[listed], n_cues[numbers])
+    columns = np.array([number for word in numbers.tolist() for number in cues[word]], np.intp)
+    cells = np.bincount(rows * len(CUES) + columns, minlength=paper.n * len(CUES))
+    counts = cells.reshape(paper.n, len(CUES)).astype(np.float64)
     lower = [sentence.lower() for sentence in sentences]
     everything = "\n".join(lower)
     for phrase, number in _PHRASES:
@@ -86,19 +91,6 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     return counts
 
 
-def _count_words(paper: SentenceWords) -> NDArray[np.float64]:
-    """Return how often the words of each cue stand in each sentence."""
-    # No entry is longer, so the rest of a long word matches nothing.
-    cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
-    n_cues = np.array([len(of_word) for of_word in cues], np.intp)
-    listed = n_cues[paper.numbers] > 0
-    numbers = paper.numbers[listed]
-    rows = np.repeat(paper.sentences[listed], n_cues[numbers])
-    columns = np.array([number for word in numbers.tolist() for number in cues[word]], np.intp)
-    counts = np.bincount(rows * len(CUES) + columns, minlength=paper.n * len(CUES))
-    return counts.reshape(paper.n, len(CUES)).astype(np.float64)
-
-
 def asks(sentence: str) -> bool:
     """Say whether a sentence asks, names an aim, or says that something is not known: it reports no finding."""
     lower = sentence.lower()
@@ -109,12 +101,7 @@ def asks(sentence: str) -> bool:
     )
 
 
-# Find the role of each sentence, such as methods or results, from headings and the labels of abstracts.
-
-
 class Role(IntEnum):
-    """What a section or a part of an abstract is about."""
-
     UNKNOWN = 0
     BACKGROUND = 1
     OBJECTIVE = 2

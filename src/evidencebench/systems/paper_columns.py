@@ -23,8 +23,6 @@ EVIDENCE_CUES = (
     *("p_value", "interval", "ratio", "percent", "increase", "decrease", "association", "significance", "negation"),
     *("finding", "conclusion", "comparison"),
 )
-"""The cues of wording that reports findings."""
-
 
 ALIKE = 0.4
 """Two sentences with a higher cosine count as alike."""
@@ -78,17 +76,14 @@ class PaperColumns:
 
     @_of_paper
     def is_heading(self) -> Flags:
-        """Return True for a heading."""
         return np.array([kind is Kind.HEADING for kind in self.query.kinds], dtype=bool)
 
     @_of_paper
     def is_abstract(self) -> Flags:
-        """Return True for a sentence of the abstract."""
         return np.array([kind is Kind.ABSTRACT for kind in self.query.kinds], dtype=bool)
 
     @_of_paper
     def n_abstract(self) -> int:
-        """Return how many sentences the abstract has."""
         return int(self.is_abstract.sum())
 
     @_of_paper
@@ -120,7 +115,6 @@ class PaperColumns:
 
     @_of_paper
     def cues(self) -> Floats:
-        """Return how often each cue of `CUES` occurs, one column a cue."""
         return count_cues(self.query.sentences)
 
     @_of_paper
@@ -132,16 +126,13 @@ class PaperColumns:
 
     @_of_paper
     def asks(self) -> Flags:
-        """Return True for a sentence that asks, names an aim, or says that something is not known."""
         return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
 
     @_of_paper
     def n_characters(self) -> Floats:
-        """Return the length in characters."""
         return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
 
     def count(self, is_counted: Callable[[str], bool]) -> Floats:
-        """Return how many of the sentence's characters `is_counted` accepts, such as `str.isupper`."""
         codes, ends = self._codes
         flags = np.zeros(int(codes.max(initial=0)) + 1, bool)
         flags[[ord(letter) for letter in set().union(*self.query.sentences) if is_counted(letter)]] = True
@@ -156,7 +147,6 @@ class PaperColumns:
 
     @_of_paper
     def similarity(self) -> WordSimilarity:
-        """Return the TF-IDF cosines between sentences; a sentence's cosine with itself is taken as 0."""
         return WordSimilarity(self.query.sentences)
 
     @_of_paper
@@ -180,22 +170,18 @@ class PaperColumns:
 
     @cached_property
     def hypothesis_cosine(self) -> Floats:
-        """The TF-IDF cosine with the hypothesis."""
         return np.array(TfIdf().scores(self.query), dtype=float)
 
     @cached_property
     def bm25(self) -> Floats:
-        """The BM25 score for the hypothesis."""
         return np.array(BM25().scores(self.query), dtype=float)
 
     @cached_property
     def relevance(self) -> Relevance:
-        """How much each sentence speaks of each part of the hypothesis."""
         return Relevance(self.query, self.words)
 
     @_of_paper
     def words(self) -> PaperWords:
-        """Return the roots of each sentence's words, and the paper's abbreviations."""
         return PaperWords(self.query.sentences)
 
     @cached_property

@@ -34,16 +34,11 @@ from evidencebench.provenance import CODE_OF
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits
 
-# The lines that a program and we exchange: its greeting, our requests, its answers.
-
-
 PROTOCOL = 1
 """The version of these lines. It grows when a program that was written for an earlier one would answer wrongly."""
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first line of a program: the version of the lines that it speaks, and its traits, as in `Traits`."""
-
     protocol: int
     reads_brief: bool = False
     reads_hypothesis: bool = True
@@ -81,7 +76,6 @@ def encode_request(number: int, query: Query, brief: Brief) -> bytes:
 
 
 def decode_greeting(line: bytes) -> Greeting:
-    """Return a program's greeting; raises `ProgramOutputError` where the line is none."""
     greeting: Greeting = _decoded(line, Greeting, f'{{"protocol":{PROTOCOL}}} as its first line')
     if greeting.protocol != PROTOCOL:
         raise ProgramOutputError(f"expected protocol {PROTOCOL}, got {greeting.protocol}")
@@ -89,7 +83,6 @@ def decode_greeting(line: bytes) -> Greeting:
 
 
 def decode_answer_line(line: bytes, number: int) -> Ranking:
-    """Return the answer in a line; raises `ProgramOutputError` where it holds none, `ProgramError` for an error."""
     answer: ProgramAnswer = _decoded(line, ProgramAnswer, 'an answer, such as {"sentences":[4,0]} or {"error":"..."}')
     if answer.id is not None and answer.id != number:
         raise ProgramOutputError(f"expected the answer to request {number}, got that to {answer.id}")
@@ -112,14 +105,9 @@ def _shown(line: bytes) -> str:
     return repr(text if len(text) <= 80 else f"{text[:80]}...")  # noqa: PLR2004 - in characters
 
 
-# A program that answers each line with a line: started, asked under a time limit, and killed with all that it
-# started.
-
-
 Answer = TypeVar("Answer")
 
 MAX_LINE_BYTES = 2**24
-"""A longer line from a program is refused."""
 _CHUNK_BYTES = 2**16
 _ENDING_SECONDS = 1.0
 _MOST_TIMEOUTS = 3  # of a program that has answered nothing
@@ -140,11 +128,7 @@ class Program:
         self.greeting = self._start()
 
     def ask(self, query: Query, brief: Brief) -> Ranking:
-        """Send a query, and return the answer that comes back.
-
-        Raises `ProgramTimeoutError`, `ProgramEndedError` or `ProgramOutputError`, after which the next call starts the
-        program again, `ProgramError` where it answers with an error, and `StopError` where it never answers.
-        """
+        """Return the answer to a query; after any error but those that the program tells, the next call starts it."""
         with self._lock:
             number = next(self._numbers)
             request = encode_request(number, query, brief)
@@ -185,13 +169,10 @@ class Program:
             raise
 
     def _give_up(self, error: ProgramError) -> NoReturn:
-        """Kill the program, and raise the error with the end of its standard error."""
         raise type(error)(f"{error}{self._running.pop().kill()}") from error
 
 
 class _Process:
-    """One process of a program, with what it has written so far."""
-
     def __init__(self, words: Sequence[str]) -> None:
         none, pipe = subprocess.DEVNULL, subprocess.PIPE
         self._guard = subprocess.Popen(_GUARD, stdin=pipe, stdout=none, stderr=none, process_group=0)  # noqa: S603
@@ -308,9 +289,6 @@ def _end_all(running: list[_Process]) -> None:
         running.pop().end()
 
 
-# The system ``exec``: a program of the user's, in whatever language.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exec:
     """What a program answers, in any language, as lines of JSON: `exec:./my-program`.
@@ -338,7 +316,13 @@ class Exec:
             if not getattr(self, name) > 0:
                 raise SystemSpecError(f"exec: {name}: expected more than 0, got {getattr(self, name)}")
         words = _words_of(self.command)
-        object.__setattr__(self, "_digests", _digests_of(words))
+        paths = {word: Path(word) for word in words} | {words[0]: Path(str(shutil.which(words[0])))}
+        files = {word: path for word, path in paths.items() if path.is_file()}
+        try:
+            digests = {f"{CODE_OF}{word}": f"sha256:{file_sha256(path)}" for word, path in files.items()}
+        except OSError as error:
+            raise SystemSpecError(f"exec: '{error.filename}': cannot be read: {error.strerror}") from error
+        object.__setattr__(self, "_digests", digests)
         try:
             program = Program(words, timeout_seconds=self.timeout_seconds, start_seconds=self.start_seconds)
         except ProgramError as error:
@@ -347,7 +331,6 @@ class Exec:
 
     @property
     def traits(self) -> Traits:
-        """What the program's first line says; its versions, and the digests of the files that the command names."""
         greeting = self._program.greeting
         return Traits(
             reads_brief=greeting.reads_brief,
@@ -358,12 +341,10 @@ class Exec:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the program's answer; raises a `ProgramError` of the class that says why there is none."""
         return self._program.ask(query, brief)
 
 
 def _words_of(command: str) -> list[str]:
-    """Return the words of a command, the first of which names a program that can be run."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -375,13 +356,3 @@ def _words_of(command: str) -> list[str]:
         allowed = f"; allow it, by chmod +x {words[0]}" if Path(words[0]).is_file() and not advice else ""
         raise SystemSpecError(f"exec: '{words[0]}': there is no such program that can be run{advice}{allowed}")
     return words
-
-
-def _digests_of(words: Sequence[str]) -> dict[str, str]:
-    """Return the digest of each file that a command names, under the name by which headers hold those of code."""
-    paths = {word: Path(word) for word in words} | {words[0]: Path(str(shutil.which(words[0])))}
-    files = {word: path for word, path in paths.items() if path.is_file()}
-    try:
-        return {f"{CODE_OF}{word}": f"sha256:{file_sha256(path)}" for word, path in files.items()}
-    except OSError as error:
-        raise SystemSpecError(f"exec: '{error.filename}': cannot be read: {error.strerror}") from error

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from evidencebench.query import Kind, Query
 from evidencebench.systems.words import STOPWORDS, tokens, words_of
 
-# Cut a hypothesis into what is done, what it is compared with, and what it changes; find its words in sentences.
-
-
 # The verb between a cause and its effect.
 _VERB = re.compile(
     r"\b(?:(?:is|are|was|were)(?: (?:not|causally|inversely|positively|independently))* associated with|increas\w+"
@@ -41,8 +38,6 @@ _LONGEST_ABBREVIATED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HypothesisParts:
-    """The texts of a hypothesis's parts."""
-
     intervention: str
     comparator: str  # empty without one
     outcome: str
@@ -86,7 +81,6 @@ def roots(text: str) -> list[str]:
 
 
 def roots_of(sentences: Sequence[str]) -> list[list[str]]:
-    """Return the `roots` of each of a paper's sentences."""
     paper = words_of(tuple(sentences))
     root_of = [root(word) for word in paper.words]
     numbers, places = paper.kept(stopwords=True)
@@ -141,13 +135,9 @@ def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-# How much each sentence, and what stands around it, speaks of each part of the hypothesis.
-
-
 Floats = NDArray[np.float64]
 
 Part = Literal["intervention", "comparator", "outcome", "whole"]
-"""A part of the hypothesis, or the whole of it."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -166,8 +156,6 @@ def windowed(values: Floats, reach: int) -> Floats:
 
 
 class PaperWords:
-    """The roots of a paper's words, sentence by sentence, and what its abbreviations stand for."""
-
     def __init__(self, sentences: Sequence[str]) -> None:
         self.roots = roots_of(sentences)
         self.counts = [Counter(words) for words in self.roots]
@@ -209,7 +197,6 @@ class Relevance:
 
     @cached_property
     def idf(self) -> dict[str, float]:
-        """How rare each root is among the paper's sentences."""
         n_holding = Counter(word for count in self.counts for word in count)
         return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
 
@@ -253,7 +240,6 @@ class Relevance:
 
     @cached_property
     def bm25(self) -> dict[Part, Floats]:
-        """Part -> BM25 on roots."""
         lengths = np.array([len(words) for words in self.words], dtype=float)
         damping = 0.9 * (0.6 + 0.4 * lengths / max(1e-9, lengths.mean() if self.n else 1.0))
         scores_of = {}
@@ -297,9 +283,6 @@ class Relevance:
             cosines[index] = dot / norm if norm else 0.0
         shares: Floats = cosines / max(1e-9, cosines.max(initial=0.0))
         return shares
-
-
-# The words of a hypothesis that say what it is about, and those of them that no sentence of a paper has.
 
 
 # Besides those that say what changes how: words that tell how a study speaks, not what it is about.

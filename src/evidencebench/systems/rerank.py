@@ -70,11 +70,9 @@ class Rerank:
 
     @property
     def traits(self) -> Traits:
-        """Its training data is known only for a model trained by this package, from the model's card."""
         return Traits(versions=self._versions, trained_on=lambda: fine_tuned_on(self.model))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences, the other system's first ones by the model's score."""
         answer = self.system.rank(query, brief)
         order = full_order(answer, len(query.sentences))
         first, rest = order[: self.top], order[self.top :]

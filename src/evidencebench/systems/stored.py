@@ -48,7 +48,6 @@ class Stored:
 
     @property
     def traits(self) -> Traits:
-        """Whether answers differ by task, whether they select, and what decided them: all as the file's header says."""
         header = self._opened.header
         return Traits(
             reads_brief=any(tasks != {None} for tasks in self._tasks_of.values()),
@@ -59,7 +58,6 @@ class Stored:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the answer in the file; raise `RunError` if the file has none, or a failure."""
         scope = "result_er" if brief.scope == "results" else "er"
         official = f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
         task = brief.task or official

@@ -26,7 +26,6 @@ class TfIdf:
     stopwords: bool = True
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return all sentences by cosine with the hypothesis."""
         return rank_by_score(self.scores(query))
 
     def scores(self, query: Query) -> list[float]:
@@ -74,7 +73,6 @@ class TfIdfChar:
             )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        """Return all sentences by cosine with the hypothesis."""
         texts = (*query.sentences, query.hypothesis)
         grams_of = cache(self._grams)
         counts = [Counter(gram for word in tokens(text, stopwords=False) for gram in grams_of(word)) for text in texts]

@@ -80,7 +80,6 @@ class Forest:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the trees of a text that `text` returned; raise `ModelError` if it is damaged."""
         first, *lines = text.splitlines() or [""]
         try:
             return cls([msgspec.json.decode(line, type=Tree) for line in lines], int(first))
@@ -96,7 +95,6 @@ class Forest:
 
 
 def mean_forest(forests: Sequence[Forest]) -> Forest:
-    """Return the forest that predicts the mean of what several predict, up to rounding."""
     trees = [
         msgspec.structs.replace(tree, leaf=tuple(value / len(forests) for value in tree.leaf))
         for forest in forests

@@ -10,9 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Cut a text into terms, for the systems that compare words.
-
-
 _TOKEN = re.compile(r"[^\W_]+")
 
 # English words that carry no topic, such as articles and prepositions: the list of Lucene's English analyser.
@@ -27,9 +24,6 @@ def tokens(text: str, *, stopwords: bool = True) -> list[str]:
     """Return the lower-case words and numbers of a text; with ``stopwords``, those in `STOPWORDS` are left out."""
     terms = _TOKEN.findall(text.lower())
     return [term for term in terms if term not in STOPWORDS] if stopwords else terms
-
-
-# The words of a paper's sentences, cut once and shared by all that compare words.
 
 
 Indices = NDArray[np.intp]
@@ -69,7 +63,6 @@ class SentenceWords:
         self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
 
     def places(self, words: Iterable[str]) -> list[int]:
-        """Return the numbers of those of the words that the paper holds."""
         return [self._number_of[word] for word in words if word in self._number_of]
 
     def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
@@ -82,14 +75,12 @@ class SentenceWords:
         return self.numbers[is_kept], self.sentences[is_kept]
 
     def where(self, words: Iterable[str]) -> Flags:
-        """Return, for each of `words`, whether it is one of the given ones."""
         flags = np.zeros(len(self.words), bool)
         flags[self.places(words)] = True
         return flags
 
     @cached_property
     def weighted(self) -> "WeightedTerms":
-        """The terms without stop words, weighted by TF-IDF."""
         return WeightedTerms(self, stopwords=True)
 
 
@@ -121,5 +112,4 @@ class WeightedTerms:
 
 @lru_cache(maxsize=2)  # a system is asked about the same paper for several tasks, and so are the systems of a fusion
 def words_of(sentences: tuple[str, ...]) -> SentenceWords:
-    """Return the words of a paper's sentences; those of the last two papers are kept."""
     return SentenceWords(sentences)

@@ -46,8 +46,6 @@ from evidencebench.training.crossval_splits import (
 from evidencebench.training.trainings import trainable
 from evidencebench.wording import one_line
 
-# The results of a cross-validation: scores of each system with intervals and tests.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFigures:
@@ -69,8 +67,6 @@ class TaskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFigures:
-    """The results of one system."""
-
     system: str  # its specification
     tasks: Mapping[str, TaskFigures]
     lead: Mapping[str, PairedTest]  # task -> the first system's recall - this one's, paired; empty for the first system
@@ -87,7 +83,6 @@ class SystemFigures:
 def figures_of(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
 ) -> list[SystemFigures]:
-    """Return the figures of each system of a plan, from all of its splits."""
     changes = {seed: changes_of_seed(plan, dataset, seed) for seed in plan.seeds}
     strangers = {
         _key(system, seed, "wrong"): change.strangers
@@ -129,7 +124,7 @@ def figures_of(
                     s for split in answered for s in split.answer_seconds[system].values()
                 ),
                 n_failed=sum(split.n_failed(system) for split in answered),
-                n_tried=0 if training is None else training.n_tried,
+                n_tried=0 if training is None else int(getattr(training.training, "n_tried", 1)),
             )
         )
     return of_systems
@@ -195,11 +190,7 @@ def _share(
     return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]
 
 
-# The run of a cross-validation: the first system's answers, each by a model that saw nothing of the paper.
-
-
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
-    """Raise `RunError` where a run cannot be written, or would replace something else, such as one of another plan."""
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
     if path.is_dir() or (path.exists() and not path.is_file()):
@@ -257,9 +248,6 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         if None in trained_on
         else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
     )
-
-
-# Cross-validate systems by paper; a journal holds the finished splits, from which an interrupted call goes on.
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -333,7 +321,9 @@ def cross_validate(
             def note_lost(split: Split, error: Exception) -> None:
                 if not isinstance(error, WorkerError) or journal is None:
                     raise error
-                lost.append(f"{split.words}: {error}")  # raised when the other splits are kept
+                fold = "" if split.fold is None else f", fold {split.fold}{', blind' if split.blind else ''}"
+                # Raised when the other splits are kept.
+                lost.append(f"{' and '.join(split.systems)}, seed {split.seed}{fold}: {error}")
 
             for answered in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
                 keep(answered)
@@ -348,7 +338,6 @@ def cross_validate(
 
 
 def journal_beside(run: Path) -> Path:
-    """Return where the finished splits are kept while a run is made: beside it, under its name and ``.splits``."""
     return run.with_name(f"{run.name}.splits")
 
 

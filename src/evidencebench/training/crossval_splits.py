@@ -32,17 +32,12 @@ from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.trainings import Trainable, trainable
 from evidencebench.version import __version__
 
-# The plan of a cross-validation and its splits; a split is one model, and the papers that it answers.
-
-
 DEFAULT_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 """The four tasks that the benchmark's publication reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidation:
-    """The systems and tasks to measure, and the settings."""
-
     systems: str | Sequence[str]  # the first is compared with the others; trainings are trained in each fold
     tasks: TaskOrName | Iterable[TaskOrName] = ()  # empty: `DEFAULT_TASKS`
     n_folds: int = 5  # how many parts the papers are cut into, at least 2
@@ -82,14 +77,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     blind: bool = False  # whether it is trained and asked without the hypothesis
 
     @property
-    def words(self) -> str:
-        """What it is, for messages."""
-        fold = "" if self.fold is None else f", fold {self.fold}"
-        return f"{' and '.join(self.systems)}, seed {self.seed}{fold}{', blind' if self.blind else ''}"
-
-    @property
     def waits(self) -> bool:
-        """Whether its system waits for a server, such as a language model's."""
         return self.fold is None and any(make_system(system).waits for system in self.systems)
 
 
@@ -122,13 +110,9 @@ def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
 
 
 def changes_of_seed(plan: Plan, dataset: Dataset, seed: int) -> Changes | None:
-    """Return how the queries are changed under a seed.
-
-    A second paper is drawn among the papers of the same fold: a model knows what it was trained on, and would take it
-    for evidence. Raises `UndefinedScoreError` where the papers do not suffice.
-    """
     if plan.control != "two_papers":
         return changes_of(QueryControl(name=plan.control), dataset, seed)
+    # Drawn among the papers of a fold: a model knows what it was trained on, and would take it for evidence.
     queries = list(dataset.queries())
     folds = paper_folds([query.paper_id for query in queries], plan.n_folds, np.random.default_rng(seed))
     generator = np.random.default_rng(seed)
@@ -157,7 +141,6 @@ def splits_of(plan: Plan) -> Iterator[Split]:
 
 
 def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
-    """Return the versions that are known before training: of libraries, models and own code that trains or answers."""
     versions: list[Mapping[str, str]] = []
     for system in systems:
         training = trainable(system)
@@ -173,7 +156,6 @@ def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
-    """Raise if the system, the tasks or the folds do not fit the data, before anything is computed."""
     training = trainable(system)
     if training is None:
         named = make_system(system)
@@ -197,9 +179,6 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
 
 
-# Train the model of a split, ask it each paper's own query and a changed one, and keep what counts.
-
-
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The part of an answer that counts: of an ordered answer, the first sentences within the budget; else the set."""
 
@@ -209,7 +188,6 @@ class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def answer(self) -> Answer:
-        """The part as an answer, or the failure."""
         if self.error is not None:
             return Failure(error=self.error)
         return Ranking(sentences=self.sentences, ordered=self.ordered)
@@ -220,8 +198,6 @@ Picks = dict[str, dict[str, CountedAnswer]]
 
 
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of a split, by system."""
-
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
     fit_seconds: float
     answer_seconds: dict[str, dict[str, float]]  # to answer all tasks, by system and instance
@@ -231,7 +207,6 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     trained_on: dict[str, tuple[str, ...]] | None = None
 
     def n_failed(self, system: str) -> int:
-        """Return how many answers of a system failed."""
         picks = (*self.own[system].values(), *self.wrong[system].values())
         return sum(picked.error is not None for by_task in picks for picked in by_task.values())
 
@@ -307,7 +282,6 @@ def rehearse_splits(
     client: ChatClient,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
-    """Ask the systems of a plan that wait for a server, by a client that sends nothing; keep no answer."""
     splits = [split for split in splits_of(plan) if split.waits]
     inquiries = [inquiry for split in splits for inquiry in _inquiries(split, plan, dataset, client)]
     return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
@@ -352,7 +326,6 @@ def _ask_systems(
 def _ask(
     system: NamedSystem, asked: Sequence[Instance], changes: Changes | None, dataset: Dataset, tasks: Sequence[Task]
 ) -> tuple[Picks, dict[str, float]]:
-    """Return the parts of the answers that count, and the seconds that each instance took."""
     answer = ask_once_an_instance(system, partial(changed_instance, changes=changes, dataset=dataset))
     picks: Picks = {}
     seconds: dict[str, float] = {}

@@ -36,9 +36,6 @@ from evidencebench.systems.relevance import parts_of
 from evidencebench.systems.trees import Forest, mean_forest
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
 
-# The examples of a finder: features and evidence of each sentence of a paper, alone and beside another paper's.
-
-
 SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
 _VERBS = ("increases", "affects", "reduces")
@@ -46,8 +43,6 @@ _VERBS = ("increases", "affects", "reduces")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderExample:
-    """The sentences of one query as training reads them."""
-
     table: Table
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
 
@@ -133,7 +128,6 @@ def _queries(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterat
 
 
 def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectScope, Floats]:
-    """Return, for each scope that has aspects, the share of them that each sentence states."""
     shares = {}
     for scope in SCOPES:
         if aspects := instance.labels.that_count(scope):
@@ -142,9 +136,6 @@ def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectSco
                 sources = np.array(sorted(set(instance.labels.sources.get(aspect, ()))), dtype=np.intp)
                 shares[scope][sources + offset] += 1 / len(aspects)
     return shares
-
-
-# Train a finder: boosted trees for each wish, on papers alone and beside another's sentences.
 
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
@@ -212,10 +203,8 @@ class FinderTraining:
     ) -> FinderCard:
         """Fit a model and write it into a folder; an older model there is replaced once the new one is complete.
 
-        ``seed`` decides the folds, the strangers, and the sentences and features of each tree. ``data`` is written into
-        the card. The features of all sentences lie in a file beside the folder until the end. ``on_progress`` is called
-        with (instances read, instances in all), then with (times fitted, times in all, ``"fitting trees"``). It raises
-        `DataError` if a wish has fewer than six papers, or no instance has an aspect.
+        The features of all sentences lie in a file beside the folder until the end. ``on_progress`` is called with
+        (instances read, instances in all), then with (times fitted, times in all, ``"fitting trees"``).
         """
         folder = Path(folder)
         require_extra("train finder", "train", "lightgbm", "scipy")
@@ -261,9 +250,7 @@ def fit_finder(
 ) -> FinderModel:
     """Return the model that is fitted to the examples of each wish, some an instance.
 
-    ``features`` names the columns of their tables. ``folds`` are the positions of instances that are held back
-    together, to calibrate scores; none: not calibrated. Of more sentences than ``most_rows``, those that are no
-    evidence are sampled. ``on_progress`` is called with (times fitted, times in all, ``"fitting trees"``).
+    ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
     """
     n_all = sum(1 + len(folds.get(wish, ())) for wish in examples)
     numbers = count()
@@ -311,7 +298,6 @@ def _fit_regressions(
     scopes: Sequence[AspectScope] = SCOPES,
     most_rows: int,
 ) -> dict[AspectScope, Regression]:
-    """Return what is fitted for each scope that the examples, some an instance, have labels of."""
     regressions: dict[AspectScope, Regression] = {}
     # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
     for scope in scopes if wish == "study" else ("all",):

@@ -99,8 +99,7 @@ class _FineTuning:
         """Fine-tune the base and save it as a folder that the system loads; an older model in it is replaced.
 
         Checkpoints lie in ``FOLDER.part``; after an interruption, the same call goes on from the last one.
-        ``on_progress`` is called with (steps taken, steps in all). It raises `DataError` if no instance has a source to
-        find, and `ModelError` if something cannot be loaded or written, or the loss is not finite.
+        ``on_progress`` is called with (steps taken, steps in all).
         """
         folder = Path(folder).expanduser().resolve()
         base = minilm_folder() if self.base == "minilm" else model_folder(self.base, self.revision)
@@ -273,7 +272,6 @@ class RerankerTraining(_FineTuning):
 
 
 def _train(trainer: Any, checkpoint: Path | None, work: Path, on_progress: Callable[[int, int], None] | None) -> None:
-    """Train to the end, from a checkpoint on if there is one; raise `ModelError` where that fails."""
     from transformers import PrinterCallback, TrainerCallback  # noqa: PLC0415 - an extra, and slow to import
 
     class Watch(TrainerCallback):

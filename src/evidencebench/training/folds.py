@@ -12,9 +12,6 @@ from evidencebench.errors import DataError, UndefinedScoreError
 from evidencebench.provenance import library_versions
 from evidencebench.version import __version__
 
-# Split instances into folds, so that no paper is in two folds.
-
-
 Item = TypeVar("Item")
 
 _LEAST_PAPERS = 6
@@ -43,13 +40,9 @@ def inner_folds(papers: Sequence[str], *, seed: int, what: str = "training") -> 
 
 
 def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
-    """Return the items outside a fold, to train on, and the items of the fold; both in order."""
     held_out = frozenset(fold)
     seen = [item for position, item in enumerate(items) if position not in held_out]
     return seen, [items[position] for position in fold]
-
-
-# The instances of data sets that a training reads, one at a time, so that memory need not hold all of them.
 
 
 class LazyInstances(Sequence[Instance]):
@@ -73,12 +66,10 @@ class LazyInstances(Sequence[Instance]):
 
 
 def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the entries about the data, given the paper of each instance: counts, and what the caller says."""
     return {"n_instances": len(papers), "n_papers": len(set(papers)), **(given or {})}
 
 
 def version_entries(*libraries: str) -> dict[str, str]:
-    """Return the versions of this package, of libraries and of Python."""
     return {"evidencebench": __version__, **library_versions(*libraries), "python": platform.python_version()}
 
 

@@ -54,11 +54,9 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
 
 
 def write_examples(path: PathText, examples: ExampleFile) -> None:
-    """Write examples to a file, as a whole or not at all; raise `DataError` if that fails."""
     write_whole(Path(path), msgspec.json.format(msgspec.json.encode(examples), indent=1) + b"\n")
 
 
 def _best_sentences(instance: Instance, scope: AspectScope) -> tuple[str, ...]:
-    """Return the texts of a minimum cover of the scope's aspects, in paper order."""
     cover = minimum_cover(coverage_of(instance.labels, scope))
     return tuple(instance.query.sentences[index] for index in sorted(cover.sentences))

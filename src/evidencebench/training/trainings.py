@@ -47,7 +47,6 @@ TRAININGS: Mapping[str, Any] = MappingProxyType(
         "reranker": RerankerTraining,
     }
 )
-"""Name -> class of the `Training`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,24 +72,14 @@ class Trainable:
             return self
         return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
 
-    @property
-    def n_tried(self) -> int:
-        """The number of configurations that it compares within its instances; 1 if it tunes nothing."""
-        return int(getattr(self.training, "n_tried", 1))
-
     def specification(self, model: Path) -> str:
-        """Return the specification of the system that answers with the model in a folder."""
         needed = {"model": str(model), **getattr(self.training, "answers_with", {})}
         given = "".join(f",{key}={value}" for key, value in self.options.items())
         return f"{write_specification(self.system, needed)}{given}"
 
 
 def trainable(spec: str) -> Trainable | None:
-    """Return the training that a specification names; None for a system without training, or with a ``model``.
-
-    Options of the training and of the system stand side by side, as in ``finder:figures=false,wish=study``.
-    Raises `SystemSpecError` if an option does not fit.
-    """
+    """Return the training of ``finder:figures=false,wish=study``; None for a system without one, or with a model."""
     parsed = parse_specification(spec)
     factory = None if "model" in parsed.options else _find_training(parsed.name)
     if factory is None:
@@ -98,7 +87,11 @@ def trainable(spec: str) -> Trainable | None:
     of_training = [field.name for field in fields(factory)]
     mine = {key: value for key, value in parsed.options.items() if key in of_training}
     rest = {key: value for key, value in parsed.options.items() if key not in of_training}
-    system = factory.system if parsed.name in TRAININGS else _own_system_name(parsed.name, factory.system)
+    system = factory.system
+    if parsed.name not in TRAININGS:
+        file, (module, _, attribute) = parsed.name.rpartition(":")[0], system.partition(":")
+        if is_file(file) and module == find_own_code(parsed.name)[1].__name__:
+            system = f"{file}:{attribute}"
     _require_options(parsed.name, of_training, system, rest)
     training = factory(**make_options(parsed.name, factory, mine))
     return Trainable(name=parsed.name, training=training, system=system, options=rest)
@@ -126,15 +119,7 @@ def _find_training(name: str) -> Any:
     return None
 
 
-def _own_system_name(training: str, system: str) -> str:
-    """Return the name of the system that answers for own code; if it is in the training's file, by that file."""
-    file, module = training.rpartition(":")[0], system.partition(":")[0]
-    is_there = is_file(file) and module == find_own_code(training)[1].__name__
-    return f"{file}:{system.partition(':')[2]}" if is_there else system
-
-
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
-    """Raise unless the system has these options, before anything is trained for it."""
     factory = factory_of(system)
     if not is_dataclass(factory):
         return

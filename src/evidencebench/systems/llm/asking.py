@@ -18,8 +18,6 @@ _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Which model is asked through which client, and how often a reply without an answer is asked for again."""
-
     client: ChatClient
     chat: ChatModel
     repairs: int
@@ -44,8 +42,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """The outcome of the turns with a model."""
-
     reading: Reading | None  # of the reply with the answer, which may be an empty list; None where no reply has one
     notes: Mapping[str, int]  # counts by name: replies by class and by branch, requests, tokens, cost
     why: str = ""  # there is no answer
@@ -84,12 +80,10 @@ def converse(asker: Asker, question: Question) -> Conversation:
 
 
 def repair_text(reply: ChatReply, question: Question) -> str:
-    """Return the message that asks again after a reply without an answer."""
     return prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
 
 
 def fewer_text(reading: Reading, question: Question) -> str:
-    """Return the message that asks a model to choose among too many sentences."""
     return prompt_named("over_length").render(
         n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
     )
@@ -144,9 +138,6 @@ def error_priority(error: BaseException) -> int:
     """Return an error's priority, the lowest first: unexpected errors, `StopError`, `PendingError`, `ReplyError`."""
     ranks = (StopError, PendingError, ReplyError)
     return next((rank for rank, kind in enumerate(ranks) if isinstance(error, kind)), -1)
-
-
-# Ask a model for an answer that selects no sentences, and ask again where its reply cannot be read.
 
 
 Answer = TypeVar("Answer")

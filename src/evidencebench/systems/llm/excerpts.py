@@ -18,9 +18,6 @@ from evidencebench.system import merged_notes
 from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
 from evidencebench.systems.llm.prompts import form_text, prompt_named, schema_of, well_formed
 
-# The part of a paper that a prompt shows: numbered lines between two marks, as many as fit.
-
-
 FIRST_MARK, LAST_MARK = "<paper>", "</paper>"
 NO_MARK = "\u2039"
 """The character in place of the first one of a mark that stands within a sentence."""
@@ -32,20 +29,16 @@ _LINE_MARGIN_TOKENS = 2  # for a line's end, and for its count being rounded by 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """The sentences that a prompt shows."""
-
     shown: Mapping[int, str]  # index -> the text as it is shown, in paper order
     n_cut: int = 0  # sentences that were to be shown and are left out, or not shown to their end
 
     @property
     def block(self) -> str:
-        """The lines between their marks."""
         lines = (f"[{index}] {text}" for index, text in self.shown.items())
         return "\n".join((FIRST_MARK, *lines, LAST_MARK))
 
 
 def cut_notes(*excerpts: Excerpt) -> dict[str, int]:
-    """Return the notes of excerpts: how many sentences and prompts are cut; none where nothing is cut."""
     n_cut = sum(excerpt.n_cut for excerpt in excerpts)
     n_prompts = sum(excerpt.n_cut > 0 for excerpt in excerpts)
     return {"truncated_sentences": n_cut, "truncated_prompts": n_prompts} if n_cut else {}
@@ -53,9 +46,6 @@ def cut_notes(*excerpts: Excerpt) -> dict[str, int]:
 
 def prompt_line(text: str) -> str:
     r"""Return a text on one line, in which nothing can pass for the mark that ends the paper in a prompt.
-
-    White space is collapsed, control characters become spaces, and halves of surrogate pairs become question marks.
-    Text that could pass for a mark begins with U+2039 instead.
 
     >>> prompt_line("It ended.\n</paper> Answer 1.") == f"It ended. {NO_MARK}/paper> Answer 1."
     True
@@ -85,9 +75,6 @@ def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt
             break
         shown[index] = text
     return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
-
-
-# A paper in parts: its sections, tiny ones merged with their neighbours and long ones cut into overlapping windows.
 
 
 Sentences = tuple[int, ...]
@@ -155,11 +142,7 @@ def _window_excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int
     return Excerpt(shown={index: text[:n_fit]}, n_cut=1)
 
 
-# A question about a paper, without the paper's sentences, and how many of these fit into it.
-
-
 SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
-"""The names of the prompts that are parts of every question."""
 
 _FEWEST_SHOWN = 5
 _FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
@@ -167,15 +150,12 @@ _FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperQuestion:
-    """A question without its sentences: the prompt's name, the query, the scope, and the prompt's further fields."""
-
     prompt: str
     query: Query
     scope: AspectScope
     fields: Mapping[str, str]
 
     def text(self, excerpt: Excerpt) -> str:
-        """Return the question with these sentences."""
         return prompt_named(self.prompt).render(
             task=prompt_named("task").render(),
             reading=prompt_named("reading").render(hypothesis=prompt_line(self.query.hypothesis), paper=excerpt.block),
@@ -208,7 +188,6 @@ class PaperQuestion:
         return chat.context_tokens - chat.max_tokens - words - _FOLLOW_UP_TOKENS
 
     def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
-        """Return the first of some sentences, as many as fit into the model's window."""
         excerpt = excerpt_of(self.query, indices, self.room(chat))
         if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
             raise _window_error(chat)
@@ -220,9 +199,6 @@ def _window_error(chat: ChatModel) -> ReplyError:
         f"context_tokens: {chat.context_tokens}, of which {chat.max_tokens} are kept for the reply, leave no room for "
         "the paper; raise context_tokens to what the model reads, or lower max_tokens"
     )
-
-
-# What the systems that ask a model share: checks of their options, their traits, and reading section by section.
 
 
 _BOUNDS: Mapping[str, tuple[int, float]] = {
@@ -237,7 +213,6 @@ _BOUNDS: Mapping[str, tuple[int, float]] = {
 
 
 def check_options(name: str, system: Any, prompt: str) -> None:
-    """Raise `SystemSpecError` unless a system's options are valid, and a paper fits beside the words of its prompt."""
     chat: ChatModel = system.chat
     provider, _, model = chat.model.partition("/")
     if not (provider.strip() and model.strip()):
@@ -265,14 +240,12 @@ def check_options(name: str, system: Any, prompt: str) -> None:
 
 
 def require_within(system: str, option: str, value: float, least: float, most: float = math.inf) -> None:
-    """Raise `SystemSpecError` unless a number is finite and within both bounds, themselves included."""
     if not least <= value <= most or value == math.inf:
         expected = f"of at least {least}" if most == math.inf else f"in {least}..{most}"
         raise SystemSpecError(f"{system}: {option}: expected a number {expected}, got {value}")
 
 
 def asker_of(system: Any) -> Asker:
-    """Return an `Asker` of a system's own client, or of the client that all share where it has none."""
     return Asker(
         client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
     )
@@ -284,7 +257,6 @@ def read_in_sections(
     """Ask a question about each section of a paper at once; return the readings of answers, and the notes of all.
 
     All conversations end before an error is raised, so that requests are recorded for a batch, and replies are stored.
-    The notes of a `ReplyError` are those of all of them; it says ``what`` where no section has an answer.
     """
     chat: ChatModel = system.chat
     max_tokens = min(system.section_tokens, question.room(chat))

@@ -26,8 +26,6 @@ _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A text with fields to fill in."""
-
     name: str
     after: str  # its source
     fields: frozenset[str]
@@ -43,12 +41,10 @@ class Prompt:
 
 @cache
 def prompt_named(name: str) -> Prompt:
-    """Return the prompt in the file of this name."""
     return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
 
 
 def parse_prompt(name: str, content: bytes) -> Prompt:
-    """Return the prompt in a file's bytes; raise `ValueError` if it declares other fields than it uses."""
     match = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
     pairs = (line.partition(":") for line in match["head"].split("\n")) if match else ()
     head = {key: value.strip() for key, _, value in pairs}
@@ -69,9 +65,6 @@ def versions_of(names: Iterable[str]) -> Mapping[str, str]:
     return {f"prompt {name}": f"sha256:{prompt_named(name).digest}" for name in names}
 
 
-# The forms of replies: a prompt's words for each, its JSON schema, and an example of a well-formed reply.
-
-
 _BEYOND = (7, 19, 42)
 """The example numbers in a form are the number of the paper's sentences plus these."""
 
@@ -85,7 +78,6 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def array_schema(items: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an array."""
     return {"type": "array", "items": items}
 
 
@@ -95,7 +87,6 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def budget_words(budget: int | None) -> str:
-    """Return a prompt's words for the budget, such as ``at most 7 sentences``."""
     if budget is None:
         return "as many sentences as needed"
     return f"at most {budget} {'sentence' if budget == 1 else 'sentences'}"
@@ -111,8 +102,7 @@ def form_text(
 ) -> str:
     """Return a prompt's words for a form of `form_name`, given how many sentences the paper has and how many count.
 
-    The numbers in it name no sentence of the paper, so that a reply that only repeats the form is no answer. Without
-    reasoning, it asks for the answer alone, as where a reply is asked for again.
+    The numbers in it name no sentence of the paper, so that a reply that only repeats the form is no answer.
 
     >>> form_text("answer", structured=False, n_sentences=100, budget=3).splitlines()[1]
     'ANSWER: [107, 119, 142]'
@@ -140,15 +130,10 @@ def well_formed(kind: str, indices: Iterable[int], *, structured: bool) -> str:
     return msgspec.json.encode(value).decode() if structured else lines
 
 
-# The file of examples for a prompt: hypotheses, the texts of their best sentences, and their papers.
-
-
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class ExampleSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The data that examples were drawn from."""
-
     name: str
     sha256: str
 
@@ -164,7 +149,6 @@ class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[str, ...] | None = None  # that cover every Results aspect; None where there is none
 
     def in_scope(self, scope: AspectScope) -> tuple[str, ...]:
-        """Return the sentences for a scope; none where the instance has no aspect in it."""
         return self.sentences if scope == "all" else self.results or ()
 
 
@@ -184,7 +168,6 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
 
 
 def read_examples(path: PathText) -> ExampleFile:
-    """Return the examples in a file; raise `SystemSpecError` where it cannot be read."""
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
     try:

@@ -1,6 +1,5 @@
 """Every sentence scored or put in order, so that one request serves every budget."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -61,15 +60,11 @@ class LlmRank:
 
     @property
     def traits(self) -> Traits:
-        """The traits; the versions are the checksums of the prompts."""
-        return Traits(reads_brief=True, waits=True, versions=self._versions)
-
-    def _versions(self) -> Mapping[str, str]:
         own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
-        return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
+        names = (own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured))
+        return Traits(reads_brief=True, waits=True, versions=lambda: versions_of(names))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences, with scores if the method is pointwise; raises as `converse`, or without an answer."""
         if not query.sentences:
             return Ranking(sentences=())
         return (self._rank_pointwise if self.method == "pointwise" else self._rank_listwise)(query, brief)

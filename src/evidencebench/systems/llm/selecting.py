@@ -37,7 +37,6 @@ NOTHING = Ranking(sentences=(), ordered=False)
 
 
 def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
-    """Return the checksums of all prompts of a strategy that selects; ``names`` are those of its own."""
     form = form_name("answer", structured=chat.structured)
     return versions_of((*names, *SHARED_PROMPTS, "over_length", form))
 
@@ -47,7 +46,6 @@ def _selecting_traits(chat: ChatModel, *names: str) -> Traits:
 
 
 def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel, **fields: str) -> PaperQuestion:
-    """Return the question for a selection; ``fields`` are the prompt's fields besides budget and form."""
     form = form_text("answer", structured=chat.structured, n_sentences=len(query.sentences), budget=brief.budget)
     asked = {"budget": budget_words(brief.budget), "form": form}
     return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
@@ -63,11 +61,7 @@ def select_from(
     notes: Mapping[str, int] = MappingProxyType({}),
     fields: Mapping[str, str] = MappingProxyType({}),
 ) -> Ranking:
-    """Show a model some sentences, in paper order and as many as fit into its window, and return what it selects.
-
-    ``notes`` are those of earlier work on the answer; they are added to the notes of the answer or of the error. Raises
-    `ReplyError` where a request failed for good, nothing fits, or the replies hold no answer.
-    """
+    """Show a model some sentences, as many as fit; ``notes`` of earlier work are added to the answer's or error's."""
     if brief.budget == 0 or not query.sentences:
         return NOTHING
     asked = selection_question(prompt, query, brief, asker.chat, **fields)
@@ -83,7 +77,6 @@ def select_from(
 
 
 def selected(indices: Iterable[int], notes: Mapping[str, int]) -> Ranking:
-    """Return a selection as an answer: a set, in paper order."""
     return Ranking(sentences=tuple(sorted(set(indices))), ordered=False, notes=notes)
 
 
@@ -117,11 +110,9 @@ class LlmBase:
 
     @property
     def traits(self) -> Traits:
-        """The traits; the versions are the checksums of the prompts."""
         return _selecting_traits(self.chat, "base")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
         return select_from(asker_of(self), "base", query, brief, range(len(query.sentences)))
 
 
@@ -174,19 +165,16 @@ class LlmInContext:
 
     @property
     def traits(self) -> Traits:
-        """The traits; the versions are the checksums of the prompts and of the examples."""
         return replace(
             _selecting_traits(self.chat, "in_context"),
-            versions=self._versions,
+            versions=lambda: {
+                **selection_versions(self.chat, "in_context"),
+                f"examples {self.examples}": f"sha256:{file_sha256(self.examples)}",
+            },
             check=lambda asked: self._check_unseen(asked.queries()),
         )
 
-    def _versions(self) -> Mapping[str, str]:
-        sha256 = file_sha256(self.examples)
-        return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
-
     def _check_unseen(self, queries: Iterable[Query]) -> None:
-        """Raise `RunMismatchError` where the paper of a query is among the examples."""
         for query in queries:
             if reason := reason_against(self._shown, query):
                 raise RunMismatchError(
@@ -195,7 +183,6 @@ class LlmInContext:
                 )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names; raises as `converse`, and for a paper of an example."""
         self._check_unseen([query])
         if brief.budget == 0 or not query.sentences:
             return NOTHING
@@ -266,11 +253,9 @@ class LlmSections:
 
     @property
     def traits(self) -> Traits:
-        """The traits; the versions are the checksums of the prompts."""
         return _selecting_traits(self.chat, "section", "union")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model picks; raises as `converse`, or if no section has an answer."""
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         asked = selection_question("section", query, brief, self.chat)
@@ -314,11 +299,9 @@ class LlmRerank:
 
     @property
     def traits(self) -> Traits:
-        """The traits; the versions are the checksums of the prompts."""
         return _selecting_traits(self.chat, "extract")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         first, n = self.system.rank(query, brief), len(query.sentences)

@@ -72,11 +72,9 @@ class LlmVote:
 
     @property
     def traits(self) -> Traits:
-        """The traits: its answers end by themselves where those of all parts do."""
         return Traits(reads_brief=True, selects=all(part.selects for part in self.systems))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the answer that is fused from those of the parts; raises as they do, or if every part fails."""
         size = len(query.sentences)
         answers, notes = self._ask(query, brief)
         if brief.budget is None:
@@ -110,7 +108,6 @@ class LlmVote:
                 yield replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank
 
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
-        """Return the answers of the parts that give one, and the notes of all parts together."""
         work = [partial(_checked_answer, ask, query, brief) for ask in self._voters]
         ended = call_together(work, _MAX_AT_ONCE if any(part.waits for part in self.systems) else 1)
         errors = [outcome for outcome in ended if isinstance(outcome, BaseException)]
@@ -128,7 +125,6 @@ class LlmVote:
 
 
 def _checked_answer(ask: _Ask, query: Query, brief: Brief) -> Ranking:
-    """Return an answer without repeats; raise `AnswerError` if it names a sentence that the paper does not have."""
     answer, n_sentences = ask(query, brief), len(query.sentences)
     for index in answer.sentences:
         if not 0 <= index < n_sentences:
@@ -137,7 +133,6 @@ def _checked_answer(ask: _Ask, query: Query, brief: Brief) -> Ranking:
 
 
 def _votes(answers: Sequence[Ranking], n_sentences: int, budget: int | None) -> list[float]:
-    """Return how many answers select each sentence within the budget."""
     votes = [0.0] * n_sentences
     for answer in answers:
         named = tuple(dict.fromkeys(answer.sentences))
