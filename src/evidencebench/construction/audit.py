@@ -48,8 +48,6 @@ class AuditedRun(NamedTuple):
 
 
 class AuditedMiss(NamedTuple):
-    """A miss with the verdict of people."""
-
     place: int  # the position of its instance
     stands_for: float
     excused: float  # how far it is not the system's fault, 0 to 1
@@ -57,8 +55,6 @@ class AuditedMiss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedScore:
-    """What people's verdicts make of a score."""
-
     plain: Estimate  # as it was
     excused: Estimate  # the share of what was lost that is not the system's fault
     readings: dict[Reading, Estimate]  # the corrected score
@@ -205,10 +201,9 @@ def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int
 
 
 def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -> tuple[list[int], Floats]:
-    """Return the places of ``n`` losses drawn systematically, ascending, and what each of them stands for.
+    """Return the places of ``n`` losses drawn in proportion to them, ascending, and what each of them stands for.
 
-    The chance of each is in proportion to it; those that are larger than the distance between draws are sure to be
-    drawn, and stand for themselves. What all stand for adds up to all losses.
+    Those that are larger than the distance between draws are sure to be drawn, and stand for themselves.
     """
     sure = np.zeros(len(losses), dtype=bool)
     if n >= len(losses):
@@ -320,8 +315,6 @@ class AuditorPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """What an audit found."""
-
     header: MissesHeader
     auditors: dict[str, int]  # name -> how many misses the auditor judged
     n_audited: int  # misses with a verdict
@@ -336,11 +329,7 @@ class AuditReport:
 def audit_report(
     misses: MissesFile, folder: Path, run: Path, dataset: Dataset, resampling: Resampling = DEFAULT_RESAMPLING
 ) -> AuditReport:
-    """Return the report of an audit.
-
-    Whether a miss is the system's fault is decided by the majority of its auditors; a tie counts as its fault. Misses
-    without a verdict are taken to be like the others.
-    """
+    """Return the report; the majority of its auditors decides on a miss, and a tie is the system's fault."""
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts = {  # those that were taken back left out
         name: {miss: CAUSES[verdict.cause] for miss, verdict in of_auditor.items() if verdict.cause}
@@ -354,15 +343,15 @@ def audit_report(
     causes: dict[Miss, Cause] = {}
     tied: list[str] = []
     for miss in misses.records:
-        said = [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]
-        if not said:
+        votes = [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]
+        if not votes:
             continue
-        n_faults = sum(cause.is_fault for cause in said)
-        if 2 * n_faults == len(said):
+        n_faults = sum(cause.is_fault for cause in votes)
+        if 2 * n_faults == len(votes):
             tied.append(miss.id)
         # The most frequent cause of the majority, the first of `CAUSES` where equal.
-        allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(said))]
-        causes[miss] = max(allowed, key=said.count)
+        allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(votes))]
+        causes[miss] = max(allowed, key=votes.count)
 
     def share_of(are_counted: Iterable[bool]) -> Proportion:
         counted = list(are_counted)
@@ -420,15 +409,15 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
 
 
 def _pair(first: str, second: str, of_first: Mapping[str, Cause], of_second: Mapping[str, Cause]) -> AuditorPair:
-    said = [(of_first[miss], of_second[miss]) for miss in of_first if miss in of_second]
-    faults = [(cause.is_fault, other.is_fault) for cause, other in said]
+    causes = [(of_first[miss], of_second[miss]) for miss in of_first if miss in of_second]
+    faults = [(cause.is_fault, other.is_fault) for cause, other in causes]
     table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
     kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
     return AuditorPair(
         first=first,
         second=second,
-        n_both=len(said),
-        n_same_cause=sum(cause is other for cause, other in said),
+        n_both=len(causes),
+        n_same_cause=sum(cause is other for cause, other in causes),
         n_same_fault=sum(one is other for one, other in faults),
         kappa_fault=None if np.isnan(kappa) else kappa,
     )

@@ -55,8 +55,8 @@ def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
             return f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"
     if sum(shares.values()) == 1 and min(shares.values()) >= 0:
         return ""
-    told = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
-    return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {told}"
+    listed = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
+    return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {listed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +72,6 @@ class SplitCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblyReport:
-    """What was made."""
-
     folder: str
     n_instances: int
     steps: tuple[StepLosses, ...]  # all from the first one known, ``assemble`` included
@@ -127,23 +125,18 @@ class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """A configuration, and the folder that its paths are relative to."""
-
     file: ConfigFile
-    folder: Path
+    folder: Path  # that the paths of the file are relative to
 
     @property
     def work(self) -> Path:
-        """The work folder."""
         return self.folder / self.file.work
 
     @property
     def papers(self) -> Path:
-        """The folder of the papers."""
         return self.folder / self.file.papers
 
     def assembly_settings(self, today: date) -> AssemblySettings:
-        """Return what decides the data set, besides its drafts; raises as `AssemblySettings`."""
         table = self.file.assemble
         return AssemblySettings(
             name=self.file.name,

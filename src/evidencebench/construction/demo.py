@@ -178,7 +178,6 @@ def _mark(number: int) -> str:
 
 
 def synthetic_studies() -> Iterator[GoldStudy]:
-    """Yield what the trial server is to know of the review."""
     for number, instance in enumerate(_instances(), 1):
         labels = instance.labels
         summary = " ".join(f"{text.rstrip('.')} [{number}]." for text in labels.texts.values())

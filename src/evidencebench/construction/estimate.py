@@ -23,18 +23,14 @@ from evidencebench.models.llm.replies import ReplyCache
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """What a step asks of a model."""
-
     requests: float = 0
     prompt_tokens: float = 0
     reply_tokens: float = 0
 
     def __add__(self, other: "ModelUse") -> "ModelUse":
-        """Return both together."""
         return ModelUse(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def times(self, requests: float, prompt: float, reply: float) -> "ModelUse":
-        """Return it with each count multiplied."""
         return ModelUse(self.requests * requests, self.prompt_tokens * prompt, self.reply_tokens * reply)
 
     def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False) -> float | None:
@@ -50,7 +46,6 @@ Uses = Mapping[str, ModelUse]
 
 
 def joined(uses: Iterable[Uses]) -> Uses:
-    """Return all together."""
     total: defaultdict[str, ModelUse] = defaultdict(ModelUse)
     for use_by_model in uses:
         for model, use in use_by_model.items():
@@ -74,7 +69,6 @@ class RehearsingSender(EstimatingSender):
         self.uses, self.n_missing = {}, 0
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
-        """Return the stored reply, or the stand-in."""
         reply = self._cache.find(request.key) if self._stored and self._cache is not None else None
         usage = Usage() if reply is None else reply[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
@@ -133,11 +127,8 @@ def estimate_construction(
 ) -> ConstructionEstimate:
     """Return what the steps that ask a model will use from here on; nothing is sent.
 
-    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. What
-    drafts that did a step asked in truth, as the stored replies say, corrects the count of that step: tokens and
-    repeated requests; and the drafts that it dropped, those of the steps behind it.
-
-    Raises as `open_drafts`; the passages must be harvested.
+    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. Stored
+    replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the steps behind it.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
     client = ChatClient(sender=sender, cache=None, prices=prices)
@@ -291,8 +282,7 @@ class _Estimator:
     def _weights(self, name: str, ids: Sequence[str], sample: Sequence[str]) -> list[float]:
         """Return how many of the drafts that wait for a step each of the sample stands for.
 
-        What is judged grows with the sizes of the papers, and with the numbers of aspects where these are asked about
-        one by one. Both are known for all drafts that wait for it, so that those of the sample weigh more where the
+        What is judged grows with sizes that are known for all drafts, so that those of the sample weigh more where the
         others are larger than they are: the linear calibration of survey sampling.
         """
         weights = np.full(len(sample), len(ids) / len(sample))

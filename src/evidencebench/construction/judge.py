@@ -96,7 +96,6 @@ class WindowAgreement:
     n_unread: int = 0
 
     def add(self, judging: Judging, judged: JudgingRound) -> None:
-        """Count the votes of a round."""
         for votes in judged.votes:
             read = [(vote.start, set(vote.sentences)) for vote in votes if vote.sentences is not None]
             self.n_asked += len(votes)
@@ -124,7 +123,6 @@ class WindowAgreement:
 
     @property
     def text(self) -> str:
-        """The agreement in words."""
         if self.share is None:
             return "no sentence was judged in two windows, so that their agreement is not known"
         kappa = "undefined" if self.kappa is None else f"{self.kappa:.2f}"
@@ -166,15 +164,12 @@ Outcome = TypeVar("Outcome")
 
 
 class JudgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How papers are judged."""
-
     window: int = 10  # sentences that are judged together
     overlap: int = 5  # of them, shown again in the next window
     at_once: bool = False  # one request asks for all aspects of a summary, which costs an eighth
     votes: int = 1  # how often each window is asked, with another seed each time; the majority decides
 
     def __post_init__(self) -> None:
-        """Raise where windows would not go forward, or there would be no vote."""
         if not 0 <= self.overlap < self.window:
             raise SystemSpecError(
                 f"judge: overlap: expected 0 or more and less than the window of {self.window}, got {self.overlap}"
@@ -214,7 +209,6 @@ def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | 
 
 
 def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, asker: Asker, draft: Draft) -> Draft:
-    """Return a draft with its judging; many requests are made at once."""
     if not draft.aspects:
         return dropped(draft, "no aspects")
     if len(draft.aspects) > MOST_ASPECTS:
@@ -262,10 +256,10 @@ def _round(
         votes = [list(of_aspect) for of_aspect in zip(*answers, strict=True)] or [[] for _ in aspects]
     else:
         pairs = [(aspect, place) for aspect in aspects for place in asked[aspect]]
-        said = iter(
+        answered = iter(
             _ask_together(asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs])
         )
-        votes = [list(islice(said, len(of_aspect))) for of_aspect in asked]
+        votes = [list(islice(answered, len(of_aspect))) for of_aspect in asked]
     return JudgingRound(
         model=asker.chat.model,
         prompt=step_prompt("judge_all" if at_once else "judge_one").digest,
@@ -275,7 +269,6 @@ def _round(
 
 
 def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> WindowVote:
-    """Return what a model says of a window for one aspect."""
     structured, n_sentences = asker.chat.structured, window.sentences.stop
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
@@ -307,7 +300,6 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> Window
 
 
 def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[WindowVote]:
-    """Return what a model says of a window, aspect by aspect, asked for all of them at once."""
     numbers, shown = range(1, len(draft.aspects) + 1), window.sentences
 
     def wrong_with(answer: _AllSources) -> str:

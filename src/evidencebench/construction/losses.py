@@ -33,11 +33,9 @@ class StepLosses:
 
     @property
     def n_kept(self) -> int:
-        """How many drafts went on."""
         return self.n_drafts - sum(self.dropped.values())
 
     def fields(self) -> dict[str, Any]:
-        """Return the losses as plain values."""
         return {"step": self.step, "n_drafts": self.n_drafts, "n_kept": self.n_kept, "dropped": dict(self.dropped)}
 
 
@@ -66,7 +64,6 @@ def changed_since(files: Sequence[DraftFile]) -> list[str]:
 
 
 def losses_of(file: DraftFile) -> StepLosses:
-    """Return what the step that wrote a file dropped."""
     return StepLosses(step=file.header.step, n_drafts=len(file.offsets), dropped=file.dropped)
 
 

@@ -42,7 +42,6 @@ class ModelStep:
 
 
 def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
-    """Return a draft that becomes no instance."""
     return msgspec.structs.replace(draft, dropped=reason, detail=detail)
 
 
@@ -63,8 +62,6 @@ def step_prompt(name: str) -> Prompt:
 
 @dataclass(slots=True, kw_only=True)
 class StepReport:
-    """What a step did."""
-
     step: str
     n_drafts: int = 0  # that it was given
     n_before: int = 0  # of them done in an earlier run
@@ -74,11 +71,9 @@ class StepReport:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every draft has a line."""
         return not self.failures
 
     def fields(self) -> dict[str, Any]:
-        """Return what a program reads."""
         return {**asdict(self), "dropped": dict(self.dropped), "is_finished": self.is_finished}
 
 
@@ -94,12 +89,11 @@ def run_step(
     drops_failed: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> StepReport:
-    """Run a step over the drafts of a file that were not dropped, and write what comes of them as it is done.
+    """Run a step over the drafts of a file that were not dropped, but for those that the target has already.
 
-    Drafts that the target has already are not asked for again. With a ``limit``, only so many drafts are, the same ones
-    in each step, and the target stays unfinished. ``drops_failed``: a draft is dropped for which a request failed for
-    good; else it stays without a line. Raises `RunMismatchError` if the target was made otherwise, and `StopError` if
-    no more requests may be sent, or replies wait for a batch.
+    With a ``limit``, only so many drafts are asked for, the same ones in each step, and the target stays unfinished.
+    ``drops_failed``: a draft is dropped for which a request failed for good; else it stays without a line. Raises
+    `StopError` if no more requests may be sent, or replies wait for a batch.
     """
     header = DraftHeader(
         step=step.name,

@@ -32,7 +32,6 @@ _FINDING = re.compile(
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
@@ -60,7 +59,6 @@ def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
 
 
 def wrong_with_aspect(aspect: str, summary: str) -> str:
-    """Return what is wrong with an aspect, in words for the model that wrote it; empty where nothing is."""
     if not words_of(aspect):
         return "an aspect is empty"
     known = set(numbers_in(summary))
@@ -84,10 +82,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 def is_foreign(text: str, source: str) -> bool:
-    """Say whether a text that was made from another is in another language or script.
-
-    Its words are then other words: hardly any of them stands in the source.
-    """
+    """Say whether a text is in another language or script than its source: hardly any of its words stands there."""
     words, known = words_of(text), set(words_of(source))
     if not words or not known:
         return False
@@ -97,7 +92,6 @@ def is_foreign(text: str, source: str) -> bool:
     )
 
     def script(of: str) -> str:
-        """Return the script of most letters, such as ``LATIN``."""
         names = [unicodedata.name(letter, "").partition(" ")[0] for letter in of if letter.isalpha()]
         return max(set(names), key=names.count, default="")
 

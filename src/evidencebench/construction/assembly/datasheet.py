@@ -47,9 +47,8 @@ def datasheet(
 ) -> str:
     """Return the datasheet as Markdown.
 
-    ``step_files`` are the files of all steps that are at hand, ``drafts`` those that became instances,
-    ``descriptions`` the statistics by split; ``agreement`` is that of the windows of all judged drafts, by model;
-    ``papers`` is the folder of the papers, ``paper_files`` are those of them whose licences are told.
+    ``drafts`` and ``paper_files`` are of what became instances, ``descriptions`` are by split; ``agreement``, by
+    model, is that of the windows of all judged drafts.
     """
     step_settings = []
     for file in step_files:
@@ -134,7 +133,6 @@ def _listed(title: str, lines: Sequence[str]) -> str:
 
 
 def split_table(splits: Mapping[str, SplitCounts]) -> Table:
-    """Return how large the splits are."""
     rows: list[list[Cell]] = [
         [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
         for split, counts in splits.items()

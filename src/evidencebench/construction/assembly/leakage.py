@@ -117,7 +117,6 @@ class PaperStore(NamedTuple):
     papers: Mapping[str, ReadPaper]
 
     def text(self, paper_file: str) -> PaperText:
-        """Return the text of a paper."""
         with self.path.open("rb") as file:
             file.seek(self.papers[paper_file].offset)
             return msgspec.json.decode(file.readline(), type=PaperText)
@@ -173,8 +172,8 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
     first: dict[Hashable, int] = {}
     for position, own in enumerate(keys):
         for key in own:
-            one, other = root(position), root(first.setdefault(key, position))
-            parents[max(one, other)] = min(one, other)
+            roots = root(position), root(first.setdefault(key, position))
+            parents[max(roots)] = min(roots)
     groups: dict[int, list[int]] = {}
     for position in range(len(keys)):
         groups.setdefault(root(position), []).append(position)
@@ -184,9 +183,8 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
 def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed: int) -> list[str]:
     """Return the split of each group, so that the splits' sizes come as close to the shares as whole groups allow.
 
-    Groups are drawn into splits at random, the largest first, with chances by the room that is left, so that each split
-    has groups of all sizes. Where that misses the shares, the closest sizes are searched for exactly, unless there are
-    too many groups.
+    They are drawn at random, the largest first, so that each split has groups of all sizes. Where that misses the
+    shares, the closest sizes are searched for exactly, unless there are too many groups.
     """
     names, n_all = list(shares), sum(sizes)
     scale = lcm(*(share.denominator for share in shares.values()))

@@ -85,8 +85,6 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestReport:
-    """What became of the drafts."""
-
     n_reviews: int = 0  # that were read, with passages or not
     n_without_marks: int = 0  # of these, those in which no mark was found
     n_kept: int  # drafts that go on

@@ -163,7 +163,6 @@ _WRITTEN = re.compile(
 
 
 def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
-    """Return the marks of a review that are no links."""
     whole = "".join(piece.text for piece in text.pieces)
     ends = list(accumulate(len(piece.text) for piece in text.pieces))
 

@@ -90,8 +90,6 @@ def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
 
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
-    """Return the ids and the licence that a file states."""
-
     def stated(content: bytes) -> tuple[dict[str, str], str]:
         articles = articles_in(parse_xml(content, name=str(path)))
         if len(articles) != 1:

@@ -27,8 +27,6 @@ from evidencebench.query import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSource:
-    """A review that was read."""
-
     id: str  # in a data set, such as ``pmc_1280405``; its file's name without the suffix where it has none
     paper: Paper
     listed: ReferenceList

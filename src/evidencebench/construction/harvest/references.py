@@ -96,7 +96,6 @@ class ReferenceList:
                 self._by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
 
     def __getitem__(self, reference_id: str) -> Reference:
-        """Return the reference of an id."""
         return self.references[self.positions[reference_id]]
 
     def written(self, surname: str, year: str) -> str | None:
@@ -108,7 +107,6 @@ class ReferenceList:
 
 
 def read_reference(ref: Element) -> Reference:
-    """Return the reference in an element ``ref``."""
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)

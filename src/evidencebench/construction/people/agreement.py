@@ -91,7 +91,6 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
     drawn = studentised(sums, statistic, resampling)
 
     def agreement(place: int, bounds: tuple[float, float]) -> Agreement:
-        """Return a value with its interval, cut at the bounds of what is possible; none where it is undefined."""
         value = float(drawn.values[place])
         ends = drawn.interval(place, resampling.level)
         if np.isnan(value) or ends is None:
@@ -147,8 +146,6 @@ def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equiva
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A sentence that raters judge differently; ``marked_by`` and ``not_marked_by`` name them."""
-
     task: str
     paper_id: str
     aspect: str
@@ -170,8 +167,8 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
         task = marks.tasks[marks.task_of[place]]
         number = place - int(starts[marks.task_of[place]])
         yes, no = (
-            tuple(name for name, value in zip(marks.raters, marks.values[:, place], strict=True) if value == said)
-            for said in (1, 0)
+            tuple(name for name, value in zip(marks.raters, marks.values[:, place], strict=True) if value == judgment)
+            for judgment in (1, 0)
         )
         disagreement = Disagreement(
             task=task.id,
@@ -192,12 +189,12 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
 
 
 def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
-    """Return them as a table, a column a rater; safe to be opened by a spreadsheet."""
     rows: list[list[Cell]] = []
-    for row in disagreements:
-        said = ["yes" if name in row.marked_by else "no" if name in row.not_marked_by else "" for name in raters]
-        place: list[Cell] = [row.task, row.paper_id, row.aspect, row.number, row.kind, row.sentence]
-        rows.append([*place, *said, row.before, row.after])
+    for sentence in disagreements:
+        yes, no = sentence.marked_by, sentence.not_marked_by
+        judgments = ["yes" if name in yes else "no" if name in no else "" for name in raters]
+        begin: list[Cell] = [sentence.task, sentence.paper_id, sentence.aspect, sentence.number, sentence.kind]
+        rows.append([*begin, sentence.sentence, *judgments, sentence.before, sentence.after])
     columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
     return Table(columns=columns, rows=rows)
 
@@ -275,9 +272,8 @@ def chance_to_show(
 ) -> float:
     """Return the chance that a study of ``n`` papers shows equivalence, where the true difference is ``difference``.
 
-    ``tables`` has the table of each pair in each paper of the pilot (papers x 4 columns a pair), as the sums of
-    `sums_of` begin. Draws of n of these papers, moved so that their mean is the true difference, are what a study would
-    see. Its test takes the quantile of Student's t in place of that of the studentised bootstrap.
+    ``tables`` are the pilot's, papers x 4 columns a pair. Draws of n of its papers, moved so that their mean is the
+    true difference, are what a study would see. Student's t stands in place of the studentised bootstrap.
     """
     n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
     sums = tables[:, : 4 * len(pairs)]
@@ -318,8 +314,6 @@ class RaterCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkReport:
-    """How people agree with each other and with the model: over all sentences, and over those of each kind."""
-
     n_tasks: int
     n_papers: int
     margin: float
@@ -331,7 +325,6 @@ class MarkReport:
 
 
 def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> MarkReport:
-    """Return the report; raises `UndefinedScoreError` where there is nobody to compare."""
     if not marks.pairs:
         raise UndefinedScoreError(
             f"expected two raters to compare, got {len(marks.raters)} with a task that is done; give --data to compare "
@@ -394,7 +387,6 @@ class RatingsReport:
 
 
 def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.95) -> RatingsReport:
-    """Return the report; raises `UndefinedScoreError` where nobody is done with a task."""
     votes: dict[str, dict[str, dict[str, bool]]] = {}  # criterion -> rater -> task -> yes
     for rater, answers in sorted(annotations.by_annotator.items()):
         for annotation in answers.values():
@@ -408,10 +400,10 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
     for criterion in (criterion.name for criterion in tasks.header.criteria):
         by_rater = votes[criterion]
         by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
-        said = {rater: list(given.values()) for rater, given in by_rater.items()}
-        if len(said) > 1:
-            said[MAJORITY] = [2 * sum(given) > len(given) for given in by_task if given]
-        for rater, given in said.items():
+        answers_of = {rater: list(given.values()) for rater, given in by_rater.items()}
+        if len(answers_of) > 1:
+            answers_of[MAJORITY] = [2 * sum(given) > len(given) for given in by_task if given]
+        for rater, given in answers_of.items():
             share = proportion(sum(given), len(given), level)
             row = RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)
             shares.append(row)

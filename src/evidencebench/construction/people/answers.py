@@ -120,7 +120,6 @@ class AnswerFolder(Generic[AnswerT]):
         )
 
     def path_of(self, person: str) -> Path:
-        """Return the path of a person's journal; raises `PeopleError` for a name that is not allowed."""
         return self.folder / f"{file_stem(checked_name(person))}.jsonl"
 
     def answers_of(self, person: str) -> Mapping[str, AnswerT]:
@@ -130,9 +129,8 @@ class AnswerFolder(Generic[AnswerT]):
     def append(self, person: str, answer: AnswerT) -> AnswerT:
         """Append what a person says of a task, and return it with its time; it is on the disk then.
 
-        Its ``revision`` must be one more than that of the last one. Raises `StaleError` where it is not, as when
-        another tab was faster; `PeopleError` for an answer that is not allowed; `RunMismatchError` where the file is of
-        other tasks; `RunError` where it cannot be written.
+        Raises `StaleError` unless its ``revision`` is one more than that of the last one, as when another tab was
+        faster.
         """
         return self._append(self.path_of(person), checked_name(person), answer)
 
@@ -197,8 +195,6 @@ class Annotations:
 
 
 class AnnotationFolder(AnswerFolder[TaskAnnotation]):
-    """The annotations of a file of tasks, and the decisions of adjudication."""
-
     tasks: TasksFile
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
@@ -213,16 +209,14 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
         return self._append(self.folder / ADJUDICATED, "", decided)
 
     def decisions(self) -> Mapping[str, TaskAnnotation]:
-        """Return task id -> the decision that counts."""
         return self._read(self.folder / ADJUDICATED)[1]
 
     def read(self) -> Annotations:
-        """Return all annotations; raises as `read_annotations`, but an empty or missing folder has none."""
+        """Return all annotations: none of an empty or missing folder, for which `read_annotations` raises."""
         return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
 
 
 def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
-    """Return what a folder holds; raises `UnreadableError`, `RunFormatError`, or `RunMismatchError`: of other tasks."""
     annotations = AnnotationFolder(folder, tasks).read()
     if not annotations.by_annotator:
         raise UnreadableError(
@@ -261,7 +255,6 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
 
 
 def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
-    """Return the folder of what auditors say of a file of misses."""
     made_by = "evidencebench audit review"
     return AnswerFolder(
         folder, misses, Verdict, lambda verdict: _check_verdict(misses, verdict), made_by=made_by, clock=clock

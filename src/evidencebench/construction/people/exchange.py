@@ -104,7 +104,6 @@ class _Item(msgspec.Struct):
 
 
 def label_studio_tasks(tasks: TasksFile) -> bytes:
-    """Return the JSON list that Label Studio imports."""
     items = []
     for task in tasks.records:
         data: dict[str, object] = {
@@ -276,7 +275,6 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
 
 
 def _given(row: Mapping[str, str], cells: Iterable[str], where: str) -> dict[str, bool]:
-    """Return what the cells say that are filled."""
     given = {}
     for name in cells:
         if word := row[name].strip().lower():

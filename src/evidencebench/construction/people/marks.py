@@ -37,7 +37,6 @@ class Marks:
 
     @property
     def n_papers(self) -> int:
-        """How many papers there are."""
         return int(self.paper_of.max()) + 1
 
     @property
@@ -58,7 +57,7 @@ class Marks:
         return replace(self, values=np.where(kept, self.values, np.int8(MISSING)))
 
     def tables(self, first: int, second: int) -> Floats:
-        """Return the 2 x 2 table of two raters in each paper (papers x 4), as `pair_measures` has them."""
+        """Return the 2 x 2 table of two raters in each paper (papers x 4), as `PAIR_MEASURES` take it."""
         one, other = self.values[first], self.values[second]
         judged = (one != MISSING) & (other != MISSING)
         place = self.paper_of[judged] * 4 + 2 * one[judged] + other[judged]
@@ -85,10 +84,7 @@ def collect_marks(
     model_name: str = "model",
     teams: Mapping[str, Collection[str]] | None = None,
 ) -> Marks:
-    """Return the marks of people, teams and the data set's labels; an annotation that is not done counts nothing.
-
-    A team stands for its members: it marks what at least half of them mark.
-    """
+    """Return the marks of people, teams (what at least half of the members mark) and the data set's labels."""
     rows = {
         name: _row(tasks.records, answers)
         for name, answers in annotations.by_annotator.items()
@@ -104,7 +100,11 @@ def collect_marks(
             # What people agree on, where nothing had to be decided.
             own = slice(stop - len(task.sentences), stop)
             judged = [of_person[own] for of_person in rows.values() if (of_person[own] != MISSING).all()]
-            if task.id not in decided and len(judged) > 1 and all((one == judged[0]).all() for one in judged):
+            if (
+                task.id not in decided
+                and len(judged) > 1
+                and all((of_person == judged[0]).all() for of_person in judged)
+            ):
                 row[own] = judged[0]
         raters[ADJUDICATED_NAME] = row
     if dataset is not None:
@@ -185,7 +185,6 @@ PairMeasure = Callable[[Floats], Floats]
 
 
 def exact_accuracy(tables: Floats) -> Floats:
-    """Return the share on which both say the same."""
     return _ratio(tables[..., 0] + tables[..., 3], tables.sum(-1))
 
 
@@ -261,7 +260,6 @@ class PairStatistic:
 
     @property
     def n_of_measure(self) -> int:
-        """How many values each measure has."""
         return len(self.pairs) + 3
 
     def place(self, measure: str, which: int) -> int:
@@ -269,7 +267,6 @@ class PairStatistic:
         return self.measures.index(measure) * self.n_of_measure + which % self.n_of_measure
 
     def __call__(self, totals: Floats) -> Floats:
-        """Return the values (... x values)."""
         n_cells = 4 * len(self.pairs)
         tables = totals[..., :n_cells].reshape(*totals.shape[:-1], len(self.pairs), 4)
         people = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-human"]

@@ -104,7 +104,6 @@ def draw_tasks(
 
 
 def summaries_in(path: Path) -> dict[SummaryKey, str]:
-    """Return the summaries of a file of drafts; raises what `open_drafts` raises."""
     return {
         (draft.paper_id, draft.hypothesis, draft.aspects): draft.summary
         for draft in open_drafts(path).drafts()

@@ -15,8 +15,6 @@ TaskSort = Literal["sentences", "hypotheses", "aspects"]
 
 
 class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """A file by its name and checksum."""
-
     name: str
     sha256: str
 
