@@ -145,12 +145,10 @@ STRATA = ("beside", "same section", "elsewhere", "nothing selected")
 
 
 class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A miss of a run, without its paper."""
-
     position: int  # of the instance among those that count
     aspect_id: str
     chance: float
-    loss: float  # of the instance's recall
+    loss: float  # what it takes from the instance's recall
     stratum: str
 
 
@@ -294,23 +292,19 @@ def sample_misses(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseShare:
-    """How many of the audited misses have a cause, and what they stand for: a part of the mean score."""
-
     cause: Cause
-    share: Proportion
-    points: float
+    share: Proportion  # of the audited misses
+    points: float  # that these stand for: a part of the mean score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditorPair:
-    """How two auditors agree on the misses that both judged; kappa is None where it is undefined."""
-
     first: str
     second: str
-    n_both: int
+    n_both: int  # misses that both judged
     n_same_cause: int
     n_same_fault: int
-    kappa_fault: float | None
+    kappa_fault: float | None  # None where it is undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

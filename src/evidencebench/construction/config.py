@@ -23,7 +23,6 @@ SplitBy = Literal["both", "paper"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _SPLIT = re.compile(r"[a-z0-9][a-z0-9_]{0,49}")
-_TAKEN = "manifest"  # a file of the data set's folder
 
 DEFAULT_SHARES: Mapping[str, Fraction] = {"train": Fraction(8, 10), "dev": Fraction(1, 10), "test": Fraction(1, 10)}
 
@@ -44,14 +43,13 @@ class AssemblySettings:
 
 
 def wrong_with_name(name: str) -> str:
-    """Return what is wrong with the name of a data set, which begins ids; an empty text where nothing is."""
     return "" if _NAME.fullmatch(name) else f"name: expected letters, digits, '_', '.' or '-', got '{printable(name)}'"
 
 
 def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
     """Return what is wrong with the shares of splits, whose names are those of files; empty where nothing is."""
     for split in shares:
-        if not _SPLIT.fullmatch(split) or split == _TAKEN:
+        if not _SPLIT.fullmatch(split) or split == "manifest":  # a file of the data set's folder
             return f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"
     if sum(shares.values()) == 1 and min(shares.values()) >= 0:
         return ""
@@ -61,8 +59,6 @@ def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitCounts:
-    """How large a split is, and its wanted and reached share of all instances."""
-
     n_instances: int
     n_papers: int
     n_reviews: int
@@ -148,7 +144,6 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Return the configuration in a file; raises `FormatError` where keys are wrong or do not fit one another."""
     text = read_text(path)
     try:
         file = msgspec.convert(tomllib.loads(text), ConfigFile)

@@ -33,8 +33,6 @@ class CitedPassage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class ReplySource(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply that a part of a draft was read from."""
-
     prompt: str  # SHA-256 of the prompt's file
     model: str  # provider/name
     request: str  # the request's key, under which the cache of replies has it
@@ -49,8 +47,6 @@ class WindowVote(msgspec.Struct, frozen=True, array_like=True):
 
 
 class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The votes of one model in one pass over the windows of a paper."""
-
     model: str
     prompt: str  # SHA-256 of the prompt's file
     votes: tuple[tuple[WindowVote, ...], ...]  # aspect by aspect, of the windows that were asked
@@ -153,7 +149,6 @@ class DraftFile:
     is_finished: bool  # whether the step came to its end
 
     def __getitem__(self, draft_id: str) -> Draft:
-        """Return a draft, read anew; raises `RunFormatError` where its line is no draft."""
         with open_file(self.path) as file:
             file.seek(self.offsets[draft_id])
             line = file.readline()
@@ -171,7 +166,6 @@ class DraftFile:
 
     @cached_property
     def going_on(self) -> tuple[str, ...]:
-        """The ids of the drafts that were not dropped."""
         return tuple(draft_id for draft_id, marks in self.marks.items() if not marks.dropped)
 
     @cached_property

@@ -34,7 +34,6 @@ class ModelUse:
         return ModelUse(self.requests * requests, self.prompt_tokens * prompt, self.reply_tokens * reply)
 
     def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False) -> float | None:
-        """Return its cost; None where the model's price is not known."""
         usage = Usage(prompt_tokens=round(self.prompt_tokens), completion_tokens=round(self.reply_tokens))
         return prices.cost_usd(model, usage, batch=batch)
 
@@ -84,13 +83,9 @@ class RehearsingSender(EstimatingSender):
 
 # What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
 
-_NORMAL_95 = 1.96
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """What an estimate takes for granted where nothing is known."""
-
     completion_tokens: int = 400  # of a reply, where none of the step are stored
     aspects: int = ASSUMED_ASPECTS  # of a summary, likewise
     n_sample: int = 200  # drafts at most that are led through the steps, of those that wait for the same one
@@ -99,8 +94,6 @@ class Assumptions:
 
 @dataclass(slots=True, kw_only=True)
 class StepEstimate:
-    """What is left of a step."""
-
     step: str
     n_drafts: int = 0  # that are left, those of steps before it included that may yet be dropped
     uses: Uses = field(default_factory=dict)  # model -> what it will be asked
@@ -272,7 +265,7 @@ class _Estimator:
             of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in pilot.counted], strict=True))
             errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))
             if of_pilot is not None:
-                margin = _NORMAL_95 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
+                margin = 1.96 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
                 estimate.margin = max(margin, estimate.margin or 0.0)
             kept *= pilot.kept_share
             errors[step] = pilot.kept_error

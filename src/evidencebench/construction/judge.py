@@ -109,7 +109,6 @@ class WindowAgreement:
 
     @property
     def share(self) -> float | None:
-        """The share of sentences on which both windows agree; None where no sentence stands in two."""
         n = self.pairs.total()
         return (n - self.pairs[1]) / n if n else None
 
@@ -144,7 +143,6 @@ class WindowAgreement:
 
 
 def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
-    """Return how often two windows of judged drafts agree on a sentence, by model."""
     by_model: dict[str, WindowAgreement] = {}
     for draft in drafts:
         for judged in draft.judging.rounds if draft.judging else ():
@@ -188,15 +186,12 @@ class _AllSources(msgspec.Struct):
 
 
 class _Window(NamedTuple):
-    """Sentences that are judged together: their texts as a prompt shows them, by index, and its lines."""
-
     sentences: range
     shown: dict[int, str]
     lines: str
 
 
 def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | None = None) -> ModelStep:
-    """Return the step that judges; ``second`` is asked where windows disagree, and decides there."""
     own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
     if second is not None:
         own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}

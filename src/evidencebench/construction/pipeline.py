@@ -52,7 +52,6 @@ class Constructed:
 
 
 def steps_of(config: Config) -> tuple[str, ...]:
-    """Return the steps that ask a model: all, or those behind the summaries where a table has these."""
     return MODEL_STEPS[1 if config.file.table else 0 :]
 
 
@@ -153,8 +152,6 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
 
 
 def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]) -> ModelStep:
-    """Return a step that drops the drafts on papers of other data sets, and asks nothing of them."""
-
     def work(asker: Asker, draft: Draft) -> Draft:
         why = met.get(draft.id)
         return step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
@@ -200,8 +197,6 @@ class StepStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstructionStatus:
-    """The steps that have begun, in their order, and whether the data set is there."""
-
     steps: tuple[StepStatus, ...]
     has_dataset: bool
 

@@ -46,14 +46,12 @@ def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
 
 
 def settings_of_asker(asker: Asker) -> dict[str, Any]:
-    """Return what decides the replies of a model, besides the prompts."""
     chat = {name: value for name, value in asdict(asker.chat).items() if name not in ("key_env", "context_tokens")}
     return {**chat, "repairs": asker.repairs}
 
 
 @cache
 def step_prompt(name: str) -> Prompt:
-    """Return the prompt in the file of this name; they have the same form as the prompts of strategies."""
     return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
 
 

@@ -163,12 +163,10 @@ def _wrong_with(numbers: list[int], n_sentences: int) -> str:
 
 
 SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPTS), work=_make_summary)
-"""Delimits each passage, and drops those that report no results."""
 
 
 # The hypothesis that a reviewer wanted to test: why the evidence was extracted, trimmed to the central question.
 
-_NO_CONTEXT = "(nothing)"
 _FORM_ONLY = "..."
 
 
@@ -194,7 +192,7 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
     purpose, sources["hypotheses purpose"] = ask_object(
         asker,
         "purpose",
-        {"summary": summary, "context": context or _NO_CONTEXT},
+        {"summary": summary, "context": context or "(nothing)"},
         example=_Purpose(_FORM_ONLY),
         stand_in=_Purpose(_as_long_as(draft.summary, 30)),
         check=wrong_with_purpose,
@@ -222,7 +220,6 @@ def _as_long_as(text: str, n_words: int) -> str:
 
 
 HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FORM_PROMPTS), work=_make_hypothesis)
-"""Adds the purpose and the hypothesis."""
 
 
 # The study aspects: a summary split so that one sentence can match each, then verified against the summary.
@@ -284,7 +281,6 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
 
 
 def numbered_aspects(aspects: tuple[str, ...]) -> str:
-    """Return aspects as a prompt lists them, each on a line behind its number from 1."""
     return "\n".join(f"{number}. {prompt_line(aspect)}" for number, aspect in enumerate(aspects, 1))
 
 
@@ -306,7 +302,6 @@ def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
 
 
 ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", *FORM_PROMPTS), work=_make_aspects)
-"""Adds the aspects."""
 
 
 # Which aspects are Results: what the study found.
@@ -337,4 +332,3 @@ def _label_results(asker: Asker, draft: Draft) -> Draft:
 
 
 LABEL_RESULTS = ModelStep(name="label-results", prompts=("label_results", *FORM_PROMPTS), work=_label_results)
-"""Adds which aspects are Results."""

@@ -250,7 +250,6 @@ def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]],
 
 
 def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:
-    """Return what proves which drafts and settings made the files of a folder."""
     fields = {
         "evidencebench": __version__,
         "name": settings.name,

@@ -18,10 +18,6 @@ from evidencebench.tables import Cell, Table, as_markdown, printable
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
-_WIDTH = 120
-_SHOWN_DIGITS = 12
-_ADDRESS = "url"  # of one's own server: no one's business
-
 # What the train and dev splits of EvidenceBench have (133 instances), measured: least to most, and mean where told.
 _ORIGINAL = {
     "sentences of the paper": "52 to 440, mean 170",
@@ -55,7 +51,7 @@ def datasheet(
         known = [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
             for key, value in sorted(file.header.settings.items())
-            if value not in (None, "", [], {}) and _ADDRESS not in key
+            if value not in (None, "", [], {}) and "url" not in key  # of one's own server: no one's business
         ]
         if known:
             step_settings.append(f"{file.header.step}: {', '.join(known)}")
@@ -69,7 +65,7 @@ def datasheet(
         )
     replies = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
     if parts:
-        rows: list[list[Cell]] = [[*where, prompt[:_SHOWN_DIGITS], n] for (*where, prompt), n in parts.items()]
+        rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
         table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
         replies = f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
@@ -121,7 +117,7 @@ def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Co
 
 
 def _paragraph(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:

@@ -77,7 +77,6 @@ class TextIndex:
         self._n_sentences = np.bincount(self._owners, minlength=len(papers))
 
     def same_papers(self, hashes: Hashes) -> Iterator[SamePaper]:
-        """Yield the papers of the list that are the same as one with these sentences."""
         begins = np.searchsorted(self._hashes, hashes, side="left")
         n_each = np.searchsorted(self._hashes, hashes, side="right") - begins
         places = np.arange(n_each.sum()) + np.repeat(begins - (np.cumsum(n_each) - n_each), n_each)
@@ -111,8 +110,6 @@ class ReadPaper(NamedTuple):
 
 
 class PaperStore(NamedTuple):
-    """The papers by the names of their files, and the file in which their texts lie."""
-
     path: Path
     papers: Mapping[str, ReadPaper]
 
@@ -273,7 +270,6 @@ class Met(NamedTuple):
 
 
 def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidate], str]:
-    """Return what is held of the drafts, in the order of their ids, and a checksum of all that they have."""
     position = {paper_file: number for number, paper_file in enumerate(store.papers)}
     candidates = []
     digest = hashlib.sha256()

@@ -20,8 +20,6 @@ MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 
 class ReviewHarvest(NamedTuple):
-    """A review's drafts in order, and how many marks stand in its headings, tables, figures and notes."""
-
     drafts: tuple[Draft, ...]
     n_marks_elsewhere: int
 
@@ -132,7 +130,6 @@ def harvest(
     overwrite: bool = False,
     on_review: Callable[[int, int], object] = lambda *_: None,
 ) -> HarvestReport:
-    """Write the passages of reviews into ``passages.jsonl`` in a folder; go on there after a stop."""
     n_files = Counter(path.name for path in reviews)
     if twice := [name for name, n in n_files.items() if n > 1]:
         raise DataError(

@@ -25,7 +25,6 @@ HEAD_BYTES = 1 << 18
 """How much of a file is read at first; the head of an article, with its abstract, nearly always ends there."""
 
 _HEAD_END = b"</front>"
-_XML_SUFFIXES = frozenset({".xml", ".nxml", ".jats"})
 _NAMED = re.compile(r"pmc_?(\d{1,10})", re.IGNORECASE)
 
 
@@ -49,7 +48,6 @@ class PapersAtHand:
         self.sha256 = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
     def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
-        """Return the paper that has one of these ids; None: it is not at hand."""
         return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)
 
 
@@ -81,7 +79,7 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
 
 
 def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
-    ids, licence = _read_head(path) if path.suffix.lower() in _XML_SUFFIXES else ({}, UNKNOWN)
+    ids, licence = _read_head(path) if path.suffix.lower() in (".xml", ".nxml", ".jats") else ({}, UNKNOWN)
     if fetched is not None:
         ids = normal_ids([("pmcid", fetched.pmcid), ("pmid", fetched.pmid), ("doi", fetched.doi)]) | ids
         licence = licence_named(fetched.licence) if licence == UNKNOWN else licence
@@ -110,12 +108,8 @@ def _read_head(path: Path) -> tuple[dict[str, str], str]:
 
 # The files of the papers that drafts are about, in one folder.
 
-_KEPT = 32
-
 
 class PaperOnDisk(NamedTuple):
-    """A paper, and the checksum of the file that it was read from."""
-
     paper: Paper
     sha256: str
 
@@ -127,7 +121,7 @@ class PaperFolder:
         if not folder.is_dir():
             raise UnreadableError(f"{folder}: expected a folder of papers, got none; give it with --papers")
         self._folder = folder
-        self._read = lru_cache(maxsize=_KEPT)(self._read_anew)
+        self._read = lru_cache(maxsize=32)(self._read_anew)
 
     def paper_of(self, draft: Draft) -> PaperOnDisk:
         """Return the paper of a draft; raises `DataError` if it names no file that can be read in the folder."""

@@ -140,7 +140,6 @@ class Passage:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The ids of the references that it cites, each once."""
         return tuple(dict.fromkeys(reference for mark in self.marks for reference in mark.references))
 
 
@@ -175,7 +174,6 @@ def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceL
 
 
 def _next(texts: Sequence[str], single: Mapping[int, str | None], at: int, last: int, stop: int) -> int | None:
-    """Return up to which sentence a passage goes on behind its last one; None: it ends there."""
     behind = range(last + 1, min(last + 2 + MOST_UNCITED, stop))
     again = next((sentence for sentence in behind if sentence in single), None)
     between = range(last + 1, behind.stop if again is None else again)

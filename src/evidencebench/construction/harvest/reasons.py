@@ -36,7 +36,6 @@ class ReviewSource:
 
 
 def read_review(content: bytes, *, file: str) -> ReviewSource:
-    """Return a review, ``file`` being its name; raises `UnreadableError` if it is no JATS article with references."""
     root = parse_xml(content, name=file)
     articles = articles_in(root)
     if len(articles) != 1:

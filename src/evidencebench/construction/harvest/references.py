@@ -62,8 +62,6 @@ _LONGEST_ENTRY = 2_000  # characters of an entry without tags in which its year 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An entry of a reference list; texts are empty where there are none."""
-
     id: str  # in the file, such as ``B7``
     number: int | None  # that its label gives
     surname: str  # its first author's, or the first word of the entry

@@ -21,17 +21,13 @@ NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """A measure's value, None where it is undefined, and its interval, None where there is none."""
-
-    value: float | None
-    low: float | None = None
+    value: float | None  # None where it is undefined
+    low: float | None = None  # of the interval; None where there is none
     high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterPair:
-    """How two raters agree: over how many tasks and sentences, what each marked, and the measures by name."""
-
     sort: PairSort
     first: str
     second: str
@@ -54,23 +50,19 @@ class Equivalence:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the test shows that the difference is within the margin."""
         return self.p_value is not None and self.p_value < EQUIVALENCE_ALPHA
 
     @property
     def is_not_worse(self) -> bool:
-        """Whether a test shows that the difference is above -margin."""
         return self.p_not_worse is not None and self.p_not_worse < EQUIVALENCE_ALPHA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The mean agreement of people with each other, of people with the model, and the second less the first."""
-
     measure: str
     human_human: Agreement
     human_model: Agreement
-    difference: Agreement
+    difference: Agreement  # the second less the first
     p_value: float | None  # two-sided, of no difference
     equivalence: Equivalence | None  # None for the measure that is not tested
 
@@ -204,7 +196,6 @@ def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[s
 WANTED_POWER = 0.8
 MOST_PAPERS = 20_000  # more are not looked for
 FEWEST_PAPERS = 10  # fewer are not advised, whatever the power: no interval over so few can be trusted
-_N_DRAWS = 1_000
 _STEP = 1.02  # the number of papers is found to within 2 %
 
 
@@ -277,7 +268,7 @@ def chance_to_show(
     """
     n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
     sums = tables[:, : 4 * len(pairs)]
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=_N_DRAWS)
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=1_000)
     values, errors = jackknife(sums, weights, statistic)
     moved = values[:, -1] - statistic(sums.sum(0))[-1] + difference
     reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
@@ -299,13 +290,9 @@ def student_quantile(share: float, degrees: int) -> float:
 
 # The whole report where sentences were marked.
 
-POWER_MEASURES = ("f1", "kappa")  # of which the power is computed
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterCount:
-    """How many tasks a rater is done with, and how many of their sentences the rater marked."""
-
     rater: str
     n_tasks: int
     n_sentences: int
@@ -353,7 +340,7 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
         },
         power=tuple(
             power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
-            for name in (POWER_MEASURES if everything.contrasts else ())
+            for name in (("f1", "kappa") if everything.contrasts else ())
         ),
         disagreements=tuple(disagreements_in(marks)),
     )
@@ -361,13 +348,9 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
 
 # The report where hypotheses or aspects were rated: how many meet each criterion, with exact intervals.
 
-MAJORITY = "majority"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedShare:
-    """How many of the rated tasks meet a criterion, by one rater or by the majority, with the exact interval."""
-
     criterion: str
     rater: str
     n_yes: int
@@ -402,7 +385,7 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
         by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
         answers_of = {rater: list(given.values()) for rater, given in by_rater.items()}
         if len(answers_of) > 1:
-            answers_of[MAJORITY] = [2 * sum(given) > len(given) for given in by_task if given]
+            answers_of["majority"] = [2 * sum(given) > len(given) for given in by_task if given]
         for rater, given in answers_of.items():
             share = proportion(sum(given), len(given), level)
             row = RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)

@@ -18,8 +18,6 @@ from evidencebench.wording import did_you_mean
 
 
 class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person says of one task."""
-
     task: str
     sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
     ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
@@ -31,8 +29,6 @@ class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The cause of a miss, as an auditor says."""
-
     task: str  # the id of the miss
     cause: str = ""  # empty where it was taken back
     note: str = ""
@@ -123,7 +119,6 @@ class AnswerFolder(Generic[AnswerT]):
         return self.folder / f"{file_stem(checked_name(person))}.jsonl"
 
     def answers_of(self, person: str) -> Mapping[str, AnswerT]:
-        """Return task id -> the answer that counts; empty for a new person."""
         return self._read(self.path_of(person))[1]
 
     def append(self, person: str, answer: AnswerT) -> AnswerT:
@@ -204,7 +199,6 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
         )
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        """Append the decision of a task on which annotators differ; raises as `append`."""
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
         return self._append(self.folder / ADJUDICATED, "", decided)
 
@@ -212,7 +206,6 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
         return self._read(self.folder / ADJUDICATED)[1]
 
     def read(self) -> Annotations:
-        """Return all annotations: none of an empty or missing folder, for which `read_annotations` raises."""
         return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
 
 
@@ -231,7 +224,6 @@ def _check_note(note: str) -> None:
 
 
 def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
-    """Raise `PeopleError` where an annotation is of no task, of another sort, or names what is not there."""
     task = tasks.by_id.get(annotation.task)
     if task is None:
         raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.records[0].id}'")

@@ -24,8 +24,6 @@ PairSort = Literal["human-human", "human-model", "decided-model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """What each rater says of each sentence of each task."""
-
     tasks: Sequence[AnnotationTask]
     people: tuple[str, ...]  # people and teams that are compared with each other
     model: str | None
@@ -41,7 +39,6 @@ class Marks:
 
     @property
     def pairs(self) -> list[tuple[PairSort, int, int]]:
-        """The pairs that are compared: their sort, and the numbers of both raters."""
         pairs: list[tuple[PairSort, int, int]] = [
             ("human-human", first, second) for first, second in combinations(range(len(self.people)), 2)
         ]
@@ -64,7 +61,6 @@ class Marks:
         return np.bincount(place, minlength=4 * self.n_papers).reshape(-1, 4).astype(np.float64)
 
     def alpha_counts(self, raters: Sequence[int]) -> Floats:
-        """Return what `alpha_of_counts` adds up, in each paper (papers x 3)."""
         values = self.values[list(raters)]
         n_judges = (values != MISSING).sum(0)
         n_marks = (values == 1).sum(0)
@@ -181,8 +177,6 @@ def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
 
 # How well two raters agree, from counts: each measure takes an array of 2 x 2 tables and returns one value a table.
 
-PairMeasure = Callable[[Floats], Floats]
-
 
 def exact_accuracy(tables: Floats) -> Floats:
     return _ratio(tables[..., 0] + tables[..., 3], tables.sum(-1))
@@ -228,7 +222,7 @@ def spearman(tables: Floats) -> Floats:
 
 
 # The name of each measure: its function, how tables spell it, and the least value that it can have.
-PAIR_MEASURES: Mapping[str, PairMeasure] = MappingProxyType(
+PAIR_MEASURES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {"accuracy": exact_accuracy, "f1": f1, "kappa": cohen_kappa, "alpha": krippendorff_alpha, "spearman": spearman}
 )
 LABELS = MappingProxyType(

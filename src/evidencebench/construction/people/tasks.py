@@ -38,8 +38,6 @@ class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotationTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that a person is asked."""
-
     id: str  # in the file, such as ``task_07``
     instance_id: str
     paper_id: str
@@ -86,8 +84,6 @@ read_tasks, write_tasks = _FORMAT.read, _FORMAT.write
 
 
 class Stratum(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of misses: how many there are, what they take from the score together, and how many were drawn."""
-
     name: str
     n_misses: int
     loss: float
