@@ -234,16 +234,16 @@ def sample_misses(
         raise UndefinedScoreError(f"{run}: covers every aspect that can be covered on '{task.name}': nothing to audit")
     generator = np.random.default_rng(seed)
     # By stratum, then by instance; instances, and the misses of one, in random order.
-    shuffled = [all_misses[place] for place in generator.permutation(len(all_misses))]
+    shuffled = [all_misses[index] for index in generator.permutation(len(all_misses))]
     turns = generator.permutation(1 + max(miss.position for miss in all_misses))
     row = sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
     n_instances = len(scores.ids)
-    places, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
-    sample = [row[place] for place in places]
+    indices, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
+    sample = [row[index] for index in indices]
     width = max(2, len(str(len(sample))))
     misses = []
-    for number, place in enumerate(generator.permutation(len(sample)).tolist(), 1):
-        miss = sample[place]
+    for number, index in enumerate(generator.permutation(len(sample)).tolist(), 1):
+        miss = sample[index]
         instance, selection = dataset[scores.ids[miss.position]], scores.selections[miss.position]
         query, labels = instance.query, instance.labels
         shown = Miss(
@@ -260,7 +260,7 @@ def sample_misses(
             chance=miss.chance,
             stratum=miss.stratum,
             loss=miss.loss / n_instances,
-            stands_for=float(stands_for[place]),
+            stands_for=float(stands_for[index]),
         )
         misses.append(shown)
     header = MissesHeader(
@@ -285,9 +285,6 @@ def sample_misses(
         ),
     )
     return header, tuple(misses)
-
-
-# The report of an audit: causes with exact intervals, what auditors agree on, and the corrected score.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,8 +43,6 @@ def read_gold(path: Path) -> list[GoldStudy]:
     return studies
 
 
-# A synthetic review of five synthetic papers, with the data set that must come of it: for trials and demonstrations.
-
 NAME = "synthetic"  # how the ids of the data set begin
 
 _DOI = "10.5555/synthetic."
@@ -74,10 +72,7 @@ made_on = 2026-01-01
 
 
 def write_synthetic_review(folder: Path, *, model: str) -> None:
-    """Write ``reviews/``, ``papers/``, ``gold.jsonl`` for the trial server, and ``construction.toml``.
-
-    ``model`` is what the configuration asks, such as ``local/any,base_url=http://127.0.0.1:8000/v1``.
-    """
+    """Write what `construct run` takes, with ``gold.jsonl`` for the trial server; ``model`` is what it asks."""
     instances = _instances()
     for name in ("reviews", "papers"):
         (folder / name).mkdir(parents=True, exist_ok=True)

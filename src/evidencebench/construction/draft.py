@@ -89,8 +89,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: str = ""  # more of that reason, for one draft, such as the words that leaked
 
 
-# Files of drafts: JSON Lines with a header, a line a draft in the order in which they were done, and a last line.
-
 _END = len(' 00000000"}')  # of a line: its own checksum
 
 

@@ -81,9 +81,6 @@ class RehearsingSender(EstimatingSender):
         return ChatReply(text=stand_in) if reply is None else reply[0]
 
 
-# What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
     completion_tokens: int = 400  # of a reply, where none of the step are stored
@@ -282,10 +279,10 @@ class _Estimator:
         if name != "judge" or len(sample) == len(ids):
             return weights.tolist()
         sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
-        own = np.array([sizes[draft_id] for draft_id in sample])
-        apart = own - own.mean()
+        of_sample = np.array([sizes[draft_id] for draft_id in sample])
+        apart = of_sample - of_sample.mean()
         if apart.any():
-            weights += (sum(sizes.values()) - len(ids) * own.mean()) * apart / (apart @ apart)
+            weights += (sum(sizes.values()) - len(ids) * of_sample.mean()) * apart / (apart @ apart)
         return weights.tolist()
 
     def _size(self, draft: Draft) -> float:
@@ -297,10 +294,7 @@ class _Estimator:
 
 
 def _sampling_error(tokens: Sequence[float], weights: Sequence[float], n_all: int) -> float:
-    """Return the standard error of a total from a sample of so many drafts, as a share of it.
-
-    What the weights follow is no error: they are linear in the size that is known of all.
-    """
+    """Return the standard error of a total from a sample, as a share of it; what the weights follow is no error."""
     n, sample = len(tokens), np.array(tokens)
     if n == n_all or n < 3 or not sample.any():  # noqa: PLR2004 - two parameters are fitted
         return 0.0

@@ -85,15 +85,12 @@ def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -
 
 @dataclass(slots=True, kw_only=True)
 class WindowAgreement:
-    """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing.
+    """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing."""
 
-    ``pairs`` has how many sentences, once for each aspect and two windows, that both said to be a source (2), one (1)
-    or none (0); ``n_unread``, how many of ``n_asked`` windows, once for each aspect, had no reply that could be read.
-    """
-
+    # How many sentences, once for each aspect and two windows, both said to be a source (2), one (1) or none (0).
     pairs: Counter[int] = field(default_factory=Counter)
-    n_asked: int = 0
-    n_unread: int = 0
+    n_asked: int = 0  # windows, once for each aspect
+    n_unread: int = 0  # of them without a reply that could be read
 
     def add(self, judging: Judging, judged: JudgingRound) -> None:
         for votes in judged.votes:
@@ -150,8 +147,6 @@ def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
                 by_model.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
     return by_model
 
-
-# Judge which sentences of a paper hold which aspects, window by window.
 
 _MOST_AT_ONCE = 64
 """Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""

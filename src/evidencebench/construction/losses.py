@@ -84,8 +84,6 @@ def loss_table(steps: Iterable[StepLosses]) -> Table:
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)
 
 
-# The step ``filter``: drafts of which too few aspects have a source sentence are dropped.
-
 LEAST_COVERED = 0.7
 """The share of its aspects that must have a source sentence, as the benchmark's makers had it (arXiv:2504.18736)."""
 

@@ -180,9 +180,6 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) 
     return harvest(reviews, config.work, rules=rules, overwrite=overwrite, on_review=on_review).unreadable
 
 
-# Where a construction stands: what each step has done of what it is given.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStatus:
     step: str

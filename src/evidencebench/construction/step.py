@@ -29,16 +29,13 @@ NO_REPLY = "no usable reply"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """What a step does with one draft; ``settings`` are what decides its outcome besides the prompts.
-
-    ``work`` raises `UnreadableReplyError` where the draft is to be dropped as `NO_REPLY`, and `ReplyError` where a
-    request failed for good, so that it is asked again in the next run.
-    """
+    """What a step does with one draft."""
 
     name: str
     prompts: tuple[str, ...]
+    # Raises `UnreadableReplyError` to drop the draft, `ReplyError` where it is to be asked again in the next run.
     work: Callable[[Asker, Draft], Draft]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what decides its outcome besides the prompts
 
 
 def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
@@ -175,8 +172,7 @@ def ask_object(
 
     ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
     pass the ``check``, which returns what is wrong with an object, in words for the model. ``stand_in`` is what
-    estimates take for the reply. ``what`` is missing where no reply can be used, in messages. Raises as
-    `ask_until_read`.
+    estimates take for the reply; ``what`` names it in messages.
     """
     shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
     form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
@@ -245,9 +241,9 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the JSON schema of a reply, as providers that promise one want it: all keys required, no others."""
     (root,), parts = msgspec.json.schema_components((kind,), ref_template="#/$defs/{name}")
-    own = parts.pop(root["$ref"].rpartition("/")[2])
-    for part in (own, *parts.values()):
+    whole = parts.pop(root["$ref"].rpartition("/")[2])
+    for part in (whole, *parts.values()):
         part |= {"additionalProperties": False, "required": list(part["properties"])}
-    own["properties"] = {"reasoning": {"type": "string"}, **own["properties"]}
-    own["required"] = list(own["properties"])
-    return {**own, "$defs": parts} if parts else own
+    whole["properties"] = {"reasoning": {"type": "string"}, **whole["properties"]}
+    whole["required"] = list(whole["properties"])
+    return {**whole, "$defs": parts} if parts else whole

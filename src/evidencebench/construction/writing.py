@@ -304,9 +304,6 @@ def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
 ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", *FORM_PROMPTS), work=_make_aspects)
 
 
-# Which aspects are Results: what the study found.
-
-
 class _ResultLabels(msgspec.Struct):
     results: list[int]
 

@@ -99,8 +99,6 @@ def _warnings(
     return [*warnings, f"the shares cannot be reached: {reached}. {linked}"]
 
 
-# The step ``assemble``: judged drafts become a data set in the published format, split without leakage.
-
 STEP = "assemble"
 _MIN_DRAFTS_A_JOB = 50
 

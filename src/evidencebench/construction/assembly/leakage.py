@@ -87,9 +87,6 @@ class TextIndex:
             yield SamePaper(int(position), float(shared / all_of_them))
 
 
-# The papers of a construction: each is read once, and its sentences are kept in a file while the data set is made.
-
-
 class PaperText(msgspec.Struct, frozen=True, kw_only=True):
     """What of a paper becomes part of instances, and what shows that it is the paper that was judged."""
 
@@ -167,8 +164,8 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
         return position
 
     first: dict[Hashable, int] = {}
-    for position, own in enumerate(keys):
-        for key in own:
+    for position, of_position in enumerate(keys):
+        for key in of_position:
             roots = root(position), root(first.setdefault(key, position))
             parents[max(roots)] = min(roots)
     groups: dict[int, list[int]] = {}
@@ -247,8 +244,6 @@ def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, 
             state[axis] += weights[group]
     return places
 
-
-# The drafts that may become instances: what is held of each in memory, and which of them speak of the same paper.
 
 DUPLICATE = "same paper and summary as another draft"
 

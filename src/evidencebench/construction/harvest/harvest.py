@@ -21,11 +21,11 @@ MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 class ReviewHarvest(NamedTuple):
     drafts: tuple[Draft, ...]
-    n_marks_elsewhere: int
+    n_marks_elsewhere: int  # in headings, tables, figures and notes
 
 
 def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewHarvest:
-    """Return a draft for each passage of a review; ``file`` is its name. Raises as `read_review` does."""
+    """Return a draft for each passage of a review; ``file`` is its name."""
     source = read_review(content, file=file)
     review, passages = source.paper, list(passages_of(source.paper, source.marks, source.listed))
     cited = Counter((review.places[passage.first].section, ref) for passage in passages for ref in passage.references)
@@ -78,9 +78,6 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
     return before[max(0, len(before) - room) :] + summary + behind[:room]
 
 
-# Reviews become ``passages.jsonl``: one draft a passage, those that were dropped included.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestReport:
     n_reviews: int = 0  # that were read, with passages or not
@@ -96,10 +93,7 @@ class HarvestReport:
 def write_passages(
     output: Path, drafts: Iterable[Draft], *, settings: Mapping[str, object], rules: HarvestRules, overwrite: bool
 ) -> HarvestReport:
-    """Write drafts, those that are not in the file yet, and count all; ``settings`` and the rules decide them.
-
-    Raises `DataError` where the work folder cannot be made.
-    """
+    """Write drafts, those that are not in the file yet, and count all; ``settings`` and the rules decide them."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

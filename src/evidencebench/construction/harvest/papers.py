@@ -15,7 +15,7 @@ from evidencebench.construction.draft import Draft
 from evidencebench.construction.harvest.references import UNKNOWN, licence_named, licence_of, normal_ids
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import open_file, read_bytes, read_stream
-from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, read_index
+from evidencebench.papers.fetching import INDEX_NAME, read_index
 from evidencebench.papers.jats import articles_in, ids_of_article
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
@@ -52,11 +52,7 @@ class PapersAtHand:
 
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
-    """Return the papers of a folder and the folders in it, hidden ones left out.
-
-    Ids and licence come from the file where it is JATS, from ``papers.csv``, as `papers fetch` writes it, and from the
-    file's name, such as ``PMC1280405.pdf``.
-    """
+    """Return the papers of a folder and the folders in it, hidden ones left out."""
     files = sorted(
         path
         for path in folder.rglob("*")
@@ -71,20 +67,18 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
     for number, path in enumerate(files, 1):
         file = path.relative_to(folder).as_posix()
         try:
-            papers.append(_paper(path, file, fetched.get(file)))
+            ids, licence = _read_head(path) if path.suffix.lower() in (".xml", ".nxml", ".jats") else ({}, UNKNOWN)
         except DataError as error:
             unreadable.append(str(error))
+        else:
+            if (row := fetched.get(file)) is not None:
+                ids = normal_ids([("pmcid", row.pmcid), ("pmid", row.pmid), ("doi", row.doi)]) | ids
+                licence = licence_named(row.licence) if licence == UNKNOWN else licence
+            if named := _NAMED.fullmatch(path.stem):
+                ids = normal_ids([("pmcid", named[1])]) | ids
+            papers.append(PaperAtHand(file=file, ids=ids, licence=licence))
         on_paper(number, len(files))
     return PapersAtHand(papers, unreadable)
-
-
-def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
-    ids, licence = _read_head(path) if path.suffix.lower() in (".xml", ".nxml", ".jats") else ({}, UNKNOWN)
-    if fetched is not None:
-        ids = normal_ids([("pmcid", fetched.pmcid), ("pmid", fetched.pmid), ("doi", fetched.doi)]) | ids
-        licence = licence_named(fetched.licence) if licence == UNKNOWN else licence
-    named = _NAMED.fullmatch(path.stem)
-    return PaperAtHand(file=file, ids=(normal_ids([("pmcid", named[1])]) if named else {}) | ids, licence=licence)
 
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:

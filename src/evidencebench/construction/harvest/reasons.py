@@ -53,7 +53,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
             "summaries of your own with --table"
         )
-    body = next((part for part in article.elements if part.tag == "body"), Element("body"))
+    body = next((element for element in article.elements if element.tag == "body"), Element("body"))
     try:
         text = linked_marks(body, listed)
     except UnreadableError as error:
@@ -68,8 +68,6 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
         licence=licence_of(article),
     )
 
-
-# Why a passage is dropped.
 
 UNRESOLVED = "mark leads to no reference"
 SEVERAL_PAPERS = "cites several papers"

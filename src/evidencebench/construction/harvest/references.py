@@ -71,18 +71,14 @@ class Reference:
 
 
 class ReferenceList:
-    """The references of a review, in order.
-
-    ``positions`` says where each stands, from 0, by its id in the file; the first of an id counts. ``by_number`` has
-    the id of each by the number of its label, else its place in the list; ``is_labelled`` says which of the two.
-    """
-
     def __init__(self, references: Sequence[Reference]) -> None:
         self.references = references
+        # Id -> place, from 0; the first of an id counts.
         self.positions = {reference.id: position for position, reference in reversed(list(enumerate(references)))}
         labels = [reference.number for reference in references]
         self.is_labelled = any(number is not None for number in labels)
         numbers, uses = labels if self.is_labelled else range(1, len(labels) + 1), Counter(labels)
+        # Number of the label, or place from 1 where no entry has a label -> id.
         self.by_number = {
             number: reference.id
             for number, reference in zip(numbers, references, strict=True)
@@ -168,10 +164,7 @@ def licence_named(text: str) -> str:
 
 
 def licence_of(article: Element) -> str:
-    """Return the licence of an article in JATS: by its address, its type, the links in it, its words, the copyright's.
-
-    The address of the licence comes before all words: these often name CC0 too, for the data.
-    """
+    """Return the licence of an article in JATS: by its address before its words, which often name CC0 too, for data."""
     licences = list(article.all("license"))
     references = [reference.text for reference in article.all("license_ref")]
     addresses = [licence.attributes.get("href", "") for licence in licences]

@@ -133,9 +133,6 @@ def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equiva
     return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
 
 
-# The sentences that not everybody judges alike, each with its place and who said what.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
     task: str
@@ -155,11 +152,11 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
     disagreements = []
     differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
     starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
-    for place in differ.tolist():
-        task = marks.tasks[marks.task_of[place]]
-        number = place - int(starts[marks.task_of[place]])
+    for column in differ.tolist():
+        task = marks.tasks[marks.task_of[column]]
+        number = column - int(starts[marks.task_of[column]])
         yes, no = (
-            tuple(name for name, value in zip(marks.raters, marks.values[:, place], strict=True) if value == judgment)
+            tuple(name for name, value in zip(marks.raters, marks.values[:, column], strict=True) if value == judgment)
             for judgment in (1, 0)
         )
         disagreement = Disagreement(
@@ -190,8 +187,6 @@ def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[s
     columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
     return Table(columns=columns, rows=rows)
 
-
-# How many papers it takes to show equivalence, from the papers at hand as a pilot.
 
 WANTED_POWER = 0.8
 MOST_PAPERS = 20_000  # more are not looked for
@@ -286,9 +281,6 @@ def student_quantile(share: float, degrees: int) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     return float(sum(term / degrees**power for power, term in enumerate(terms)))
-
-
-# The whole report where sentences were marked.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

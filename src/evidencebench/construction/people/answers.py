@@ -48,6 +48,7 @@ class Cause(msgspec.Struct, frozen=True):
 _SENTENCE_NOT_LISTED = "A selected sentence holds the aspect, but the labels do not list that sentence."
 _NOT_IN_ONE_SENTENCE = "No sentence of the paper holds the aspect by itself, the marked sources included."
 _NOT_WANTED = "The aspect is not about the hypothesis, so that nobody could know it is wanted."
+_OTHER_NO_FAULT = "Another cause, and not the system's fault; the note says which."
 _MISREAD = "The paper was read or split wrongly, so that a source is broken or makes no sense."
 _CAUSES = (
     Cause("missed", "The selection does not hold the aspect: the system missed it.", is_fault=True),
@@ -56,12 +57,7 @@ _CAUSES = (
     Cause("not_about_hypothesis", _NOT_WANTED, is_fault=False),
     Cause("reading_error", _MISREAD, is_fault=False),
     Cause("other_fault", "Another cause, and the system's fault; the note says which.", is_fault=True, needs_note=True),
-    Cause(
-        "other_no_fault",
-        "Another cause, and not the system's fault; the note says which.",
-        is_fault=False,
-        needs_note=True,
-    ),
+    Cause("other_no_fault", _OTHER_NO_FAULT, is_fault=False, needs_note=True),
 )
 CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _CAUSES})
 """Every cause, by name, in the order in which people read them."""
@@ -86,10 +82,9 @@ class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerFolder(Generic[AnswerT]):
-    """What people answered, in a folder that is made when the first answer is appended. Threads may share it.
+    """What people answered, in a folder that threads and servers may share, made with the first answer.
 
-    ``check`` raises `PeopleError` for an answer that does not fit its task. Files are open only while a line is
-    written, so that several servers may use one folder.
+    ``check`` raises `PeopleError` for an answer that does not fit its task.
     """
 
     def __init__(
@@ -122,11 +117,7 @@ class AnswerFolder(Generic[AnswerT]):
         return self._read(self.path_of(person))[1]
 
     def append(self, person: str, answer: AnswerT) -> AnswerT:
-        """Append what a person says of a task, and return it with its time; it is on the disk then.
-
-        Raises `StaleError` unless its ``revision`` is one more than that of the last one, as when another tab was
-        faster.
-        """
+        """Append an answer, and return it with its time; its revision is one more than the last one's."""
         return self._append(self.path_of(person), checked_name(person), answer)
 
     def read_all(self) -> dict[str, Mapping[str, AnswerT]]:
@@ -176,9 +167,6 @@ class AnswerFolder(Generic[AnswerT]):
                 f"{self.tasks.sha256[:12]}; give the tasks that it was begun with, or choose another folder"
             )
         return header.annotator, {line.record.task: line.record for line in lines}
-
-
-# What people answered: a folder with one journal an annotator, and one of the decisions of adjudication.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

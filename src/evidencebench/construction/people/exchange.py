@@ -228,10 +228,7 @@ def sheet_text(tasks: TasksFile) -> bytes:
 
 
 def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
-    """Add what a filled sheet holds; the annotator is in a column, else the file's name.
-
-    A task counts as done where one of its cells is filled; empty ones then say no.
-    """
+    """Add what a filled sheet holds; a task is done where one of its cells is filled, and empty ones then say no."""
     is_marking = into.tasks.header.sort == "sentences"
     cells = [criterion.name for criterion in into.tasks.header.criteria] or [IS_SOURCE]
     filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell, or sentence -> yes or no

@@ -57,8 +57,8 @@ class Marks:
         """Return the 2 x 2 table of two raters in each paper (papers x 4), as `PAIR_MEASURES` take it."""
         one, other = self.values[first], self.values[second]
         judged = (one != MISSING) & (other != MISSING)
-        place = self.paper_of[judged] * 4 + 2 * one[judged] + other[judged]
-        return np.bincount(place, minlength=4 * self.n_papers).reshape(-1, 4).astype(np.float64)
+        cell = self.paper_of[judged] * 4 + 2 * one[judged] + other[judged]
+        return np.bincount(cell, minlength=4 * self.n_papers).reshape(-1, 4).astype(np.float64)
 
     def alpha_counts(self, raters: Sequence[int]) -> Floats:
         values = self.values[list(raters)]
@@ -94,14 +94,10 @@ def collect_marks(
         row = _row(tasks.records, annotations.adjudicated)
         for task, stop in zip(tasks.records, np.cumsum(lengths), strict=True):
             # What people agree on, where nothing had to be decided.
-            own = slice(stop - len(task.sentences), stop)
-            judged = [of_person[own] for of_person in rows.values() if (of_person[own] != MISSING).all()]
-            if (
-                task.id not in decided
-                and len(judged) > 1
-                and all((of_person == judged[0]).all() for of_person in judged)
-            ):
-                row[own] = judged[0]
+            of_task = slice(stop - len(task.sentences), stop)
+            judged = [of_person[of_task] for of_person in rows.values() if (of_person[of_task] != MISSING).all()]
+            if task.id not in decided and len(judged) > 1 and all((marked == judged[0]).all() for marked in judged):
+                row[of_task] = judged[0]
         raters[ADJUDICATED_NAME] = row
     if dataset is not None:
         if model_name in raters:
@@ -126,15 +122,15 @@ def collect_marks(
 
 
 def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation]) -> npt.NDArray[np.int8]:
-    parts = []
+    all_marks = []
     for task in tasks:
-        part = np.full(len(task.sentences), MISSING, dtype=np.int8)
+        task_marks = np.full(len(task.sentences), MISSING, dtype=np.int8)
         annotation = answers.get(task.id)
         if annotation is not None and annotation.is_done and annotation.sentences is not None:
-            part[:] = 0
-            part[list(annotation.sentences)] = 1
-        parts.append(part)
-    return np.concatenate(parts)
+            task_marks[:] = 0
+            task_marks[list(annotation.sentences)] = 1
+        all_marks.append(task_marks)
+    return np.concatenate(all_marks)
 
 
 def _with_teams(
@@ -165,13 +161,13 @@ def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
             f"{dataset.path}: no instance '{task.instance_id}', which task '{task.id}' is of; {remedy}"
         )
     instance = dataset[task.instance_id]
-    what = ""
+    difference = ""
     if instance.query.sentences != task.sentences:
-        what = "other sentences"
+        difference = "other sentences"
     elif instance.labels.texts.get(task.aspect_id) != task.aspect:
-        what = f"another text of aspect '{task.aspect_id}'"
-    if what:
-        raise RunMismatchError(f"{dataset.path}: {task.instance_id}: has {what} than task '{task.id}'; {remedy}")
+        difference = f"another text of aspect '{task.aspect_id}'"
+    if difference:
+        raise RunMismatchError(f"{dataset.path}: {task.instance_id}: has {difference} than task '{task.id}'; {remedy}")
     return instance.labels.sources.get(task.aspect_id, ())
 
 
@@ -235,9 +231,6 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     ratios: Floats = np.full(np.broadcast(above, below).shape, np.nan)
     np.divide(above, below, out=ratios, where=below > 0)
     return ratios
-
-
-# All measures of all pairs of raters at once, as one function of the papers' counts.
 
 
 @dataclass(frozen=True, kw_only=True)

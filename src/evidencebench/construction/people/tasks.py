@@ -91,11 +91,7 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: what the misses were drawn from, and how.
-
-    ``loss`` is what all coverable misses take from the mean aspect recall ``score``; what is left to 1 are aspects that
-    no sentence covers. ``rules`` are those of `Rules` that are not the default.
-    """
+    """The first line: what the misses were drawn from, and how."""
 
     format: Literal["evidencebench misses"] = "evidencebench misses"
     version: int = 1
@@ -103,12 +99,12 @@ class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
     run: FileDigest
     data: FileDigest
     task: str
-    rules: dict[str, str] = {}
+    rules: dict[str, str] = {}  # those of `Rules` that are not the default
     seed: int
     n_instances: int
     n_misses: int
-    score: float
-    loss: float
+    score: float  # the mean aspect recall
+    loss: float  # what all coverable misses take from it; what is left to 1 are aspects that no sentence covers
     strata: tuple[Stratum, ...]
 
 
