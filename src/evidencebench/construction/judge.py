@@ -180,7 +180,7 @@ class _AllSources(msgspec.Struct):
     aspects: list[_AspectSources]
 
 
-class _Window(NamedTuple):
+class _ShownWindow(NamedTuple):
     sentences: range
     shown: dict[int, str]
     lines: str
@@ -209,7 +209,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
     windows = []
     for span in spans:
         shown = {index: prompt_line(sentences[index]) for index in span}
-        windows.append(_Window(span, shown, Excerpt(shown=shown).block))
+        windows.append(_ShownWindow(span, shown, Excerpt(shown=shown).block))
     aspects = range(len(draft.aspects))
     everything = [list(range(len(windows)))] * len(aspects)
     askers = [replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)) for vote in range(settings.votes)]
@@ -236,7 +236,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
 
 
 def _round(
-    asker: Asker, draft: Draft, windows: Sequence[_Window], asked: Sequence[Sequence[int]], *, at_once: bool
+    asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]], *, at_once: bool
 ) -> JudgingRound:
     """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
     aspects = range(len(draft.aspects))
@@ -258,7 +258,7 @@ def _round(
     )
 
 
-def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> WindowVote:
+def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> WindowVote:
     structured, n_sentences = asker.chat.structured, window.sentences.stop
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
@@ -289,7 +289,7 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> Window
     return WindowVote(window.sentences.start, tuple(sorted(set(answer))), request)
 
 
-def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[WindowVote]:
+def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[WindowVote]:
     numbers, shown = range(1, len(draft.aspects) + 1), window.sentences
 
     def wrong_with(answer: _AllSources) -> str:
