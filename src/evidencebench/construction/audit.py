@@ -48,8 +48,6 @@ class AuditedRun(NamedTuple):
 
 
 class AuditedMiss(NamedTuple):
-    """A miss with the verdict of people."""
-
     place: int  # the position of its instance
     stands_for: float
     excused: float  # how far it is not the system's fault, 0 to 1
@@ -57,8 +55,6 @@ class AuditedMiss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedScore:
-    """What people's verdicts make of a score."""
-
     plain: Estimate  # as it was
     excused: Estimate  # the share of what was lost that is not the system's fault
     readings: dict[Reading, Estimate]  # the corrected score
@@ -149,12 +145,10 @@ STRATA = ("beside", "same section", "elsewhere", "nothing selected")
 
 
 class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A miss of a run, without its paper."""
-
     position: int  # of the instance among those that count
     aspect_id: str
     chance: float
-    loss: float  # of the instance's recall
+    loss: float  # what it takes from the instance's recall
     stratum: str
 
 
@@ -205,10 +199,9 @@ def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int
 
 
 def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -> tuple[list[int], Floats]:
-    """Return the places of ``n`` losses drawn systematically, ascending, and what each of them stands for.
+    """Return the places of ``n`` losses drawn in proportion to them, ascending, and what each of them stands for.
 
-    The chance of each is in proportion to it; those that are larger than the distance between draws are sure to be
-    drawn, and stand for themselves. What all stand for adds up to all losses.
+    Those that are larger than the distance between draws are sure to be drawn, and stand for themselves.
     """
     sure = np.zeros(len(losses), dtype=bool)
     if n >= len(losses):
@@ -241,16 +234,16 @@ def sample_misses(
         raise UndefinedScoreError(f"{run}: covers every aspect that can be covered on '{task.name}': nothing to audit")
     generator = np.random.default_rng(seed)
     # By stratum, then by instance; instances, and the misses of one, in random order.
-    shuffled = [all_misses[place] for place in generator.permutation(len(all_misses))]
+    shuffled = [all_misses[index] for index in generator.permutation(len(all_misses))]
     turns = generator.permutation(1 + max(miss.position for miss in all_misses))
     row = sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
     n_instances = len(scores.ids)
-    places, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
-    sample = [row[place] for place in places]
+    indices, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
+    sample = [row[index] for index in indices]
     width = max(2, len(str(len(sample))))
     misses = []
-    for number, place in enumerate(generator.permutation(len(sample)).tolist(), 1):
-        miss = sample[place]
+    for number, index in enumerate(generator.permutation(len(sample)).tolist(), 1):
+        miss = sample[index]
         instance, selection = dataset[scores.ids[miss.position]], scores.selections[miss.position]
         query, labels = instance.query, instance.labels
         shown = Miss(
@@ -267,7 +260,7 @@ def sample_misses(
             chance=miss.chance,
             stratum=miss.stratum,
             loss=miss.loss / n_instances,
-            stands_for=float(stands_for[place]),
+            stands_for=float(stands_for[index]),
         )
         misses.append(shown)
     header = MissesHeader(
@@ -294,34 +287,25 @@ def sample_misses(
     return header, tuple(misses)
 
 
-# The report of an audit: causes with exact intervals, what auditors agree on, and the corrected score.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseShare:
-    """How many of the audited misses have a cause, and what they stand for: a part of the mean score."""
-
     cause: Cause
-    share: Proportion
-    points: float
+    share: Proportion  # of the audited misses
+    points: float  # that these stand for: a part of the mean score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditorPair:
-    """How two auditors agree on the misses that both judged; kappa is None where it is undefined."""
-
     first: str
     second: str
-    n_both: int
+    n_both: int  # misses that both judged
     n_same_cause: int
     n_same_fault: int
-    kappa_fault: float | None
+    kappa_fault: float | None  # None where it is undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """What an audit found."""
-
     header: MissesHeader
     auditors: dict[str, int]  # name -> how many misses the auditor judged
     n_audited: int  # misses with a verdict
@@ -336,11 +320,7 @@ class AuditReport:
 def audit_report(
     misses: MissesFile, folder: Path, run: Path, dataset: Dataset, resampling: Resampling = DEFAULT_RESAMPLING
 ) -> AuditReport:
-    """Return the report of an audit.
-
-    Whether a miss is the system's fault is decided by the majority of its auditors; a tie counts as its fault. Misses
-    without a verdict are taken to be like the others.
-    """
+    """Return the report; the majority of its auditors decides on a miss, and a tie is the system's fault."""
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts = {  # those that were taken back left out
         name: {miss: CAUSES[verdict.cause] for miss, verdict in of_auditor.items() if verdict.cause}
@@ -354,15 +334,15 @@ def audit_report(
     causes: dict[Miss, Cause] = {}
     tied: list[str] = []
     for miss in misses.records:
-        said = [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]
-        if not said:
+        votes = [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]
+        if not votes:
             continue
-        n_faults = sum(cause.is_fault for cause in said)
-        if 2 * n_faults == len(said):
+        n_faults = sum(cause.is_fault for cause in votes)
+        if 2 * n_faults == len(votes):
             tied.append(miss.id)
         # The most frequent cause of the majority, the first of `CAUSES` where equal.
-        allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(said))]
-        causes[miss] = max(allowed, key=said.count)
+        allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(votes))]
+        causes[miss] = max(allowed, key=votes.count)
 
     def share_of(are_counted: Iterable[bool]) -> Proportion:
         counted = list(are_counted)
@@ -420,15 +400,15 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
 
 
 def _pair(first: str, second: str, of_first: Mapping[str, Cause], of_second: Mapping[str, Cause]) -> AuditorPair:
-    said = [(of_first[miss], of_second[miss]) for miss in of_first if miss in of_second]
-    faults = [(cause.is_fault, other.is_fault) for cause, other in said]
+    causes = [(of_first[miss], of_second[miss]) for miss in of_first if miss in of_second]
+    faults = [(cause.is_fault, other.is_fault) for cause, other in causes]
     table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
     kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
     return AuditorPair(
         first=first,
         second=second,
-        n_both=len(said),
-        n_same_cause=sum(cause is other for cause, other in said),
+        n_both=len(causes),
+        n_same_cause=sum(cause is other for cause, other in causes),
         n_same_fault=sum(one is other for one, other in faults),
         kappa_fault=None if np.isnan(kappa) else kappa,
     )

@@ -23,7 +23,6 @@ SplitBy = Literal["both", "paper"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _SPLIT = re.compile(r"[a-z0-9][a-z0-9_]{0,49}")
-_TAKEN = "manifest"  # a file of the data set's folder
 
 DEFAULT_SHARES: Mapping[str, Fraction] = {"train": Fraction(8, 10), "dev": Fraction(1, 10), "test": Fraction(1, 10)}
 
@@ -44,25 +43,22 @@ class AssemblySettings:
 
 
 def wrong_with_name(name: str) -> str:
-    """Return what is wrong with the name of a data set, which begins ids; an empty text where nothing is."""
     return "" if _NAME.fullmatch(name) else f"name: expected letters, digits, '_', '.' or '-', got '{printable(name)}'"
 
 
 def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
     """Return what is wrong with the shares of splits, whose names are those of files; empty where nothing is."""
     for split in shares:
-        if not _SPLIT.fullmatch(split) or split == _TAKEN:
+        if not _SPLIT.fullmatch(split) or split == "manifest":  # a file of the data set's folder
             return f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"
     if sum(shares.values()) == 1 and min(shares.values()) >= 0:
         return ""
-    told = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
-    return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {told}"
+    listed = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
+    return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {listed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitCounts:
-    """How large a split is, and its wanted and reached share of all instances."""
-
     n_instances: int
     n_papers: int
     n_reviews: int
@@ -72,8 +68,6 @@ class SplitCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblyReport:
-    """What was made."""
-
     folder: str
     n_instances: int
     steps: tuple[StepLosses, ...]  # all from the first one known, ``assemble`` included
@@ -127,23 +121,18 @@ class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """A configuration, and the folder that its paths are relative to."""
-
     file: ConfigFile
-    folder: Path
+    folder: Path  # that the paths of the file are relative to
 
     @property
     def work(self) -> Path:
-        """The work folder."""
         return self.folder / self.file.work
 
     @property
     def papers(self) -> Path:
-        """The folder of the papers."""
         return self.folder / self.file.papers
 
     def assembly_settings(self, today: date) -> AssemblySettings:
-        """Return what decides the data set, besides its drafts; raises as `AssemblySettings`."""
         table = self.file.assemble
         return AssemblySettings(
             name=self.file.name,
@@ -155,7 +144,6 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Return the configuration in a file; raises `FormatError` where keys are wrong or do not fit one another."""
     text = read_text(path)
     try:
         file = msgspec.convert(tomllib.loads(text), ConfigFile)

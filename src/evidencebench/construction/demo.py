@@ -16,10 +16,8 @@ from evidencebench.query import Kind
 
 
 class GoldAspect(msgspec.Struct, frozen=True, kw_only=True):
-    """A study aspect: its text, the sentences of the paper that hold it, and whether it is a result."""
-
     aspect: str
-    sentences: tuple[int, ...] = ()
+    sentences: tuple[int, ...] = ()  # of the paper, that hold it
     is_result: bool = False
 
 
@@ -35,7 +33,6 @@ class GoldStudy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_gold(path: Path) -> list[GoldStudy]:
-    """Return the studies of a file of JSON Lines; raises `UnreadableError`, with the line, where one is none."""
     studies = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if line.strip():
@@ -46,9 +43,6 @@ def read_gold(path: Path) -> list[GoldStudy]:
     return studies
 
 
-# A synthetic review of five synthetic papers, with the data set that must come of it: for trials and demonstrations.
-
-REVIEW_ID = "doi_10.5555/synthetic.review"
 NAME = "synthetic"  # how the ids of the data set begin
 
 _DOI = "10.5555/synthetic."
@@ -78,10 +72,7 @@ made_on = 2026-01-01
 
 
 def write_synthetic_review(folder: Path, *, model: str) -> None:
-    """Write ``reviews/``, ``papers/``, ``gold.jsonl`` for the trial server, and ``construction.toml``.
-
-    ``model`` is what the configuration asks, such as ``local/any,base_url=http://127.0.0.1:8000/v1``.
-    """
+    """Write what `construct run` takes, with ``gold.jsonl`` for the trial server; ``model`` is what it asks."""
     instances = _instances()
     for name in ("reviews", "papers"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -108,7 +99,7 @@ def expected_instances() -> list[Instance]:
             results=tuple(ids[aspect] for aspect in labels.results),
             sources={ids[aspect]: labels.sources[aspect] for aspect in labels.aspects},
             texts={ids[aspect]: labels.texts[aspect] for aspect in labels.aspects},
-            review_id=REVIEW_ID,
+            review_id=f"doi_{_DOI}review",
             evaluations={
                 task: msgspec.structs.replace(evaluation, covered=tuple(ids[aspect] for aspect in evaluation.covered))
                 for task, evaluation in labels.evaluations.items()
@@ -120,7 +111,6 @@ def expected_instances() -> list[Instance]:
 
 
 def _paper_xml(instance: Instance, number: int) -> str:
-    """Return a paper as JATS: its first heading is the title, each other one begins a section."""
     query, abstract, body = instance.query, [], ""
     for text, kind in list(zip(query.sentences, query.kinds, strict=True))[1:]:
         if kind is Kind.ABSTRACT:
@@ -140,7 +130,6 @@ def _paper_xml(instance: Instance, number: int) -> str:
 
 
 def _review_xml(instances: Sequence[Instance]) -> str:
-    """Return a review with a section a paper, and one with what must be dropped."""
     sections = []
     for number, instance in enumerate(instances, 1):
         cited = " ".join(f"{escape(text.rstrip('.'))} {_mark(number)}." for text in instance.labels.texts.values())
@@ -178,7 +167,6 @@ def _mark(number: int) -> str:
 
 
 def synthetic_studies() -> Iterator[GoldStudy]:
-    """Yield what the trial server is to know of the review."""
     for number, instance in enumerate(_instances(), 1):
         labels = instance.labels
         summary = " ".join(f"{text.rstrip('.')} [{number}]." for text in labels.texts.values())

@@ -33,8 +33,6 @@ class CitedPassage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class ReplySource(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply that a part of a draft was read from."""
-
     prompt: str  # SHA-256 of the prompt's file
     model: str  # provider/name
     request: str  # the request's key, under which the cache of replies has it
@@ -49,8 +47,6 @@ class WindowVote(msgspec.Struct, frozen=True, array_like=True):
 
 
 class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The votes of one model in one pass over the windows of a paper."""
-
     model: str
     prompt: str  # SHA-256 of the prompt's file
     votes: tuple[tuple[WindowVote, ...], ...]  # aspect by aspect, of the windows that were asked
@@ -92,8 +88,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dropped: str = ""  # why it becomes no instance, as a phrase that is counted; empty: it goes on
     detail: str = ""  # more of that reason, for one draft, such as the words that leaked
 
-
-# Files of drafts: JSON Lines with a header, a line a draft in the order in which they were done, and a last line.
 
 _END = len(' 00000000"}')  # of a line: its own checksum
 
@@ -144,20 +138,15 @@ class LineMarks(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DraftFile:
-    """A file of drafts, of which only the places of the lines are held; make it with `open_drafts`.
-
-    ``offsets`` has the first byte of each draft by its id, in file order; ``is_finished`` says whether the step came to
-    its end.
-    """
+    """A file of drafts, of which only the places of the lines are held; make it with `open_drafts`."""
 
     path: Path
     header: DraftHeader
-    offsets: Mapping[str, int]
+    offsets: Mapping[str, int]  # id -> the first byte of the draft, in file order
     marks: Mapping[str, LineMarks]
-    is_finished: bool
+    is_finished: bool  # whether the step came to its end
 
     def __getitem__(self, draft_id: str) -> Draft:
-        """Return a draft, read anew; raises `RunFormatError` where its line is no draft."""
         with open_file(self.path) as file:
             file.seek(self.offsets[draft_id])
             line = file.readline()
@@ -175,7 +164,6 @@ class DraftFile:
 
     @cached_property
     def going_on(self) -> tuple[str, ...]:
-        """The ids of the drafts that were not dropped."""
         return tuple(draft_id for draft_id, marks in self.marks.items() if not marks.dropped)
 
     @cached_property
@@ -190,14 +178,10 @@ class DraftFile:
 
     @property
     def n_edited(self) -> int:
-        """How many drafts were edited by hand."""
         return sum(marks.is_edited for marks in self.marks.values())
 
     def n_behind(self, source: "DraftFile") -> int:
-        """Return how many drafts of the file that the step read were changed after that, those to be added included.
-
-        A draft that was edited here, too, is as it is wanted.
-        """
+        """Return how many drafts of the file that the step read are new or changed since, and not edited here too."""
         not_made = set(source.going_on) - self.marks.keys() if self.is_finished else ()
         return len(not_made) + sum(
             not marks.is_edited and draft_id in source.marks and marks.made_of != source.marks[draft_id].own
@@ -206,11 +190,7 @@ class DraftFile:
 
 
 def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
-    """Return a file of drafts; memory is that of the ids.
-
-    Raises `UnreadableError` if it cannot be read, `RunFormatError` if it is no such file, and `RunMismatchError` if
-    the step that writes it did not come to its end, unless ``must_be_finished`` is false.
-    """
+    """Return a file of drafts; memory is that of the ids. ``must_be_finished``: raise if the step is not at its end."""
     offsets: dict[str, int] = {}
     marks: dict[str, LineMarks] = {}
     is_finished = False
@@ -237,7 +217,7 @@ def _end_of(line: bytes | memoryview) -> bytes:
 
 
 class DraftWriter:
-    """An open file of drafts. ``before`` is what was in it when it was opened, if that goes on."""
+    """An open file of drafts; ``before`` is what was in it when it was opened, if that goes on."""
 
     def __init__(self, journal: Journal, before: DraftFile | None, source: DraftFile | None) -> None:
         self._journal, self._before = journal, before
@@ -250,14 +230,12 @@ class DraftWriter:
         self._n_drafts = len(self.done)
 
     def append(self, draft: Draft) -> None:
-        """Append a draft."""
         made_of = self._sums[draft.id].own if draft.id in self._sums else ""
         line = b'%b,"sums":"%b' % (msgspec.json.encode(draft)[:-1], made_of.encode())
         self._journal.append(line + _end_of(line))
         self._n_drafts += 1
 
     def finish(self) -> None:
-        """Append the last line, unless it stands there."""
         if self._before is None or not self._before.is_finished or self._n_drafts > len(self.done):
             self._journal.append(msgspec.json.encode({"n_drafts": self._n_drafts}))
 
@@ -266,12 +244,10 @@ class DraftWriter:
 def writing_drafts(
     path: Path, header: DraftHeader, *, source: DraftFile | None = None, overwrite: bool = False
 ) -> Iterator[DraftWriter]:
-    """Open a file of drafts that can be resumed, made if missing; what is in it stays unless ``overwrite``.
+    """Open a file of drafts that can be resumed, made if missing; ``source`` is the file that the step reads.
 
-    ``source`` is the file that the step reads. Where the file was made with other settings, prompts or from another
-    file, or of drafts that were changed since, it is made again with ``overwrite``, unless drafts of it were edited by
-    hand: see `set_aside`. Else raises `RunMismatchError`, and `RunError` where it cannot be written or another process
-    writes it.
+    What is in it stays, unless it was made of other drafts or with other settings or prompts: then it is made again
+    with ``overwrite``, where nothing of it was edited by hand (see `set_aside`), else `RunMismatchError` is raised.
     """
     with open_journal(path, DRAFTS.begins) as journal:
         before = None if journal.is_empty else open_drafts(path, must_be_finished=False)
@@ -361,11 +337,9 @@ MANIFEST = "manifest.json"  # the file that every folder of a data set has
 
 
 def input_of(step: str, folder: Path) -> Path:
-    """Return the file that a step reads."""
     names = list(STEP_FILES)
     return folder / STEP_FILES[names[names.index(step) - 1]]
 
 
 def output_of(step: str, folder: Path) -> Path:
-    """Return the file that a step writes."""
     return folder / STEP_FILES[step]

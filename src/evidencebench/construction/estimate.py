@@ -23,22 +23,17 @@ from evidencebench.models.llm.replies import ReplyCache
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """What a step asks of a model."""
-
     requests: float = 0
     prompt_tokens: float = 0
     reply_tokens: float = 0
 
     def __add__(self, other: "ModelUse") -> "ModelUse":
-        """Return both together."""
         return ModelUse(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def times(self, requests: float, prompt: float, reply: float) -> "ModelUse":
-        """Return it with each count multiplied."""
         return ModelUse(self.requests * requests, self.prompt_tokens * prompt, self.reply_tokens * reply)
 
     def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False) -> float | None:
-        """Return its cost; None where the model's price is not known."""
         usage = Usage(prompt_tokens=round(self.prompt_tokens), completion_tokens=round(self.reply_tokens))
         return prices.cost_usd(model, usage, batch=batch)
 
@@ -50,7 +45,6 @@ Uses = Mapping[str, ModelUse]
 
 
 def joined(uses: Iterable[Uses]) -> Uses:
-    """Return all together."""
     total: defaultdict[str, ModelUse] = defaultdict(ModelUse)
     for use_by_model in uses:
         for model, use in use_by_model.items():
@@ -74,7 +68,6 @@ class RehearsingSender(EstimatingSender):
         self.uses, self.n_missing = {}, 0
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
-        """Return the stored reply, or the stand-in."""
         reply = self._cache.find(request.key) if self._stored and self._cache is not None else None
         usage = Usage() if reply is None else reply[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
@@ -88,15 +81,8 @@ class RehearsingSender(EstimatingSender):
         return ChatReply(text=stand_in) if reply is None else reply[0]
 
 
-# What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
-
-_NORMAL_95 = 1.96
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """What an estimate takes for granted where nothing is known."""
-
     completion_tokens: int = 400  # of a reply, where none of the step are stored
     aspects: int = ASSUMED_ASPECTS  # of a summary, likewise
     n_sample: int = 200  # drafts at most that are led through the steps, of those that wait for the same one
@@ -105,8 +91,6 @@ class Assumptions:
 
 @dataclass(slots=True, kw_only=True)
 class StepEstimate:
-    """What is left of a step."""
-
     step: str
     n_drafts: int = 0  # that are left, those of steps before it included that may yet be dropped
     uses: Uses = field(default_factory=dict)  # model -> what it will be asked
@@ -133,11 +117,8 @@ def estimate_construction(
 ) -> ConstructionEstimate:
     """Return what the steps that ask a model will use from here on; nothing is sent.
 
-    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. What
-    drafts that did a step asked in truth, as the stored replies say, corrects the count of that step: tokens and
-    repeated requests; and the drafts that it dropped, those of the steps behind it.
-
-    Raises as `open_drafts`; the passages must be harvested.
+    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. Stored
+    replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the steps behind it.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
     client = ChatClient(sender=sender, cache=None, prices=prices)
@@ -281,7 +262,7 @@ class _Estimator:
             of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in pilot.counted], strict=True))
             errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))
             if of_pilot is not None:
-                margin = _NORMAL_95 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
+                margin = 1.96 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
                 estimate.margin = max(margin, estimate.margin or 0.0)
             kept *= pilot.kept_share
             errors[step] = pilot.kept_error
@@ -291,18 +272,17 @@ class _Estimator:
     def _weights(self, name: str, ids: Sequence[str], sample: Sequence[str]) -> list[float]:
         """Return how many of the drafts that wait for a step each of the sample stands for.
 
-        What is judged grows with the sizes of the papers, and with the numbers of aspects where these are asked about
-        one by one. Both are known for all drafts that wait for it, so that those of the sample weigh more where the
+        What is judged grows with sizes that are known for all drafts, so that those of the sample weigh more where the
         others are larger than they are: the linear calibration of survey sampling.
         """
         weights = np.full(len(sample), len(ids) / len(sample))
         if name != "judge" or len(sample) == len(ids):
             return weights.tolist()
         sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
-        own = np.array([sizes[draft_id] for draft_id in sample])
-        apart = own - own.mean()
+        of_sample = np.array([sizes[draft_id] for draft_id in sample])
+        apart = of_sample - of_sample.mean()
         if apart.any():
-            weights += (sum(sizes.values()) - len(ids) * own.mean()) * apart / (apart @ apart)
+            weights += (sum(sizes.values()) - len(ids) * of_sample.mean()) * apart / (apart @ apart)
         return weights.tolist()
 
     def _size(self, draft: Draft) -> float:
@@ -314,10 +294,7 @@ class _Estimator:
 
 
 def _sampling_error(tokens: Sequence[float], weights: Sequence[float], n_all: int) -> float:
-    """Return the standard error of a total from a sample of so many drafts, as a share of it.
-
-    What the weights follow is no error: they are linear in the size that is known of all.
-    """
+    """Return the standard error of a total from a sample, as a share of it; what the weights follow is no error."""
     n, sample = len(tokens), np.array(tokens)
     if n == n_all or n < 3 or not sample.any():  # noqa: PLR2004 - two parameters are fitted
         return 0.0

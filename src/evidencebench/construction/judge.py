@@ -85,18 +85,14 @@ def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -
 
 @dataclass(slots=True, kw_only=True)
 class WindowAgreement:
-    """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing.
+    """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing."""
 
-    ``pairs`` has how many sentences, once for each aspect and two windows, that both said to be a source (2), one (1)
-    or none (0); ``n_unread``, how many of ``n_asked`` windows, once for each aspect, had no reply that could be read.
-    """
-
+    # How many sentences, once for each aspect and two windows, both said to be a source (2), one (1) or none (0).
     pairs: Counter[int] = field(default_factory=Counter)
-    n_asked: int = 0
-    n_unread: int = 0
+    n_asked: int = 0  # windows, once for each aspect
+    n_unread: int = 0  # of them without a reply that could be read
 
     def add(self, judging: Judging, judged: JudgingRound) -> None:
-        """Count the votes of a round."""
         for votes in judged.votes:
             read = [(vote.start, set(vote.sentences)) for vote in votes if vote.sentences is not None]
             self.n_asked += len(votes)
@@ -110,7 +106,6 @@ class WindowAgreement:
 
     @property
     def share(self) -> float | None:
-        """The share of sentences on which both windows agree; None where no sentence stands in two."""
         n = self.pairs.total()
         return (n - self.pairs[1]) / n if n else None
 
@@ -124,7 +119,6 @@ class WindowAgreement:
 
     @property
     def text(self) -> str:
-        """The agreement in words."""
         if self.share is None:
             return "no sentence was judged in two windows, so that their agreement is not known"
         kappa = "undefined" if self.kappa is None else f"{self.kappa:.2f}"
@@ -146,7 +140,6 @@ class WindowAgreement:
 
 
 def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
-    """Return how often two windows of judged drafts agree on a sentence, by model."""
     by_model: dict[str, WindowAgreement] = {}
     for draft in drafts:
         for judged in draft.judging.rounds if draft.judging else ():
@@ -154,8 +147,6 @@ def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
                 by_model.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
     return by_model
 
-
-# Judge which sentences of a paper hold which aspects, window by window.
 
 _MOST_AT_ONCE = 64
 """Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""
@@ -166,15 +157,12 @@ Outcome = TypeVar("Outcome")
 
 
 class JudgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How papers are judged."""
-
     window: int = 10  # sentences that are judged together
     overlap: int = 5  # of them, shown again in the next window
     at_once: bool = False  # one request asks for all aspects of a summary, which costs an eighth
     votes: int = 1  # how often each window is asked, with another seed each time; the majority decides
 
     def __post_init__(self) -> None:
-        """Raise where windows would not go forward, or there would be no vote."""
         if not 0 <= self.overlap < self.window:
             raise SystemSpecError(
                 f"judge: overlap: expected 0 or more and less than the window of {self.window}, got {self.overlap}"
@@ -192,16 +180,13 @@ class _AllSources(msgspec.Struct):
     aspects: list[_AspectSources]
 
 
-class _Window(NamedTuple):
-    """Sentences that are judged together: their texts as a prompt shows them, by index, and its lines."""
-
+class _ShownWindow(NamedTuple):
     sentences: range
     shown: dict[int, str]
     lines: str
 
 
 def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | None = None) -> ModelStep:
-    """Return the step that judges; ``second`` is asked where windows disagree, and decides there."""
     own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
     if second is not None:
         own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
@@ -214,7 +199,6 @@ def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | 
 
 
 def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, asker: Asker, draft: Draft) -> Draft:
-    """Return a draft with its judging; many requests are made at once."""
     if not draft.aspects:
         return dropped(draft, "no aspects")
     if len(draft.aspects) > MOST_ASPECTS:
@@ -225,7 +209,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
     windows = []
     for span in spans:
         shown = {index: prompt_line(sentences[index]) for index in span}
-        windows.append(_Window(span, shown, Excerpt(shown=shown).block))
+        windows.append(_ShownWindow(span, shown, Excerpt(shown=shown).block))
     aspects = range(len(draft.aspects))
     everything = [list(range(len(windows)))] * len(aspects)
     askers = [replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)) for vote in range(settings.votes)]
@@ -252,7 +236,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
 
 
 def _round(
-    asker: Asker, draft: Draft, windows: Sequence[_Window], asked: Sequence[Sequence[int]], *, at_once: bool
+    asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]], *, at_once: bool
 ) -> JudgingRound:
     """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
     aspects = range(len(draft.aspects))
@@ -262,10 +246,10 @@ def _round(
         votes = [list(of_aspect) for of_aspect in zip(*answers, strict=True)] or [[] for _ in aspects]
     else:
         pairs = [(aspect, place) for aspect in aspects for place in asked[aspect]]
-        said = iter(
+        answered = iter(
             _ask_together(asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs])
         )
-        votes = [list(islice(said, len(of_aspect))) for of_aspect in asked]
+        votes = [list(islice(answered, len(of_aspect))) for of_aspect in asked]
     return JudgingRound(
         model=asker.chat.model,
         prompt=step_prompt("judge_all" if at_once else "judge_one").digest,
@@ -274,8 +258,7 @@ def _round(
     )
 
 
-def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> WindowVote:
-    """Return what a model says of a window for one aspect."""
+def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> WindowVote:
     structured, n_sentences = asker.chat.structured, window.sentences.stop
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
@@ -306,8 +289,7 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> Window
     return WindowVote(window.sentences.start, tuple(sorted(set(answer))), request)
 
 
-def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[WindowVote]:
-    """Return what a model says of a window, aspect by aspect, asked for all of them at once."""
+def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[WindowVote]:
     numbers, shown = range(1, len(draft.aspects) + 1), window.sentences
 
     def wrong_with(answer: _AllSources) -> str:

@@ -25,19 +25,15 @@ from evidencebench.tables import Cell, Table, as_csv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLosses:
-    """How many drafts a step had, and reason -> how many of them it dropped."""
-
     step: str
     n_drafts: int
     dropped: Mapping[str, int]
 
     @property
     def n_kept(self) -> int:
-        """How many drafts went on."""
         return self.n_drafts - sum(self.dropped.values())
 
     def fields(self) -> dict[str, Any]:
-        """Return the losses as plain values."""
         return {"step": self.step, "n_drafts": self.n_drafts, "n_kept": self.n_kept, "dropped": dict(self.dropped)}
 
 
@@ -56,7 +52,6 @@ def steps_before(last: DraftFile) -> list[DraftFile]:
 
 
 def changed_since(files: Sequence[DraftFile]) -> list[str]:
-    """Return a sentence for each file that was changed after the next step had read it."""
     return [
         f"{before.path.name} was changed after the step '{after.header.step}' had read it, so that the losses of the "
         "two do not add up; run that step again with --overwrite"
@@ -66,7 +61,6 @@ def changed_since(files: Sequence[DraftFile]) -> list[str]:
 
 
 def losses_of(file: DraftFile) -> StepLosses:
-    """Return what the step that wrote a file dropped."""
     return StepLosses(step=file.header.step, n_drafts=len(file.offsets), dropped=file.dropped)
 
 
@@ -82,7 +76,6 @@ def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterab
 
 
 def loss_table(steps: Iterable[StepLosses]) -> Table:
-    """Return a table with a row a step, and below it a row a reason for which it dropped drafts."""
     rows: list[list[Cell]] = []
     for step in steps:
         rows.append([step.step, step.n_drafts, step.n_drafts - step.n_kept, step.n_kept])
@@ -90,8 +83,6 @@ def loss_table(steps: Iterable[StepLosses]) -> Table:
         rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number]
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)
 
-
-# The step ``filter``: drafts of which too few aspects have a source sentence are dropped.
 
 LEAST_COVERED = 0.7
 """The share of its aspects that must have a source sentence, as the benchmark's makers had it (arXiv:2504.18736)."""
@@ -108,7 +99,6 @@ def filter_drafts(
     overwrite: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> DraftFile:
-    """Write the judged drafts to a file, those with too few covered aspects as dropped, and return that file."""
     header = DraftHeader(step="filter", settings={"least_covered": least_covered}, source_sha256=source.sha256)
     least = Fraction(str(least_covered))  # as written in decimals: as a binary float, 0.7 of 10 is not quite 7
     with writing_drafts(path, header, source=source, overwrite=overwrite) as writer:

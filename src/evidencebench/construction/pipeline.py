@@ -42,25 +42,20 @@ MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")  
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constructed:
-    """What a run of all steps came to."""
-
     steps: tuple[StepReport, ...]  # of those that ask a model
     unreadable: tuple[str, ...] = ()  # why reviews could not be read
     dataset: AssemblyReport | None = None  # None where drafts are to be asked for again, or after a pilot
 
     @property
     def n_failures(self) -> int:
-        """How many drafts are to be asked for again."""
         return sum(len(step.failures) for step in self.steps)
 
 
 def steps_of(config: Config) -> tuple[str, ...]:
-    """Return the steps that ask a model: all, or those behind the summaries where a table has these."""
     return MODEL_STEPS[1 if config.file.table else 0 :]
 
 
 def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
-    """Return a step that asks a model, and the model that it asks."""
     judge = config.file.judge
     if name == "judge":
         step = judge_step(
@@ -87,12 +82,10 @@ def run_all(
     engine: Engine | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> Constructed:
-    """Run all steps; what is done already is not done again.
+    """Run all steps; what is done already is not done again, unless it is stale and ``overwrite`` is given.
 
     ``limit`` is how many drafts each step that asks a model is given, as a pilot: the run then ends before the first
-    step that asks none. ``until`` names the step behind which it ends. ``overwrite``: what is stale is made again.
-    ``drops_failed``: drafts are dropped for which a request failed for good. ``jobs`` and ``engine`` are of `assemble`.
-    Raises `RunMismatchError` if a file was made otherwise, unless ``overwrite``, and `StopError` as `run_step`.
+    step that asks none. ``until`` names the step behind which it ends. The others are of `run_step` and `assemble`.
     """
     against = _require_all(config, client)
     unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
@@ -159,8 +152,6 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
 
 
 def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]) -> ModelStep:
-    """Return a step that drops the drafts on papers of other data sets, and asks nothing of them."""
-
     def work(asker: Asker, draft: Draft) -> Draft:
         why = met.get(draft.id)
         return step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
@@ -189,13 +180,8 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) 
     return harvest(reviews, config.work, rules=rules, overwrite=overwrite, on_review=on_review).unreadable
 
 
-# Where a construction stands: what each step has done of what it is given.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStatus:
-    """How far a step is."""
-
     step: str
     n_drafts: int | None  # that were given to it; None: not known
     n_done: int  # that have a line
@@ -208,8 +194,6 @@ class StepStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstructionStatus:
-    """The steps that have begun, in their order, and whether the data set is there."""
-
     steps: tuple[StepStatus, ...]
     has_dataset: bool
 
@@ -225,7 +209,6 @@ class ConstructionStatus:
 
 
 def construction_status(work: Path) -> ConstructionStatus:
-    """Return where the construction in a work folder stands; raises as `open_drafts`."""
     steps: list[StepStatus] = []
     n_given: int | None = None
     before: DraftFile | None = None

@@ -29,32 +29,26 @@ NO_REPLY = "no usable reply"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """What a step does with one draft; ``settings`` are what decides its outcome besides the prompts.
-
-    ``work`` raises `UnreadableReplyError` where the draft is to be dropped as `NO_REPLY`, and `ReplyError` where a
-    request failed for good, so that it is asked again in the next run.
-    """
+    """What a step does with one draft."""
 
     name: str
     prompts: tuple[str, ...]
+    # Raises `UnreadableReplyError` to drop the draft, `ReplyError` where it is to be asked again in the next run.
     work: Callable[[Asker, Draft], Draft]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what decides its outcome besides the prompts
 
 
 def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
-    """Return a draft that becomes no instance."""
     return msgspec.structs.replace(draft, dropped=reason, detail=detail)
 
 
 def settings_of_asker(asker: Asker) -> dict[str, Any]:
-    """Return what decides the replies of a model, besides the prompts."""
     chat = {name: value for name, value in asdict(asker.chat).items() if name not in ("key_env", "context_tokens")}
     return {**chat, "repairs": asker.repairs}
 
 
 @cache
 def step_prompt(name: str) -> Prompt:
-    """Return the prompt in the file of this name; they have the same form as the prompts of strategies."""
     return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
 
 
@@ -63,8 +57,6 @@ def step_prompt(name: str) -> Prompt:
 
 @dataclass(slots=True, kw_only=True)
 class StepReport:
-    """What a step did."""
-
     step: str
     n_drafts: int = 0  # that it was given
     n_before: int = 0  # of them done in an earlier run
@@ -74,11 +66,9 @@ class StepReport:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every draft has a line."""
         return not self.failures
 
     def fields(self) -> dict[str, Any]:
-        """Return what a program reads."""
         return {**asdict(self), "dropped": dict(self.dropped), "is_finished": self.is_finished}
 
 
@@ -94,12 +84,11 @@ def run_step(
     drops_failed: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> StepReport:
-    """Run a step over the drafts of a file that were not dropped, and write what comes of them as it is done.
+    """Run a step over the drafts of a file that were not dropped, but for those that the target has already.
 
-    Drafts that the target has already are not asked for again. With a ``limit``, only so many drafts are, the same ones
-    in each step, and the target stays unfinished. ``drops_failed``: a draft is dropped for which a request failed for
-    good; else it stays without a line. Raises `RunMismatchError` if the target was made otherwise, and `StopError` if
-    no more requests may be sent, or replies wait for a batch.
+    With a ``limit``, only so many drafts are asked for, the same ones in each step, and the target stays unfinished.
+    ``drops_failed``: a draft is dropped for which a request failed for good; else it stays without a line. Raises
+    `StopError` if no more requests may be sent, or replies wait for a batch.
     """
     header = DraftHeader(
         step=step.name,
@@ -183,8 +172,7 @@ def ask_object(
 
     ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
     pass the ``check``, which returns what is wrong with an object, in words for the model. ``stand_in`` is what
-    estimates take for the reply. ``what`` is missing where no reply can be used, in messages. Raises as
-    `ask_until_read`.
+    estimates take for the reply; ``what`` names it in messages.
     """
     shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
     form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
@@ -253,9 +241,9 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the JSON schema of a reply, as providers that promise one want it: all keys required, no others."""
     (root,), parts = msgspec.json.schema_components((kind,), ref_template="#/$defs/{name}")
-    own = parts.pop(root["$ref"].rpartition("/")[2])
-    for part in (own, *parts.values()):
+    whole = parts.pop(root["$ref"].rpartition("/")[2])
+    for part in (whole, *parts.values()):
         part |= {"additionalProperties": False, "required": list(part["properties"])}
-    own["properties"] = {"reasoning": {"type": "string"}, **own["properties"]}
-    own["required"] = list(own["properties"])
-    return {**own, "$defs": parts} if parts else own
+    whole["properties"] = {"reasoning": {"type": "string"}, **whole["properties"]}
+    whole["required"] = list(whole["properties"])
+    return {**whole, "$defs": parts} if parts else whole

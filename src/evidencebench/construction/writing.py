@@ -32,7 +32,6 @@ _FINDING = re.compile(
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
@@ -60,7 +59,6 @@ def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
 
 
 def wrong_with_aspect(aspect: str, summary: str) -> str:
-    """Return what is wrong with an aspect, in words for the model that wrote it; empty where nothing is."""
     if not words_of(aspect):
         return "an aspect is empty"
     known = set(numbers_in(summary))
@@ -84,10 +82,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 def is_foreign(text: str, source: str) -> bool:
-    """Say whether a text that was made from another is in another language or script.
-
-    Its words are then other words: hardly any of them stands in the source.
-    """
+    """Say whether a text is in another language or script than its source: hardly any of its words stands there."""
     words, known = words_of(text), set(words_of(source))
     if not words or not known:
         return False
@@ -97,7 +92,6 @@ def is_foreign(text: str, source: str) -> bool:
     )
 
     def script(of: str) -> str:
-        """Return the script of most letters, such as ``LATIN``."""
         names = [unicodedata.name(letter, "").partition(" ")[0] for letter in of if letter.isalpha()]
         return max(set(names), key=names.count, default="")
 
@@ -169,12 +163,10 @@ def _wrong_with(numbers: list[int], n_sentences: int) -> str:
 
 
 SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPTS), work=_make_summary)
-"""Delimits each passage, and drops those that report no results."""
 
 
 # The hypothesis that a reviewer wanted to test: why the evidence was extracted, trimmed to the central question.
 
-_NO_CONTEXT = "(nothing)"
 _FORM_ONLY = "..."
 
 
@@ -200,7 +192,7 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
     purpose, sources["hypotheses purpose"] = ask_object(
         asker,
         "purpose",
-        {"summary": summary, "context": context or _NO_CONTEXT},
+        {"summary": summary, "context": context or "(nothing)"},
         example=_Purpose(_FORM_ONLY),
         stand_in=_Purpose(_as_long_as(draft.summary, 30)),
         check=wrong_with_purpose,
@@ -228,7 +220,6 @@ def _as_long_as(text: str, n_words: int) -> str:
 
 
 HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FORM_PROMPTS), work=_make_hypothesis)
-"""Adds the purpose and the hypothesis."""
 
 
 # The study aspects: a summary split so that one sentence can match each, then verified against the summary.
@@ -290,7 +281,6 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
 
 
 def numbered_aspects(aspects: tuple[str, ...]) -> str:
-    """Return aspects as a prompt lists them, each on a line behind its number from 1."""
     return "\n".join(f"{number}. {prompt_line(aspect)}" for number, aspect in enumerate(aspects, 1))
 
 
@@ -312,10 +302,6 @@ def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
 
 
 ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", *FORM_PROMPTS), work=_make_aspects)
-"""Adds the aspects."""
-
-
-# Which aspects are Results: what the study found.
 
 
 class _ResultLabels(msgspec.Struct):
@@ -343,4 +329,3 @@ def _label_results(asker: Asker, draft: Draft) -> Draft:
 
 
 LABEL_RESULTS = ModelStep(name="label-results", prompts=("label_results", *FORM_PROMPTS), work=_label_results)
-"""Adds which aspects are Results."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -41,18 +40,10 @@ from evidencebench.wording import counted
 _FAR = 0.02  # a reached share that is so far from the wanted one is told
 
 
-class ChosenSplits(NamedTuple):
-    """Split -> positions of its candidates; its counts; and whole sentences of warning."""
-
-    members: dict[str, list[int]]
-    counts: dict[str, SplitCounts]
-    warnings: list[str]
-
-
 def choose_splits(
     candidates: Sequence[Candidate], paper_of: Sequence[int], kept: Sequence[int], settings: AssemblySettings
-) -> ChosenSplits:
-    """Return the splits of the kept candidates; ``paper_of`` has the number of each candidate's paper."""
+) -> tuple[dict[str, list[int]], dict[str, SplitCounts], list[str]]:
+    """Return the positions of the kept candidates by split, the splits' counts, and whole sentences of warning."""
 
     def review(position: int) -> str:
         return candidates[position].draft.review_id
@@ -78,7 +69,7 @@ def choose_splits(
     largest = max(groups, key=len)
     reviews = Counter(review(position) for position in largest)
     warnings = _warnings(counts, len(largest), len(kept), reviews, by_review=by_review)
-    return ChosenSplits({split: sorted(chosen) for split, chosen in members.items()}, counts, warnings)
+    return {split: sorted(chosen) for split, chosen in members.items()}, counts, warnings
 
 
 def _warnings(
@@ -108,15 +99,11 @@ def _warnings(
     return [*warnings, f"the shares cannot be reached: {reached}. {linked}"]
 
 
-# The step ``assemble``: judged drafts become a data set in the published format, split without leakage.
-
 STEP = "assemble"
 _MIN_DRAFTS_A_JOB = 50
 
 OnProgress = Callable[[int, int, str], None]
 """Called with how many drafts (or files) are done, how many there are, and what is done."""
-
-_Solved = tuple[Instance, tuple[str, ...]]  # the instance, and the tasks whose optimum is not proven
 
 
 def assemble(
@@ -134,9 +121,7 @@ def assemble(
     """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
 
     The folder appears whole or not at all. ``source`` are the judged drafts, as `filter_drafts` leaves them; what
-    earlier steps dropped is read from the files beside it. Papers and hypotheses of ``against`` are left out. ``jobs``
-    and ``engine`` say where papers are read and optima solved. Raises `DataError` if no draft is left, a paper cannot
-    be read or is not the one that was judged, and `RunFormatError` if the parts of a draft do not fit one another.
+    earlier steps dropped is read from the files beside it. Papers and hypotheses of ``against`` are left out.
     """
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
@@ -154,16 +139,17 @@ def assemble(
         reasons = Counter(why.reason for why in dropped.values())
         if not kept:
             all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
-            told = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
+            losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
             doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
-            why = "; ".join([told or "the first step found no passage", *doubts])
+            why = "; ".join([losses or "the first step found no passage", *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
-        chosen = choose_splits(candidates, paper_of, kept, settings)
+        members, counts, warnings = choose_splits(candidates, paper_of, kept, settings)
         named = {
             split: [
-                (candidates[position].draft.id, f"{settings.name}_{split}_id_{n}") for n, position in enumerate(members)
+                (candidates[position].draft.id, f"{settings.name}_{split}_id_{n}")
+                for n, position in enumerate(positions)
             ]
-            for split, members in chosen.members.items()
+            for split, positions in members.items()
         }
         unproven = _write_splits(
             made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
@@ -177,8 +163,8 @@ def assemble(
             folder=str(output),
             n_instances=len(kept),
             steps=(*map(losses_of, before), StepLosses(step=STEP, n_drafts=len(candidates), dropped=dict(reasons))),
-            splits=chosen.counts,
-            warnings=(*changed_since(before), *chosen.warnings),
+            splits=counts,
+            warnings=(*changed_since(before), *warnings),
             unproven=unproven,
         )
         sheet = datasheet(
@@ -204,7 +190,6 @@ def assemble(
 
 
 def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], None]:
-    """Return the function that a part of the work calls."""
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
 
 
@@ -236,8 +221,8 @@ def _write_splits(
     return unproven
 
 
-def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], _Solved]:
-    def solved(names: tuple[str, str]) -> _Solved:
+def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
+    def solved(names: tuple[str, str]) -> tuple[Instance, tuple[str, ...]]:
         draft, instance_id = source[names[0]], names[1]
         paper, judging = store.text(draft.paper_file), judging_of(draft)
         aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
@@ -263,7 +248,6 @@ def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]],
 
 
 def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:
-    """Return what proves which drafts and settings made the files of a folder."""
     fields = {
         "evidencebench": __version__,
         "name": settings.name,

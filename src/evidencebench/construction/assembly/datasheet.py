@@ -18,10 +18,6 @@ from evidencebench.tables import Cell, Table, as_markdown, printable
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
-_WIDTH = 120
-_SHOWN_DIGITS = 12
-_ADDRESS = "url"  # of one's own server: no one's business
-
 # What the train and dev splits of EvidenceBench have (133 instances), measured: least to most, and mean where told.
 _ORIGINAL = {
     "sentences of the paper": "52 to 440, mean 170",
@@ -47,16 +43,15 @@ def datasheet(
 ) -> str:
     """Return the datasheet as Markdown.
 
-    ``step_files`` are the files of all steps that are at hand, ``drafts`` those that became instances,
-    ``descriptions`` the statistics by split; ``agreement`` is that of the windows of all judged drafts, by model;
-    ``papers`` is the folder of the papers, ``paper_files`` are those of them whose licences are told.
+    ``drafts`` and ``paper_files`` are of what became instances, ``descriptions`` are by split; ``agreement``, by
+    model, is that of the windows of all judged drafts.
     """
     step_settings = []
     for file in step_files:
         known = [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
             for key, value in sorted(file.header.settings.items())
-            if value not in (None, "", [], {}) and _ADDRESS not in key
+            if value not in (None, "", [], {}) and "url" not in key  # of one's own server: no one's business
         ]
         if known:
             step_settings.append(f"{file.header.step}: {', '.join(known)}")
@@ -70,7 +65,7 @@ def datasheet(
         )
     replies = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
     if parts:
-        rows: list[list[Cell]] = [[*where, prompt[:_SHOWN_DIGITS], n] for (*where, prompt), n in parts.items()]
+        rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
         table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
         replies = f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
@@ -122,7 +117,7 @@ def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Co
 
 
 def _paragraph(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
@@ -134,7 +129,6 @@ def _listed(title: str, lines: Sequence[str]) -> str:
 
 
 def split_table(splits: Mapping[str, SplitCounts]) -> Table:
-    """Return how large the splits are."""
     rows: list[list[Cell]] = [
         [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
         for split, counts in splits.items()

@@ -77,7 +77,6 @@ class TextIndex:
         self._n_sentences = np.bincount(self._owners, minlength=len(papers))
 
     def same_papers(self, hashes: Hashes) -> Iterator[SamePaper]:
-        """Yield the papers of the list that are the same as one with these sentences."""
         begins = np.searchsorted(self._hashes, hashes, side="left")
         n_each = np.searchsorted(self._hashes, hashes, side="right") - begins
         places = np.arange(n_each.sum()) + np.repeat(begins - (np.cumsum(n_each) - n_each), n_each)
@@ -86,9 +85,6 @@ class TextIndex:
         is_same = (n_shared > _LEAST_SHARED_SHARE * shorter) & (n_shared >= _FEWEST_SHARED)
         for position, shared, all_of_them in zip(positions[is_same], n_shared[is_same], shorter[is_same], strict=True):
             yield SamePaper(int(position), float(shared / all_of_them))
-
-
-# The papers of a construction: each is read once, and its sentences are kept in a file while the data set is made.
 
 
 class PaperText(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,13 +107,10 @@ class ReadPaper(NamedTuple):
 
 
 class PaperStore(NamedTuple):
-    """The papers by the names of their files, and the file in which their texts lie."""
-
     path: Path
     papers: Mapping[str, ReadPaper]
 
     def text(self, paper_file: str) -> PaperText:
-        """Return the text of a paper."""
         with self.path.open("rb") as file:
             file.seek(self.papers[paper_file].offset)
             return msgspec.json.decode(file.readline(), type=PaperText)
@@ -171,10 +164,10 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
         return position
 
     first: dict[Hashable, int] = {}
-    for position, own in enumerate(keys):
-        for key in own:
-            one, other = root(position), root(first.setdefault(key, position))
-            parents[max(one, other)] = min(one, other)
+    for position, of_position in enumerate(keys):
+        for key in of_position:
+            roots = root(position), root(first.setdefault(key, position))
+            parents[max(roots)] = min(roots)
     groups: dict[int, list[int]] = {}
     for position in range(len(keys)):
         groups.setdefault(root(position), []).append(position)
@@ -184,9 +177,8 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
 def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed: int) -> list[str]:
     """Return the split of each group, so that the splits' sizes come as close to the shares as whole groups allow.
 
-    Groups are drawn into splits at random, the largest first, with chances by the room that is left, so that each split
-    has groups of all sizes. Where that misses the shares, the closest sizes are searched for exactly, unless there are
-    too many groups.
+    They are drawn at random, the largest first, so that each split has groups of all sizes. Where that misses the
+    shares, the closest sizes are searched for exactly, unless there are too many groups.
     """
     names, n_all = list(shares), sum(sizes)
     scale = lcm(*(share.denominator for share in shares.values()))
@@ -253,8 +245,6 @@ def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, 
     return places
 
 
-# The drafts that may become instances: what is held of each in memory, and which of them speak of the same paper.
-
 DUPLICATE = "same paper and summary as another draft"
 
 
@@ -275,7 +265,6 @@ class Met(NamedTuple):
 
 
 def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidate], str]:
-    """Return what is held of the drafts, in the order of their ids, and a checksum of all that they have."""
     position = {paper_file: number for number, paper_file in enumerate(store.papers)}
     candidates = []
     digest = hashlib.sha256()

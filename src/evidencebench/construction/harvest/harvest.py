@@ -20,14 +20,12 @@ MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 
 class ReviewHarvest(NamedTuple):
-    """A review's drafts in order, and how many marks stand in its headings, tables, figures and notes."""
-
     drafts: tuple[Draft, ...]
-    n_marks_elsewhere: int
+    n_marks_elsewhere: int  # in headings, tables, figures and notes
 
 
 def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewHarvest:
-    """Return a draft for each passage of a review; ``file`` is its name. Raises as `read_review` does."""
+    """Return a draft for each passage of a review; ``file`` is its name."""
     source = read_review(content, file=file)
     review, passages = source.paper, list(passages_of(source.paper, source.marks, source.listed))
     cited = Counter((review.places[passage.first].section, ref) for passage in passages for ref in passage.references)
@@ -80,13 +78,8 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
     return before[max(0, len(before) - room) :] + summary + behind[:room]
 
 
-# Reviews become ``passages.jsonl``: one draft a passage, those that were dropped included.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestReport:
-    """What became of the drafts."""
-
     n_reviews: int = 0  # that were read, with passages or not
     n_without_marks: int = 0  # of these, those in which no mark was found
     n_kept: int  # drafts that go on
@@ -100,10 +93,7 @@ class HarvestReport:
 def write_passages(
     output: Path, drafts: Iterable[Draft], *, settings: Mapping[str, object], rules: HarvestRules, overwrite: bool
 ) -> HarvestReport:
-    """Write drafts, those that are not in the file yet, and count all; ``settings`` and the rules decide them.
-
-    Raises `DataError` where the work folder cannot be made.
-    """
+    """Write drafts, those that are not in the file yet, and count all; ``settings`` and the rules decide them."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -134,7 +124,6 @@ def harvest(
     overwrite: bool = False,
     on_review: Callable[[int, int], object] = lambda *_: None,
 ) -> HarvestReport:
-    """Write the passages of reviews into ``passages.jsonl`` in a folder; go on there after a stop."""
     n_files = Counter(path.name for path in reviews)
     if twice := [name for name, n in n_files.items() if n > 1]:
         raise DataError(

@@ -16,7 +16,6 @@ MOST_CITED = 1_000_000
 """The most references that the marks of one review may name together; real ones name some hundreds."""
 
 _LONGEST_MARK = 200  # characters of a mark of numbers
-_CITING = frozenset({"bibr", "ref"})
 _DASHES = r"\u2010-\u2015\u2212~\-"
 _DASH = re.compile(rf"\s*[{_DASHES}]\s*")
 _NUMBERS = re.compile(rf"[\s\[(]*\d{{1,5}}(?:\s*[,;{_DASHES}\s]\s*\d{{1,5}})*[\s\]).,;]*")
@@ -144,7 +143,7 @@ def _nodes(body: Element, listed: ReferenceList) -> Iterator[tuple[Characters | 
 
 def _is_citing(element: Element, listed: ReferenceList) -> bool:
     kind, target = (element.attributes.get(name, "") for name in ("ref-type", "rid"))
-    return element.tag == "xref" and (kind in _CITING or target in listed.positions)
+    return element.tag == "xref" and (kind in ("bibr", "ref") or target in listed.positions)
 
 
 # Citation marks that are plain text: ``[12]`` with a numbered list, ``(Smith et al., 2004)`` by author and year.
@@ -163,7 +162,6 @@ _WRITTEN = re.compile(
 
 
 def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
-    """Return the marks of a review that are no links."""
     whole = "".join(piece.text for piece in text.pieces)
     ends = list(accumulate(len(piece.text) for piece in text.pieces))
 

@@ -15,7 +15,7 @@ from evidencebench.construction.draft import Draft
 from evidencebench.construction.harvest.references import UNKNOWN, licence_named, licence_of, normal_ids
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import open_file, read_bytes, read_stream
-from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, read_index
+from evidencebench.papers.fetching import INDEX_NAME, read_index
 from evidencebench.papers.jats import articles_in, ids_of_article
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
@@ -25,7 +25,6 @@ HEAD_BYTES = 1 << 18
 """How much of a file is read at first; the head of an article, with its abstract, nearly always ends there."""
 
 _HEAD_END = b"</front>"
-_XML_SUFFIXES = frozenset({".xml", ".nxml", ".jats"})
 _NAMED = re.compile(r"pmc_?(\d{1,10})", re.IGNORECASE)
 
 
@@ -49,16 +48,11 @@ class PapersAtHand:
         self.sha256 = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
     def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
-        """Return the paper that has one of these ids; None: it is not at hand."""
         return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)
 
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
-    """Return the papers of a folder and the folders in it, hidden ones left out.
-
-    Ids and licence come from the file where it is JATS, from ``papers.csv``, as `papers fetch` writes it, and from the
-    file's name, such as ``PMC1280405.pdf``.
-    """
+    """Return the papers of a folder and the folders in it, hidden ones left out."""
     files = sorted(
         path
         for path in folder.rglob("*")
@@ -73,25 +67,21 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
     for number, path in enumerate(files, 1):
         file = path.relative_to(folder).as_posix()
         try:
-            papers.append(_paper(path, file, fetched.get(file)))
+            ids, licence = _read_head(path) if path.suffix.lower() in (".xml", ".nxml", ".jats") else ({}, UNKNOWN)
         except DataError as error:
             unreadable.append(str(error))
+        else:
+            if (row := fetched.get(file)) is not None:
+                ids = normal_ids([("pmcid", row.pmcid), ("pmid", row.pmid), ("doi", row.doi)]) | ids
+                licence = licence_named(row.licence) if licence == UNKNOWN else licence
+            if named := _NAMED.fullmatch(path.stem):
+                ids = normal_ids([("pmcid", named[1])]) | ids
+            papers.append(PaperAtHand(file=file, ids=ids, licence=licence))
         on_paper(number, len(files))
     return PapersAtHand(papers, unreadable)
 
 
-def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
-    ids, licence = _read_head(path) if path.suffix.lower() in _XML_SUFFIXES else ({}, UNKNOWN)
-    if fetched is not None:
-        ids = normal_ids([("pmcid", fetched.pmcid), ("pmid", fetched.pmid), ("doi", fetched.doi)]) | ids
-        licence = licence_named(fetched.licence) if licence == UNKNOWN else licence
-    named = _NAMED.fullmatch(path.stem)
-    return PaperAtHand(file=file, ids=(normal_ids([("pmcid", named[1])]) if named else {}) | ids, licence=licence)
-
-
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
-    """Return the ids and the licence that a file states."""
-
     def stated(content: bytes) -> tuple[dict[str, str], str]:
         articles = articles_in(parse_xml(content, name=str(path)))
         if len(articles) != 1:
@@ -112,12 +102,8 @@ def _read_head(path: Path) -> tuple[dict[str, str], str]:
 
 # The files of the papers that drafts are about, in one folder.
 
-_KEPT = 32
-
 
 class PaperOnDisk(NamedTuple):
-    """A paper, and the checksum of the file that it was read from."""
-
     paper: Paper
     sha256: str
 
@@ -129,7 +115,7 @@ class PaperFolder:
         if not folder.is_dir():
             raise UnreadableError(f"{folder}: expected a folder of papers, got none; give it with --papers")
         self._folder = folder
-        self._read = lru_cache(maxsize=_KEPT)(self._read_anew)
+        self._read = lru_cache(maxsize=32)(self._read_anew)
 
     def paper_of(self, draft: Draft) -> PaperOnDisk:
         """Return the paper of a draft; raises `DataError` if it names no file that can be read in the folder."""

@@ -122,8 +122,6 @@ def is_own(sentence: str) -> bool:
     return bool(_COMPARING.search(sentence)) or _OWN.search(_OWN_EARLIER.sub("", sentence)) is not None
 
 
-# The passages of a review: the sentences that speak of what one mark, or several of the same paper, cite.
-
 # The most sentences before the first mark, or between two, that belong to a passage without a mark of their own.
 MOST_UNCITED = 2
 # A mark in brackets before a sentence, or alone.
@@ -140,21 +138,19 @@ class Passage:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The ids of the references that it cites, each once."""
         return tuple(dict.fromkeys(reference for mark in self.marks for reference in mark.references))
 
 
 def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceList) -> Iterator[Passage]:
-    """Yield the passages of a review in order.
+    """Yield the passages of a review in order; each sentence with a mark is in exactly one.
 
-    Each sentence with a mark is in exactly one. A sentence that cites several papers, or nobody knows which, is a
-    passage of its own. One that cites a single paper goes on over the next sentences that cite it too, and over those
-    without a mark that speak of it.
+    A sentence that cites several papers, or nobody knows which, is a passage of its own. One that cites a single paper
+    goes on over the next sentences that cite it too, and over those without a mark that speak of it.
     """
     cited = _marks_by_sentence(review, marks)
     single: dict[int, str | None] = {}  # sentence -> the only reference that it cites; None: several, or not known
-    for sentence, own in cited.items():
-        named = {mark.references for mark in own}
+    for sentence, sentence_marks in cited.items():
+        named = {mark.references for mark in sentence_marks}
         ids = {reference for references in named for reference in references}
         single[sentence] = ids.pop() if len(ids) == 1 and () not in named else None
     body = (index for index, kind in enumerate(review.kinds) if kind is Kind.BODY)
@@ -169,13 +165,12 @@ def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceL
                 while (after := _next(review.sentences, single, at, last, stop)) is not None:
                     last = after
                 first = _beginning(review.sentences, listed[reference].surname, at, free)
-            own = [mark for sentence in range(first, last + 1) for mark in cited.get(sentence, ())]
-            yield Passage(first=first, last=last, marks=tuple(own))
+            of_passage = [mark for sentence in range(first, last + 1) for mark in cited.get(sentence, ())]
+            yield Passage(first=first, last=last, marks=tuple(of_passage))
             free = last + 1
 
 
 def _next(texts: Sequence[str], single: Mapping[int, str | None], at: int, last: int, stop: int) -> int | None:
-    """Return up to which sentence a passage goes on behind its last one; None: it ends there."""
     behind = range(last + 1, min(last + 2 + MOST_UNCITED, stop))
     again = next((sentence for sentence in behind if sentence in single), None)
     between = range(last + 1, behind.stop if again is None else again)

@@ -27,8 +27,6 @@ from evidencebench.query import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSource:
-    """A review that was read."""
-
     id: str  # in a data set, such as ``pmc_1280405``; its file's name without the suffix where it has none
     paper: Paper
     listed: ReferenceList
@@ -38,7 +36,6 @@ class ReviewSource:
 
 
 def read_review(content: bytes, *, file: str) -> ReviewSource:
-    """Return a review, ``file`` being its name; raises `UnreadableError` if it is no JATS article with references."""
     root = parse_xml(content, name=file)
     articles = articles_in(root)
     if len(articles) != 1:
@@ -56,7 +53,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
             "summaries of your own with --table"
         )
-    body = next((part for part in article.elements if part.tag == "body"), Element("body"))
+    body = next((element for element in article.elements if element.tag == "body"), Element("body"))
     try:
         text = linked_marks(body, listed)
     except UnreadableError as error:
@@ -71,8 +68,6 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
         licence=licence_of(article),
     )
 
-
-# Why a passage is dropped.
 
 UNRESOLVED = "mark leads to no reference"
 SEVERAL_PAPERS = "cites several papers"

@@ -62,8 +62,6 @@ _LONGEST_ENTRY = 2_000  # characters of an entry without tags in which its year 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An entry of a reference list; texts are empty where there are none."""
-
     id: str  # in the file, such as ``B7``
     number: int | None  # that its label gives
     surname: str  # its first author's, or the first word of the entry
@@ -73,18 +71,14 @@ class Reference:
 
 
 class ReferenceList:
-    """The references of a review, in order.
-
-    ``positions`` says where each stands, from 0, by its id in the file; the first of an id counts. ``by_number`` has
-    the id of each by the number of its label, else its place in the list; ``is_labelled`` says which of the two.
-    """
-
     def __init__(self, references: Sequence[Reference]) -> None:
         self.references = references
+        # Id -> place, from 0; the first of an id counts.
         self.positions = {reference.id: position for position, reference in reversed(list(enumerate(references)))}
         labels = [reference.number for reference in references]
         self.is_labelled = any(number is not None for number in labels)
         numbers, uses = labels if self.is_labelled else range(1, len(labels) + 1), Counter(labels)
+        # Number of the label, or place from 1 where no entry has a label -> id.
         self.by_number = {
             number: reference.id
             for number, reference in zip(numbers, references, strict=True)
@@ -96,7 +90,6 @@ class ReferenceList:
                 self._by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
 
     def __getitem__(self, reference_id: str) -> Reference:
-        """Return the reference of an id."""
         return self.references[self.positions[reference_id]]
 
     def written(self, surname: str, year: str) -> str | None:
@@ -108,7 +101,6 @@ class ReferenceList:
 
 
 def read_reference(ref: Element) -> Reference:
-    """Return the reference in an element ``ref``."""
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)
@@ -172,10 +164,7 @@ def licence_named(text: str) -> str:
 
 
 def licence_of(article: Element) -> str:
-    """Return the licence of an article in JATS: by its address, its type, the links in it, its words, the copyright's.
-
-    The address of the licence comes before all words: these often name CC0 too, for the data.
-    """
+    """Return the licence of an article in JATS: by its address before its words, which often name CC0 too, for data."""
     licences = list(article.all("license"))
     references = [reference.text for reference in article.all("license_ref")]
     addresses = [licence.attributes.get("href", "") for licence in licences]

@@ -21,17 +21,13 @@ NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """A measure's value, None where it is undefined, and its interval, None where there is none."""
-
-    value: float | None
-    low: float | None = None
+    value: float | None  # None where it is undefined
+    low: float | None = None  # of the interval; None where there is none
     high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterPair:
-    """How two raters agree: over how many tasks and sentences, what each marked, and the measures by name."""
-
     sort: PairSort
     first: str
     second: str
@@ -54,23 +50,19 @@ class Equivalence:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the test shows that the difference is within the margin."""
         return self.p_value is not None and self.p_value < EQUIVALENCE_ALPHA
 
     @property
     def is_not_worse(self) -> bool:
-        """Whether a test shows that the difference is above -margin."""
         return self.p_not_worse is not None and self.p_not_worse < EQUIVALENCE_ALPHA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The mean agreement of people with each other, of people with the model, and the second less the first."""
-
     measure: str
     human_human: Agreement
     human_model: Agreement
-    difference: Agreement
+    difference: Agreement  # the second less the first
     p_value: float | None  # two-sided, of no difference
     equivalence: Equivalence | None  # None for the measure that is not tested
 
@@ -91,7 +83,6 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
     drawn = studentised(sums, statistic, resampling)
 
     def agreement(place: int, bounds: tuple[float, float]) -> Agreement:
-        """Return a value with its interval, cut at the bounds of what is possible; none where it is undefined."""
         value = float(drawn.values[place])
         ends = drawn.interval(place, resampling.level)
         if np.isnan(value) or ends is None:
@@ -142,13 +133,8 @@ def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equiva
     return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
 
 
-# The sentences that not everybody judges alike, each with its place and who said what.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A sentence that raters judge differently; ``marked_by`` and ``not_marked_by`` name them."""
-
     task: str
     paper_id: str
     aspect: str
@@ -166,12 +152,12 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
     disagreements = []
     differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
     starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
-    for place in differ.tolist():
-        task = marks.tasks[marks.task_of[place]]
-        number = place - int(starts[marks.task_of[place]])
+    for column in differ.tolist():
+        task = marks.tasks[marks.task_of[column]]
+        number = column - int(starts[marks.task_of[column]])
         yes, no = (
-            tuple(name for name, value in zip(marks.raters, marks.values[:, place], strict=True) if value == said)
-            for said in (1, 0)
+            tuple(name for name, value in zip(marks.raters, marks.values[:, column], strict=True) if value == judgment)
+            for judgment in (1, 0)
         )
         disagreement = Disagreement(
             task=task.id,
@@ -192,22 +178,19 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
 
 
 def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
-    """Return them as a table, a column a rater; safe to be opened by a spreadsheet."""
     rows: list[list[Cell]] = []
-    for row in disagreements:
-        said = ["yes" if name in row.marked_by else "no" if name in row.not_marked_by else "" for name in raters]
-        place: list[Cell] = [row.task, row.paper_id, row.aspect, row.number, row.kind, row.sentence]
-        rows.append([*place, *said, row.before, row.after])
+    for sentence in disagreements:
+        yes, no = sentence.marked_by, sentence.not_marked_by
+        judgments = ["yes" if name in yes else "no" if name in no else "" for name in raters]
+        begin: list[Cell] = [sentence.task, sentence.paper_id, sentence.aspect, sentence.number, sentence.kind]
+        rows.append([*begin, sentence.sentence, *judgments, sentence.before, sentence.after])
     columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
     return Table(columns=columns, rows=rows)
 
 
-# How many papers it takes to show equivalence, from the papers at hand as a pilot.
-
 WANTED_POWER = 0.8
 MOST_PAPERS = 20_000  # more are not looked for
 FEWEST_PAPERS = 10  # fewer are not advised, whatever the power: no interval over so few can be trusted
-_N_DRAWS = 1_000
 _STEP = 1.02  # the number of papers is found to within 2 %
 
 
@@ -275,13 +258,12 @@ def chance_to_show(
 ) -> float:
     """Return the chance that a study of ``n`` papers shows equivalence, where the true difference is ``difference``.
 
-    ``tables`` has the table of each pair in each paper of the pilot (papers x 4 columns a pair), as the sums of
-    `sums_of` begin. Draws of n of these papers, moved so that their mean is the true difference, are what a study would
-    see. Its test takes the quantile of Student's t in place of that of the studentised bootstrap.
+    ``tables`` are the pilot's, papers x 4 columns a pair. Draws of n of its papers, moved so that their mean is the
+    true difference, are what a study would see. Student's t stands in place of the studentised bootstrap.
     """
     n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
     sums = tables[:, : 4 * len(pairs)]
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=_N_DRAWS)
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=1_000)
     values, errors = jackknife(sums, weights, statistic)
     moved = values[:, -1] - statistic(sums.sum(0))[-1] + difference
     reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
@@ -301,15 +283,8 @@ def student_quantile(share: float, degrees: int) -> float:
     return float(sum(term / degrees**power for power, term in enumerate(terms)))
 
 
-# The whole report where sentences were marked.
-
-POWER_MEASURES = ("f1", "kappa")  # of which the power is computed
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterCount:
-    """How many tasks a rater is done with, and how many of their sentences the rater marked."""
-
     rater: str
     n_tasks: int
     n_sentences: int
@@ -318,8 +293,6 @@ class RaterCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkReport:
-    """How people agree with each other and with the model: over all sentences, and over those of each kind."""
-
     n_tasks: int
     n_papers: int
     margin: float
@@ -331,7 +304,6 @@ class MarkReport:
 
 
 def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> MarkReport:
-    """Return the report; raises `UndefinedScoreError` where there is nobody to compare."""
     if not marks.pairs:
         raise UndefinedScoreError(
             f"expected two raters to compare, got {len(marks.raters)} with a task that is done; give --data to compare "
@@ -360,7 +332,7 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
         },
         power=tuple(
             power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
-            for name in (POWER_MEASURES if everything.contrasts else ())
+            for name in (("f1", "kappa") if everything.contrasts else ())
         ),
         disagreements=tuple(disagreements_in(marks)),
     )
@@ -368,13 +340,9 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
 
 # The report where hypotheses or aspects were rated: how many meet each criterion, with exact intervals.
 
-MAJORITY = "majority"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedShare:
-    """How many of the rated tasks meet a criterion, by one rater or by the majority, with the exact interval."""
-
     criterion: str
     rater: str
     n_yes: int
@@ -394,7 +362,6 @@ class RatingsReport:
 
 
 def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.95) -> RatingsReport:
-    """Return the report; raises `UndefinedScoreError` where nobody is done with a task."""
     votes: dict[str, dict[str, dict[str, bool]]] = {}  # criterion -> rater -> task -> yes
     for rater, answers in sorted(annotations.by_annotator.items()):
         for annotation in answers.values():
@@ -408,10 +375,10 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
     for criterion in (criterion.name for criterion in tasks.header.criteria):
         by_rater = votes[criterion]
         by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
-        said = {rater: list(given.values()) for rater, given in by_rater.items()}
-        if len(said) > 1:
-            said[MAJORITY] = [2 * sum(given) > len(given) for given in by_task if given]
-        for rater, given in said.items():
+        answers_of = {rater: list(given.values()) for rater, given in by_rater.items()}
+        if len(answers_of) > 1:
+            answers_of["majority"] = [2 * sum(given) > len(given) for given in by_task if given]
+        for rater, given in answers_of.items():
             share = proportion(sum(given), len(given), level)
             row = RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)
             shares.append(row)

@@ -18,8 +18,6 @@ from evidencebench.wording import did_you_mean
 
 
 class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person says of one task."""
-
     task: str
     sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
     ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
@@ -31,8 +29,6 @@ class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The cause of a miss, as an auditor says."""
-
     task: str  # the id of the miss
     cause: str = ""  # empty where it was taken back
     note: str = ""
@@ -52,6 +48,7 @@ class Cause(msgspec.Struct, frozen=True):
 _SENTENCE_NOT_LISTED = "A selected sentence holds the aspect, but the labels do not list that sentence."
 _NOT_IN_ONE_SENTENCE = "No sentence of the paper holds the aspect by itself, the marked sources included."
 _NOT_WANTED = "The aspect is not about the hypothesis, so that nobody could know it is wanted."
+_OTHER_NO_FAULT = "Another cause, and not the system's fault; the note says which."
 _MISREAD = "The paper was read or split wrongly, so that a source is broken or makes no sense."
 _CAUSES = (
     Cause("missed", "The selection does not hold the aspect: the system missed it.", is_fault=True),
@@ -60,12 +57,7 @@ _CAUSES = (
     Cause("not_about_hypothesis", _NOT_WANTED, is_fault=False),
     Cause("reading_error", _MISREAD, is_fault=False),
     Cause("other_fault", "Another cause, and the system's fault; the note says which.", is_fault=True, needs_note=True),
-    Cause(
-        "other_no_fault",
-        "Another cause, and not the system's fault; the note says which.",
-        is_fault=False,
-        needs_note=True,
-    ),
+    Cause("other_no_fault", _OTHER_NO_FAULT, is_fault=False, needs_note=True),
 )
 CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _CAUSES})
 """Every cause, by name, in the order in which people read them."""
@@ -90,10 +82,9 @@ class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerFolder(Generic[AnswerT]):
-    """What people answered, in a folder that is made when the first answer is appended. Threads may share it.
+    """What people answered, in a folder that threads and servers may share, made with the first answer.
 
-    ``check`` raises `PeopleError` for an answer that does not fit its task. Files are open only while a line is
-    written, so that several servers may use one folder.
+    ``check`` raises `PeopleError` for an answer that does not fit its task.
     """
 
     def __init__(
@@ -120,20 +111,13 @@ class AnswerFolder(Generic[AnswerT]):
         )
 
     def path_of(self, person: str) -> Path:
-        """Return the path of a person's journal; raises `PeopleError` for a name that is not allowed."""
         return self.folder / f"{file_stem(checked_name(person))}.jsonl"
 
     def answers_of(self, person: str) -> Mapping[str, AnswerT]:
-        """Return task id -> the answer that counts; empty for a new person."""
         return self._read(self.path_of(person))[1]
 
     def append(self, person: str, answer: AnswerT) -> AnswerT:
-        """Append what a person says of a task, and return it with its time; it is on the disk then.
-
-        Its ``revision`` must be one more than that of the last one. Raises `StaleError` where it is not, as when
-        another tab was faster; `PeopleError` for an answer that is not allowed; `RunMismatchError` where the file is of
-        other tasks; `RunError` where it cannot be written.
-        """
+        """Append an answer, and return it with its time; its revision is one more than the last one's."""
         return self._append(self.path_of(person), checked_name(person), answer)
 
     def read_all(self) -> dict[str, Mapping[str, AnswerT]]:
@@ -185,9 +169,6 @@ class AnswerFolder(Generic[AnswerT]):
         return header.annotator, {line.record.task: line.record for line in lines}
 
 
-# What people answered: a folder with one journal an annotator, and one of the decisions of adjudication.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotations:
     """What a folder holds: annotator -> task id -> the annotation that counts, and task id -> the decision."""
@@ -197,8 +178,6 @@ class Annotations:
 
 
 class AnnotationFolder(AnswerFolder[TaskAnnotation]):
-    """The annotations of a file of tasks, and the decisions of adjudication."""
-
     tasks: TasksFile
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
@@ -208,21 +187,17 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
         )
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        """Append the decision of a task on which annotators differ; raises as `append`."""
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
         return self._append(self.folder / ADJUDICATED, "", decided)
 
     def decisions(self) -> Mapping[str, TaskAnnotation]:
-        """Return task id -> the decision that counts."""
         return self._read(self.folder / ADJUDICATED)[1]
 
     def read(self) -> Annotations:
-        """Return all annotations; raises as `read_annotations`, but an empty or missing folder has none."""
         return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
 
 
 def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
-    """Return what a folder holds; raises `UnreadableError`, `RunFormatError`, or `RunMismatchError`: of other tasks."""
     annotations = AnnotationFolder(folder, tasks).read()
     if not annotations.by_annotator:
         raise UnreadableError(
@@ -237,7 +212,6 @@ def _check_note(note: str) -> None:
 
 
 def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
-    """Raise `PeopleError` where an annotation is of no task, of another sort, or names what is not there."""
     task = tasks.by_id.get(annotation.task)
     if task is None:
         raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.records[0].id}'")
@@ -261,7 +235,6 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
 
 
 def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
-    """Return the folder of what auditors say of a file of misses."""
     made_by = "evidencebench audit review"
     return AnswerFolder(
         folder, misses, Verdict, lambda verdict: _check_verdict(misses, verdict), made_by=made_by, clock=clock

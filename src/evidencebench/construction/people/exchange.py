@@ -42,7 +42,6 @@ class ForeignAnnotations:
         self.by_annotator.setdefault(name, {})[annotation.task] = annotation
 
     def require_same_tasks(self, sha256: object, where: str) -> None:
-        """Raise `RunMismatchError` unless an item was exported from these tasks."""
         if sha256 != tasks_mark(self.tasks):
             raise RunMismatchError(
                 f"{self.path}: {where}: is of other tasks than {self.tasks.path}: expected the mark "
@@ -50,7 +49,6 @@ class ForeignAnnotations:
             )
 
     def rated(self, task: str, given: Mapping[str, bool]) -> TaskAnnotation:
-        """Return ratings, done where every criterion has one."""
         is_done = {criterion.name for criterion in self.tasks.header.criteria} <= given.keys()
         return TaskAnnotation(task=task, ratings=dict(given), is_done=is_done)
 
@@ -104,7 +102,6 @@ class _Item(msgspec.Struct):
 
 
 def label_studio_tasks(tasks: TasksFile) -> bytes:
-    """Return the JSON list that Label Studio imports."""
     items = []
     for task in tasks.records:
         data: dict[str, object] = {
@@ -119,7 +116,6 @@ def label_studio_tasks(tasks: TasksFile) -> bytes:
 
 
 def label_studio_interface(tasks: TasksFile) -> str:
-    """Return the labelling configuration, to be pasted into the project's settings."""
     names = dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task))
     lines = ["<View>"]
     for name in names:
@@ -149,7 +145,6 @@ def label_studio_interface(tasks: TasksFile) -> str:
 
 
 def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
-    """Add what an export holds; raises `RunFormatError` for another file, and as `require_same_tasks`."""
     try:
         items = msgspec.json.decode(content, type=tuple[_Item, ...])
     except BROKEN_JSON as error:
@@ -233,10 +228,7 @@ def sheet_text(tasks: TasksFile) -> bytes:
 
 
 def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
-    """Add what a filled sheet holds; the annotator is in a column, else the file's name.
-
-    A task counts as done where one of its cells is filled; empty ones then say no.
-    """
+    """Add what a filled sheet holds; a task is done where one of its cells is filled, and empty ones then say no."""
     is_marking = into.tasks.header.sort == "sentences"
     cells = [criterion.name for criterion in into.tasks.header.criteria] or [IS_SOURCE]
     filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell, or sentence -> yes or no
@@ -276,7 +268,6 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
 
 
 def _given(row: Mapping[str, str], cells: Iterable[str], where: str) -> dict[str, bool]:
-    """Return what the cells say that are filled."""
     given = {}
     for name in cells:
         if word := row[name].strip().lower():
@@ -311,8 +302,6 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
 
 # The files for other tools, and annotations from anywhere: our own folders, and exports, told by their content.
 
-_MOST_BYTES = 1 << 30
-
 TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = MappingProxyType(
     {
         "label-studio": {"label-studio.json": label_studio_tasks, "label-studio.xml": label_studio_interface},
@@ -323,8 +312,6 @@ TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = MappingP
 
 
 class CollectedAnnotations(NamedTuple):
-    """Everything that was read, drafts included, and what a reader must know of it, a line each."""
-
     annotations: Annotations
     problems: tuple[str, ...]
 
@@ -357,7 +344,7 @@ def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedA
 
 
 def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
-    content = read_bytes(path, at_most=_MOST_BYTES)
+    content = read_bytes(path, at_most=1 << 30)
     foreign = ForeignAnnotations(path=path, tasks=tasks)
     head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b'{"format":"evidencebench annotations"'):

@@ -29,7 +29,6 @@ class StudentisedDraws:
     deviations: Floats  # values x draws, ascending; NaN in all of a value that has none
 
     def interval(self, which: int, level: float) -> tuple[float, float] | None:
-        """Return the interval of a value at a level, or None where it has none."""
         drawn = self.deviations[which]
         if np.isnan(drawn[0]):
             return None

@@ -24,8 +24,6 @@ PairSort = Literal["human-human", "human-model", "decided-model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """What each rater says of each sentence of each task."""
-
     tasks: Sequence[AnnotationTask]
     people: tuple[str, ...]  # people and teams that are compared with each other
     model: str | None
@@ -37,12 +35,10 @@ class Marks:
 
     @property
     def n_papers(self) -> int:
-        """How many papers there are."""
         return int(self.paper_of.max()) + 1
 
     @property
     def pairs(self) -> list[tuple[PairSort, int, int]]:
-        """The pairs that are compared: their sort, and the numbers of both raters."""
         pairs: list[tuple[PairSort, int, int]] = [
             ("human-human", first, second) for first, second in combinations(range(len(self.people)), 2)
         ]
@@ -58,14 +54,13 @@ class Marks:
         return replace(self, values=np.where(kept, self.values, np.int8(MISSING)))
 
     def tables(self, first: int, second: int) -> Floats:
-        """Return the 2 x 2 table of two raters in each paper (papers x 4), as `pair_measures` has them."""
+        """Return the 2 x 2 table of two raters in each paper (papers x 4), as `PAIR_MEASURES` take it."""
         one, other = self.values[first], self.values[second]
         judged = (one != MISSING) & (other != MISSING)
-        place = self.paper_of[judged] * 4 + 2 * one[judged] + other[judged]
-        return np.bincount(place, minlength=4 * self.n_papers).reshape(-1, 4).astype(np.float64)
+        cell = self.paper_of[judged] * 4 + 2 * one[judged] + other[judged]
+        return np.bincount(cell, minlength=4 * self.n_papers).reshape(-1, 4).astype(np.float64)
 
     def alpha_counts(self, raters: Sequence[int]) -> Floats:
-        """Return what `alpha_of_counts` adds up, in each paper (papers x 3)."""
         values = self.values[list(raters)]
         n_judges = (values != MISSING).sum(0)
         n_marks = (values == 1).sum(0)
@@ -85,10 +80,7 @@ def collect_marks(
     model_name: str = "model",
     teams: Mapping[str, Collection[str]] | None = None,
 ) -> Marks:
-    """Return the marks of people, teams and the data set's labels; an annotation that is not done counts nothing.
-
-    A team stands for its members: it marks what at least half of them mark.
-    """
+    """Return the marks of people, teams (what at least half of the members mark) and the data set's labels."""
     rows = {
         name: _row(tasks.records, answers)
         for name, answers in annotations.by_annotator.items()
@@ -102,10 +94,10 @@ def collect_marks(
         row = _row(tasks.records, annotations.adjudicated)
         for task, stop in zip(tasks.records, np.cumsum(lengths), strict=True):
             # What people agree on, where nothing had to be decided.
-            own = slice(stop - len(task.sentences), stop)
-            judged = [of_person[own] for of_person in rows.values() if (of_person[own] != MISSING).all()]
-            if task.id not in decided and len(judged) > 1 and all((one == judged[0]).all() for one in judged):
-                row[own] = judged[0]
+            of_task = slice(stop - len(task.sentences), stop)
+            judged = [of_person[of_task] for of_person in rows.values() if (of_person[of_task] != MISSING).all()]
+            if task.id not in decided and len(judged) > 1 and all((marked == judged[0]).all() for marked in judged):
+                row[of_task] = judged[0]
         raters[ADJUDICATED_NAME] = row
     if dataset is not None:
         if model_name in raters:
@@ -130,15 +122,15 @@ def collect_marks(
 
 
 def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation]) -> npt.NDArray[np.int8]:
-    parts = []
+    all_marks = []
     for task in tasks:
-        part = np.full(len(task.sentences), MISSING, dtype=np.int8)
+        task_marks = np.full(len(task.sentences), MISSING, dtype=np.int8)
         annotation = answers.get(task.id)
         if annotation is not None and annotation.is_done and annotation.sentences is not None:
-            part[:] = 0
-            part[list(annotation.sentences)] = 1
-        parts.append(part)
-    return np.concatenate(parts)
+            task_marks[:] = 0
+            task_marks[list(annotation.sentences)] = 1
+        all_marks.append(task_marks)
+    return np.concatenate(all_marks)
 
 
 def _with_teams(
@@ -169,23 +161,20 @@ def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
             f"{dataset.path}: no instance '{task.instance_id}', which task '{task.id}' is of; {remedy}"
         )
     instance = dataset[task.instance_id]
-    what = ""
+    difference = ""
     if instance.query.sentences != task.sentences:
-        what = "other sentences"
+        difference = "other sentences"
     elif instance.labels.texts.get(task.aspect_id) != task.aspect:
-        what = f"another text of aspect '{task.aspect_id}'"
-    if what:
-        raise RunMismatchError(f"{dataset.path}: {task.instance_id}: has {what} than task '{task.id}'; {remedy}")
+        difference = f"another text of aspect '{task.aspect_id}'"
+    if difference:
+        raise RunMismatchError(f"{dataset.path}: {task.instance_id}: has {difference} than task '{task.id}'; {remedy}")
     return instance.labels.sources.get(task.aspect_id, ())
 
 
 # How well two raters agree, from counts: each measure takes an array of 2 x 2 tables and returns one value a table.
 
-PairMeasure = Callable[[Floats], Floats]
-
 
 def exact_accuracy(tables: Floats) -> Floats:
-    """Return the share on which both say the same."""
     return _ratio(tables[..., 0] + tables[..., 3], tables.sum(-1))
 
 
@@ -229,7 +218,7 @@ def spearman(tables: Floats) -> Floats:
 
 
 # The name of each measure: its function, how tables spell it, and the least value that it can have.
-PAIR_MEASURES: Mapping[str, PairMeasure] = MappingProxyType(
+PAIR_MEASURES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {"accuracy": exact_accuracy, "f1": f1, "kappa": cohen_kappa, "alpha": krippendorff_alpha, "spearman": spearman}
 )
 LABELS = MappingProxyType(
@@ -242,9 +231,6 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     ratios: Floats = np.full(np.broadcast(above, below).shape, np.nan)
     np.divide(above, below, out=ratios, where=below > 0)
     return ratios
-
-
-# All measures of all pairs of raters at once, as one function of the papers' counts.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +247,6 @@ class PairStatistic:
 
     @property
     def n_of_measure(self) -> int:
-        """How many values each measure has."""
         return len(self.pairs) + 3
 
     def place(self, measure: str, which: int) -> int:
@@ -269,7 +254,6 @@ class PairStatistic:
         return self.measures.index(measure) * self.n_of_measure + which % self.n_of_measure
 
     def __call__(self, totals: Floats) -> Floats:
-        """Return the values (... x values)."""
         n_cells = 4 * len(self.pairs)
         tables = totals[..., :n_cells].reshape(*totals.shape[:-1], len(self.pairs), 4)
         people = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-human"]

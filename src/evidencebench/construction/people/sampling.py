@@ -39,10 +39,7 @@ def draw_tasks(
     seed: int = 0,
     summaries: Mapping[SummaryKey, str] | None = None,
 ) -> DrawnTasks:
-    """Return one task for each of ``n_papers`` papers, in random order; memory is that of the names and the draw.
-
-    Papers are equally likely, and so are a paper's aspects (or, where hypotheses are rated, its instances).
-    """
+    """Return one task for each of ``n_papers`` papers, all equally likely, as are a paper's aspects or instances."""
     of_paper: dict[str, list[tuple[str, str]]] = {}
     for instance in dataset:
         texts = instance.labels.texts
@@ -57,9 +54,9 @@ def draw_tasks(
             "none; the original data has none, but --sort hypotheses works for it"
         )
     if len(of_paper) < n_papers:
-        what = "" if sort == "hypotheses" else " with the text of an aspect"
+        with_what = "" if sort == "hypotheses" else " with the text of an aspect"
         raise DataError(
-            f"{dataset.path}: expected {counted(n_papers, 'paper')}{what}, got {len(of_paper):,}; draw fewer"
+            f"{dataset.path}: expected {counted(n_papers, 'paper')}{with_what}, got {len(of_paper):,}; draw fewer"
         )
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     chosen = [random.choice(sorted(of_paper[paper])) for paper in random.sample(sorted(of_paper), n_papers)]
@@ -104,7 +101,6 @@ def draw_tasks(
 
 
 def summaries_in(path: Path) -> dict[SummaryKey, str]:
-    """Return the summaries of a file of drafts; raises what `open_drafts` raises."""
     return {
         (draft.paper_id, draft.hypothesis, draft.aspects): draft.summary
         for draft in open_drafts(path).drafts()

@@ -15,8 +15,6 @@ TaskSort = Literal["sentences", "hypotheses", "aspects"]
 
 
 class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """A file by its name and checksum."""
-
     name: str
     sha256: str
 
@@ -40,8 +38,6 @@ class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotationTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that a person is asked."""
-
     id: str  # in the file, such as ``task_07``
     instance_id: str
     paper_id: str
@@ -88,8 +84,6 @@ read_tasks, write_tasks = _FORMAT.read, _FORMAT.write
 
 
 class Stratum(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of misses: how many there are, what they take from the score together, and how many were drawn."""
-
     name: str
     n_misses: int
     loss: float
@@ -97,11 +91,7 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: what the misses were drawn from, and how.
-
-    ``loss`` is what all coverable misses take from the mean aspect recall ``score``; what is left to 1 are aspects that
-    no sentence covers. ``rules`` are those of `Rules` that are not the default.
-    """
+    """The first line: what the misses were drawn from, and how."""
 
     format: Literal["evidencebench misses"] = "evidencebench misses"
     version: int = 1
@@ -109,12 +99,12 @@ class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
     run: FileDigest
     data: FileDigest
     task: str
-    rules: dict[str, str] = {}
+    rules: dict[str, str] = {}  # those of `Rules` that are not the default
     seed: int
     n_instances: int
     n_misses: int
-    score: float
-    loss: float
+    score: float  # the mean aspect recall
+    loss: float  # what all coverable misses take from it; what is left to 1 are aspects that no sentence covers
     strata: tuple[Stratum, ...]
 
 
