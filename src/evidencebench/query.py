@@ -110,7 +110,6 @@ class Section:
 
     @property
     def sentences(self) -> range:
-        """Its sentences without the heading."""
         return range(self.start + self.has_heading, self.stop)
 
 
@@ -152,7 +151,6 @@ def headings_of(kinds: Sequence[Kind]) -> list[int | None]:
 
 
 def _opens_section(before: Kind, kind: Kind) -> bool:
-    """Say whether a sentence opens a section, given what stands before it."""
     if kind is Kind.HEADING:
         return True
     return before is not Kind.HEADING and (before is Kind.ABSTRACT) != (kind is Kind.ABSTRACT)

@@ -35,8 +35,6 @@ _MAX_SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specification:
-    """A system's name and options, as its text gives them."""
-
     name: str  # of the table of systems, or ``package.module:factory``, or ``file.py:factory``
     options: Mapping[str, str]  # name -> the text of its value, brackets included
 
@@ -132,16 +130,15 @@ def _value_text(value: Any, depth: int) -> str:
         case int() | float() | str():
             return str(value)
         case {"name": str(name), "options": dict() as options} if len(value) == len(("name", "options")):
-            written = {key: _option_text(one, depth) for key, one in options.items() if one is not None}
+            written = {key: _option_text(option, depth) for key, option in options.items() if option is not None}
             return f"{name}:{','.join(f'{key}={text}' for key, text in written.items())}" if written else name
         case _:
             raise SystemSpecError(f"a value of type {type(value).__name__} cannot be written in a specification")
 
 
 def _option_text(value: Any, depth: int) -> str:
-    """Return the text of an option's value, in brackets where it needs them."""
     if isinstance(value, list | tuple):
-        return f"[{'+'.join(_element_text(one, depth + 1) for one in value)}]"
+        return f"[{'+'.join(_element_text(element, depth + 1) for element in value)}]"
     text = _value_text(value, depth + 1)
     return f"[{text}]" if _NEEDS_BRACKETS.search(text) else text
 

@@ -155,7 +155,6 @@ class Brief:
 
 
 def require_budget(budget: object, *, at_least: int) -> None:
-    """Raise `TypeError` or `ValueError` unless a budget is None or a whole number, ``at_least`` or more."""
     if budget is None:
         return
     if isinstance(budget, bool) or not isinstance(budget, int | SupportsIndex):
@@ -166,7 +165,6 @@ def require_budget(budget: object, *, at_least: int) -> None:
 
 
 def require_scope(scope: object) -> None:
-    """Raise `ValueError` unless a scope is ``"all"`` or ``"results"``."""
     if scope not in get_args(AspectScope):
         raise ValueError(f"scope: expected one of {', '.join(get_args(AspectScope))}, got {scope!r}")
 
@@ -340,11 +338,7 @@ class NamedSystem:
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
-    """Return a system's answer in plain Python numbers, as a run holds them; ``system`` is its name, for messages.
-
-    Raises `TypeError` if it is no `Ranking` of whole numbers. Raises `ValueError` unless its scores are finite,
-    descending, and one for each sentence. Raises `OutOfRangeError` if it names a sentence that the paper lacks.
-    """
+    """Return a checked answer in plain Python numbers, as a run holds them; ``system`` is its name, for messages."""
     if not isinstance(answer, Ranking):
         raise TypeError(f"expected a Ranking, such as Ranking(sentences=(4, 0)), got {type(answer).__name__}")
     scores = None if answer.scores is None else tuple(map(float, answer.scores))

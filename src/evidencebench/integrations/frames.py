@@ -241,5 +241,4 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
 
 
 def _tasks(scores: Scores) -> list[str]:
-    """Return the names of the tasks that apply to an instance."""
     return [name for name, scored in next(iter(scores.values()), {}).items() if scored.ids]

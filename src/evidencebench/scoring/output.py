@@ -26,10 +26,7 @@ from evidencebench.version import __version__
 
 
 def score_fields(scores: TaskScores, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return one task's scores: every measure with its interval, the counts, and each instance.
-
-    ``estimates`` are those of all measures; one that is undefined on every instance is null.
-    """
+    """``estimates`` are those of all measures; one that is undefined on every instance is null."""
     return {
         **{key: asdict(estimates[key]) if key in estimates else None for key in MEASURES},
         "n": len(scores.ids),
@@ -71,7 +68,6 @@ def signature(
     resampling: Resampling = DEFAULT_RESAMPLING,
     trained_on_it: bool = False,
 ) -> str:
-    """Return the signature of an aspect recall that is the mean over ``n`` instances."""
     return "|".join(
         [
             ASPECT_RECALL.key,
@@ -88,7 +84,6 @@ def signature(
 
 
 def signature_of(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> str:
-    """Return the signature of a run's score."""
     return signature(
         scored.dataset,
         scored.runs[label].signature,
@@ -124,11 +119,7 @@ def require_scores_name(path: Path) -> None:
 
 
 def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]) -> int:
-    """Write system -> its scores as one table and return the number of rows.
-
-    The columns: system, task, id, cluster (the review or paper that intervals resample by) and one a measure, from 0 to
-    1; undefined is null, and an empty cell in CSV.
-    """
+    """Write a row for each system, task and instance, and return how many; an undefined score is null."""
     require_scores_name(path)
     columns: dict[str, list[Any]] = {name: [] for name in (*_NAMES, *MEASURES)}
     for system, by_task in scores.items():
@@ -160,15 +151,12 @@ _TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 
 @dataclass(frozen=True, slots=True)
 class PublishedResult:
-    """One system's published means: ``percents`` is task name -> mean aspect recall in percent."""
-
     system: str
     strategy: str
-    percents: Mapping[str, float]
+    percents: Mapping[str, float]  # task name -> mean aspect recall
 
     @property
     def name(self) -> str:
-        """The name in tables, such as ``GPT-4o-2024-05-13, 8-shot``."""
         return f"{self.system}, {self.strategy}" if self.strategy else self.system
 
     def recall(self, task: str) -> float | None:

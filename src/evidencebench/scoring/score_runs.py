@@ -68,7 +68,6 @@ def _system_label(run: RunFile) -> str:
 def _with_options(
     runs: Sequence[RunFile], names: Sequence[str], paths: Sequence[str], *, with_inner_options: bool
 ) -> list[str]:
-    """Return the names with the options in which runs of the same system differ."""
     labels = list(paths)
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
         if run.header is None:
@@ -99,10 +98,7 @@ Scores = dict[str, dict[str, TaskScores]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRuns:
-    """Runs and controls with their scores.
-
-    On a task without a budget, only controls that select have scores: a ranking would win by naming every sentence.
-    """
+    """On a task without a budget, only controls that select have scores: a ranking would win by naming all."""
 
     dataset: Dataset
     rules: Rules  # how answers of runs were read
@@ -139,13 +135,10 @@ def score_runs(
     engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ScoredRuns:
-    """Score run files on the tasks asked for, or on all that every one of them can answer.
+    """Score runs on the tasks asked for, or on all that every one can answer; parameters are as in `evaluate`.
 
-    Parameters are as in `evaluate`; answers of controls are read by the default rules. With ``limit``, runs over
-    different numbers of instances can be scored together. The work runs in ``jobs`` processes, or on an ``engine``.
-
-    Raises `RunMismatchError` if a run does not belong to the data or the runs cover different parts of it, and
-    `TaskError` if a run cannot answer a task that is asked for, or the runs have no task in common.
+    Answers of controls are read by the default rules. With ``limit``, runs over different numbers of instances can be
+    scored together.
     """
     paths = paths_from(paths)
     if not paths:
@@ -225,7 +218,6 @@ def _block_scorer(
 
 
 def _joined(parts: Sequence[TaskScores]) -> TaskScores:
-    """Return the scores of several blocks as those of all their instances."""
     notes, counts = Counter[str](), Counter[str]()
     for part in parts:
         notes.update(part.notes)
@@ -243,7 +235,6 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
 
 
 def has_labels(dataset: Dataset, n_instances: int | None = None) -> bool:
-    """Say whether any of the first instances (None: of all) has an aspect."""
     return any(instance.labels.aspects for instance in dataset.instances(n_instances))
 
 
@@ -260,7 +251,6 @@ def _why_nothing_counts(dataset: Dataset, task: Task, n_instances: int) -> str:
 
 
 def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
-    """Return runs by their labels (see `runs_by_label`); raise as `score_runs` does."""
     runs = runs_by_label([open_run(path) for path in paths])
     for run in runs.values():
         check_belongs(run, dataset)
@@ -270,7 +260,6 @@ def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) ->
 
 
 def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
-    """Return the tasks that every run can answer, in the first one's order; raise where there is none."""
     by_run = [tasks_of(run, dataset) for run in runs]
     common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
     if not common:
@@ -310,8 +299,6 @@ _LEAST_ALIKE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """A warning about one run: why its scores mean less than they seem to, and what to do."""
-
     label: str
     path: Path
     text: str
@@ -321,7 +308,6 @@ class Caution:
 
 
 def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
-    """Return the warnings about the scores of all runs; empty where there are none."""
     same = same_texts(scored.scores)
     return tuple(
         Caution(label=label, path=run.path, text=text)
@@ -331,7 +317,6 @@ def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
 
 
 def is_complete(scored: ScoredRuns) -> bool:
-    """Say whether no answer of any run failed or is missing."""
     counts = (task_scores.counts for by_task in scored.scores.values() for task_scores in by_task.values())
     return not any(count.failed or count.missing for count in counts)
 
