@@ -21,8 +21,7 @@ from typing import Any
 
 from evidencebench.errors import SystemSpecError
 
-MAX_DEPTH = 8
-"""How deep brackets may nest."""
+MAX_DEPTH = 8  # of brackets
 
 # name, package.module or file.py; :factory; then options behind another colon
 _SPECIFICATION = re.compile(
@@ -63,13 +62,8 @@ def parse_specification(text: str) -> Specification:
         if key in options:
             raise SystemSpecError(f"system '{match['name']}': option '{key}' is given twice")
         options[key] = value.strip()
-    return Specification(name=_plain_name(match["name"]), options=options)
-
-
-def _plain_name(name: str) -> str:
-    """Return a name, with the path of a file in it normalised (``./a.py:F`` is ``a.py:F``): one file has one name."""
-    path, colon, factory = name.partition(".py:")
-    return f"{normpath(path)}{colon}{factory}" if colon else name
+    path, colon, factory = match["name"].partition(".py:")  # ``./a.py:F`` is ``a.py:F``: one file has one name
+    return Specification(name=f"{normpath(path)}{colon}{factory}" if colon else path, options=options)
 
 
 def unbracketed(value: str) -> str:

@@ -358,7 +358,7 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
 
 
 def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
-    """Return the notes of several answers about one paper as one: the sums, or the maximum where `is_counted_once`.
+    """Return the notes of several answers about one paper as one: the sums, or the maximum of what is of the paper.
 
     >>> merged_notes({"truncated_sentences": 2, "requests": 1}, {"truncated_sentences": 3, "requests": 1})
     {'truncated_sentences': 3, 'requests': 2}
@@ -367,13 +367,8 @@ def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
     for counts in notes:
         for name, count in counts.items():
             before = merged.get(name, 0)
-            merged[name] = max(before, count) if is_counted_once(name) else before + count
+            merged[name] = max(before, count) if name.startswith("truncated_") else before + count
     return merged
-
-
-def is_counted_once(note: str) -> bool:
-    """Say whether a note counts something of the paper, which stays the same however often the paper is asked."""
-    return note.startswith("truncated_")
 
 
 def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Ranking:

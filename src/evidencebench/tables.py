@@ -25,8 +25,7 @@ class Bold:
 Cell = str | int | float | Bold | None
 Row = TypeVar("Row")
 
-WIDTH = 80
-"""The width that all output fits into, in columns."""
+WIDTH = 80  # that all output fits into, in columns
 
 # The least width of a column of words, in characters: of the first column, which names the row, and of any other.
 _SHORTEST, _SHORTEST_OTHER = 12, 20
@@ -317,17 +316,13 @@ def as_html(table: Table) -> str:
     )
 
 
-MOST_SHOWN = 300
-"""The most characters of a text that a notebook shows in a cell."""
-
-
 def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], n_rows: int) -> str:
     """Return the first of ``n_rows`` rows as a notebook shows them: long texts are cut, and a note counts the rest.
 
     >>> "<p>and 2 more</p>" in excerpt_html("", ["n"], [[1]], n_rows=3)
     True
     """
-    cut = [[shortened(cell, MOST_SHOWN) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    cut = [[shortened(cell, 300) if isinstance(cell, str) else cell for cell in row] for row in rows]
     notes = [f"and {n_rows - len(rows):,} more"] if n_rows > len(rows) else []
     return as_html(Table(title=title, columns=columns, rows=cut, notes=notes))
 
@@ -335,7 +330,6 @@ def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cel
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
     {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 )
-"""Format name -> function that renders a table."""
 
 
 def _cell_text(cell: Cell) -> str:

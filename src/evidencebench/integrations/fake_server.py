@@ -32,10 +32,8 @@ PERSONALITIES = {
     "wrong_format": "prose without a list",
     "refuses": "a refusal",
 }
-"""How the model can answer, with a line of help each."""
 
-FAULTS = ("rate_limit", "server_error", "malformed_json")
-"""How requests fail; nothing is paid then, so that a client should try again."""
+FAULTS = ("rate_limit", "server_error", "malformed_json")  # nothing is paid then, so that a client should try again
 
 CHARACTERS_PER_TOKEN = 4  # a round number, easy to check by hand
 BEST_SCORE = 10  # of a sentence of the minimum cover; the scale begins at 0

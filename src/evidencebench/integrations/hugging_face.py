@@ -36,7 +36,6 @@ CITATION = """@inproceedings{wang2025evidencebench,
   eprint = {2504.18736},
   archivePrefix = {arXiv}
 }"""
-"""How the benchmark is cited."""
 
 
 def known_entry(dataset: Dataset) -> CatalogEntry | None:
@@ -288,14 +287,6 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
 
 def _files(split: WrittenSplit) -> list[dict[str, Any]]:
     name = f"{split.name}_files"
-    whole = {
-        "@type": "cr:FileSet",
-        "@id": name,
-        "name": name,
-        "description": f"The files of the split {split.name}.",
-        "encodingFormat": _PARQUET,
-        "includes": split.pattern,
-    }
     return [
         *(
             {
@@ -309,17 +300,23 @@ def _files(split: WrittenSplit) -> list[dict[str, Any]]:
             }
             for shard in split.shards
         ),
-        whole,
+        {
+            "@type": "cr:FileSet",
+            "@id": name,
+            "name": name,
+            "description": f"The files of the split {split.name}.",
+            "encodingFormat": _PARQUET,
+            "includes": split.pattern,
+        },
     ]
 
 
 def _record_set(split: WrittenSplit) -> dict[str, Any]:
-    description = f"{split.n_instances:,} instances; licence {split.licence}."
     return {
         "@type": "cr:RecordSet",
         "@id": split.name,
         "name": split.name,
-        "description": description,
+        "description": f"{split.n_instances:,} instances; licence {split.licence}.",
         "key": {"@id": f"{split.name}/id"},
         "field": [
             {

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 PUBLISHED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
-"""The four tasks that the benchmark's authors publish results for."""
 
 # How mteb spells licences, by ours.
 _LICENCES = {"CC-BY-4.0": "cc-by-4.0", "CC-BY-NC-4.0": "cc-by-nc-4.0"}

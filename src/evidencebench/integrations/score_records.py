@@ -49,8 +49,7 @@ def scored_tasks(scored: ScoredRuns, label: str, resampling: Resampling) -> Iter
 
 
 SCHEMA_VERSION = "0.3.0"
-COLLECTION = "evidencebench"
-"""The folder of the datastore in which the records lie."""
+COLLECTION = "evidencebench"  # the folder of the datastore in which the records lie
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """How those who evaluate stand to those who made the system."""

@@ -42,10 +42,7 @@ def one_word(name: str) -> str:
     return name
 
 
-NO_SENTENCE = "none"
-"""What stands in place of an index where an aspect has no source; no run can hold it."""
-
-_MOST_QRELS_BYTES = 2 << 30
+NO_SENTENCE = "none"  # in place of an index where an aspect has no source; no run can hold it
 
 _Sources: TypeAlias = dict[str, dict[str, list[str]]]  # instance id -> aspect -> names of its sources
 
@@ -128,7 +125,16 @@ def with_qrels(
     >>> instance.labels.sources
     {'evidencebench_sample_id_1#00004': (4,), '5': (5,)}
     """
-    name, judged = ("qrels", _of_dict(qrels)) if isinstance(qrels, Mapping) else _read(Path(qrels))
+    if not isinstance(qrels, Mapping):
+        name, judged = _read(Path(qrels))
+    elif not qrels:
+        raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
+    else:
+        name = "qrels"
+        judged = {
+            qid: {str(document): [str(document)] for document, relevance in relevances.items() if relevance > 0}
+            for qid, relevances in qrels.items()
+        }
     instances = instances_from(dataset)
     ids = instances.ids if isinstance(instances, Dataset) else [instance.id for instance in instances]
     unknown = sorted(judged.keys() - set(ids))
@@ -170,19 +176,9 @@ def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) 
     return Instance(query=instance.query, labels=labels)
 
 
-def _of_dict(qrels: Mapping[str, Mapping[str, int]]) -> _Sources:
-    """Take each relevant sentence for an aspect, named as the sentence."""
-    if not qrels:
-        raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
-    return {
-        qid: {str(document): [str(document)] for document, relevance in judged.items() if relevance > 0}
-        for qid, judged in qrels.items()
-    }
-
-
 def _read(path: Path) -> tuple[str, _Sources]:
     judged: _Sources = {}
-    for number, line in enumerate(read_text(path, at_most=_MOST_QRELS_BYTES).splitlines(), 1):
+    for number, line in enumerate(read_text(path, at_most=2 << 30).splitlines(), 1):
         columns = line.split()
         if not columns:
             continue

@@ -36,15 +36,9 @@ from evidencebench.systems.changed_queries import Stranger
 # Recall by where the evidence lies ("lost in the middle"), with the length of the paper as the control.
 
 
-N_AT_AN_END = 10
-"""How many sentences at either end of a paper count as its ends."""
-
-SHARES = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")
-"""The groups of the authors: the share of the aspects that the ends cover."""
-
-# The smallest determinant of the correlations of predictors with which a slope is defined: 0 where one follows from
-# another.
-_LEAST_DETERMINANT = 1e-9
+N_AT_AN_END = 10  # so many sentences at either end of a paper are its ends
+SHARES = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")  # of the aspects that the ends cover
+_LEAST_DETERMINANT = 1e-9  # of the correlations of predictors: 0 where one follows from another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -323,12 +323,10 @@ class ControlResult:
 
 
 Use = Literal["reads it", "misled by it", "changes, no gain shown", "changes little", "cannot", "too few papers"]
-"""What can be said of a system that was asked the own and a wrong hypothesis; see `use_of_hypothesis`."""
 
 USES: tuple[Use, ...] = get_args(Use)
 
-MOST_CHANGED = 0.5
-"""Where the overlap of the selections is surely above this share, a system changes little."""
+MOST_CHANGED = 0.5  # where the overlap of the selections is surely above it, a system changes little
 
 
 def use_of_hypothesis(result: ControlResult) -> Use:

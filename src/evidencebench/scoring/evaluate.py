@@ -170,7 +170,6 @@ def estimates_by_task(
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
-"""A source of answers, as `answers_from` takes it."""
 
 
 def evaluate(

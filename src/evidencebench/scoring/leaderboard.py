@@ -80,7 +80,6 @@ COLUMNS: tuple[BoardColumn, ...] = (
     *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
 )
-"""The columns that follow the name of the system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +181,7 @@ def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
 # The table of a paper: systems x tasks, with the best of each task and what differs from a reference.
 
 
-BEST = "best"
-"""The reference that is the system with the highest mean on each task."""
+BEST = "best"  # the reference that is the system with the highest mean on each task
 NO_REFERENCE = "none"
 
 Sort = Literal["run", "control", "ceiling"]

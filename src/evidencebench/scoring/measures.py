@@ -170,10 +170,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         )
     }
 )
-"""Every measure of `TaskScores.scores`, by its key."""
 
-MeasureOrName = Measure | str
-"""A measure, or its key in `MEASURES`."""
+MeasureOrName = Measure | str  # its key in `MEASURES`
 
 
 def measure_named(given: MeasureOrName) -> Measure:

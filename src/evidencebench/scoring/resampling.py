@@ -17,8 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 DEFAULT_DRAWS = 10_000
 DEFAULT_LEVEL = 0.95
-MAX_DRAWS = 1_000_000
-"""The most draws that the command line takes; more would change no digit that is shown."""
+MAX_DRAWS = 1_000_000  # of the command line; more would change no digit that is shown
 _CACHED_NUMBERS, _MOST_CACHED_ROWS = 1 << 17, 128
 _COUNTED_NUMBERS = 1 << 15
 # Products of more numbers, and of single rows that are longer, are computed by BLAS in several threads, which wait for
@@ -269,9 +268,6 @@ def draw_counts(n_clusters: int, generator: np.random.Generator, n_draws: int) -
 # The exact interval of a share: k of n, such as 47 of 50.
 
 
-_HALVINGS = 60
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proportion:
     k: int
@@ -307,7 +303,7 @@ def _least_chance(k: int, n: int, tail: float) -> float:
     steps = np.arange(1, n + 1)
     log_choices = np.concatenate([[0.0], np.cumsum(np.log((n + 1 - steps) / steps))])[k:]
     low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
+    for _ in range(60):
         middle = (low + high) / 2
         chances = np.exp(log_choices + successes * np.log(middle) + (n - successes) * np.log1p(-middle))
         low, high = (middle, high) if chances.sum() < tail else (low, middle)

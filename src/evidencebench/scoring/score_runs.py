@@ -87,13 +87,10 @@ def _with_options(
 # Score run files: open them, label them, and evaluate them beside the controls.
 
 
-MIN_INSTANCES_A_JOB = 500
-"""Fewer are not worth another process."""
-
+MIN_INSTANCES_A_JOB = 500  # fewer are not worth another process
 _BLOCK_SIZE = 32  # instances that a worker scores at a time
 
-Scores = dict[str, dict[str, TaskScores]]
-"""Source name -> task name -> scores."""
+Scores = dict[str, dict[str, TaskScores]]  # source name -> task name -> scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +284,6 @@ def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
 
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
-"""The warning about a system whose model was trained on the data that it is scored on."""
 
 # This share of the answers stands for all of them.
 _NEARLY = 0.9

@@ -77,7 +77,6 @@ RULE_TEXTS: Mapping[str, RuleText] = MappingProxyType(
         ),
     }
 )
-"""Field of `Rules` -> its texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,13 +30,9 @@ from evidencebench.wording import counted
 
 Name = TypeVar("Name", bound=Hashable)
 
-ALPHA = 0.05
-"""A p-value below it is called significant."""
-
-MAX_ENUMERATED_CLUSTERS = 14
-"""Up to this many clusters with a difference, all sign patterns are enumerated and p is exact."""
-# Sums and scores that differ by no more than rounding count as equal.
-_ROUNDING = 1e-12
+ALPHA = 0.05  # a p-value below it is called significant
+MAX_ENUMERATED_CLUSTERS = 14  # with a difference; of so many, all patterns of signs are tried, and p is exact
+_ROUNDING = 1e-12  # sums and scores that differ by no more count as equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +278,11 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"{prompt:,} + {completion:,} tokens")
     if cost := cost_text(notes):
         parts.append(cost)
-    return "; ".join([*parts, *(f"{n:,} {_note_text(name, n)}" for name, n in others.items())])
+    for name, n in others.items():
+        ours, space, theirs = printable(name).partition(" ")  # theirs is such as a model's name, and stays as it is
+        ours = ours.removesuffix("s") if n == 1 and ours.endswith("_sentences") else ours
+        parts.append(f"{n:,} {ours.replace('_', ' ')}{space}{theirs}")
+    return "; ".join(parts)
 
 
 def cost_text(notes: Mapping[str, int]) -> str | None:
@@ -313,16 +313,6 @@ def spent_line(notes: Mapping[str, int]) -> str:
     return notes_line({name: count for name, count in notes.items() if name.partition(" ")[0] in SPENT})
 
 
-def _note_text(name: str, count: int) -> str:
-    """Return a note's name as words; the part after a space, such as a model's name, stays as it is."""
-    ours, space, theirs = printable(name).partition(" ")
-    ours = ours.removesuffix("s") if count == 1 and ours.endswith("_sentences") else ours
-    return f"{ours.replace('_', ' ')}{space}{theirs}"
-
-
-NO_TEST = "no test"
-
-
 def p_text(p: AdjustedP | None, name: str = "") -> str:
     """Return a p-value with four decimals; with ``name``, such as ``"p"``, as a statement.
 
@@ -337,7 +327,7 @@ def p_text(p: AdjustedP | None, name: str = "") -> str:
     ('0.049996', '0.0500')
     """
     if p is None:
-        return NO_TEST
+        return "no test"
     digits = 4
     while ALPHA - 10.0**-digits < p.value < ALPHA:  # rounding would hide that it is significant
         digits += 1

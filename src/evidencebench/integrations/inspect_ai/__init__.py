@@ -83,8 +83,7 @@ def reply_of(output: ModelOutput) -> ChatReply | None:
     return ChatReply(text=output.completion, finish=_FINISH.get(output.stop_reason, "other"))
 
 
-KEY = "evidencebench"
-"""The key of a message's metadata under which a system of ours finds its query."""
+KEY = "evidencebench"  # of a message's metadata, under which a system of ours finds its query
 
 
 def sample_of(data: str, dataset: Dataset, instance: Instance, task: Task) -> Sample:
@@ -182,8 +181,7 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         return well_formed("answer", answer.sentences[: budget if answer.ordered else None], structured=False)
 
 
-REPLIES = "evidencebench_replies"
-"""The name, in a sample's store, of all replies to its question with their ends."""
+REPLIES = "evidencebench_replies"  # in a sample's store: all replies to its question with their ends
 _REASONS = {"refused": "refusal", "failed": "no_response"}
 
 
@@ -198,7 +196,6 @@ def failed() -> Metric:
 
 
 METRICS = [mean(), stderr(cluster="cluster"), ci(cluster="cluster"), failed()]
-"""The mean with its standard error and interval, clustered by review, or by paper where the data names no review."""
 
 
 @scorer(metrics=METRICS)  # type: ignore[untyped-decorator, unused-ignore]
