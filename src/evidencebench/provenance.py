@@ -14,9 +14,6 @@ from types import ModuleType
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
 
-# Versions of libraries and digests of code, by name: with the options, they decide a system's answers.
-
-
 CODE_OF = "code of "
 """A header names the digest of own code by this and the system's name: ``code of my_systems.py:MySystem``."""
 

@@ -1,4 +1,4 @@
-"""Kind, Query, Section, sections(): what a system may read."""
+"""What a system may read: the hypothesis and the paper with its sections, never the answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,6 @@ from typing import Literal
 
 from evidencebench.tables import Cell, excerpt_html, printable
 from evidencebench.wording import counted, one_line
-
-# What a system may read: the hypothesis and the paper, never the answers.
-
 
 _N_SHOWN = 8
 
@@ -95,9 +92,6 @@ class Query:
     def indices_of(self, *kinds: Kind) -> tuple[int, ...]:
         """Return the indices of the sentences of these kinds, in paper order."""
         return tuple([index for index, kind in enumerate(self.kinds) if kind in kinds])
-
-
-# The sections of a paper, read from the kinds of its sentences: the one place that says where a section begins.
 
 
 @dataclass(frozen=True, slots=True)

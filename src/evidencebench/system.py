@@ -14,8 +14,6 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import first_few, one_line
 
-# What a system declares about itself: how it is asked, what decides its answers, what it holds open.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -120,9 +118,6 @@ def traits_of(system: object) -> Traits:
     if not isinstance(traits, Traits):
         raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {traits!r}")
     return traits
-
-
-# The contract of everything that answers: a query and a brief in, a ranking out.
 
 
 _N_SHOWN = 10

@@ -23,9 +23,6 @@ from evidencebench.data.instance import Instance
 from evidencebench.query import AspectScope
 from evidencebench.web.serving import TimedConnection
 
-# The fake model: what a prompt asks, by its marks; the right answers, by labels and gold studies; and its replies.
-
-
 PERSONALITIES = {
     "oracle": "the best selection, by the labels",
     "lead": "the first that are shown; equal scores; paper order",

@@ -1,4 +1,4 @@
-"""By place, kind, budget; what each pick adds."""
+"""Recall by place ("lost in the middle"), by kind and by budget; what each pick adds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,9 +32,6 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.systems.changed_queries import Stranger
-
-# Recall by where the evidence lies ("lost in the middle"), with the length of the paper as the control.
-
 
 N_AT_AN_END = 10  # so many sentences at either end of a paper are its ends
 SHARES = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")  # of the aspects that the ends cover
@@ -180,9 +177,6 @@ def _solved(sums: Floats, n_predictors: int) -> Floats:
     if defined.any():
         solutions[defined] = np.linalg.solve(matrices[defined], right[defined][:, :, None])[:, 1:, 0]
     return solutions
-
-
-# The breakdown of a system's scores by kind of sentence: abstract, heading or body.
 
 
 def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, float]]:

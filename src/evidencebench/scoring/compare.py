@@ -1,4 +1,4 @@
-"""Compare(); use of the hypothesis."""
+"""Compare systems on the same instances: differences, tests, overlaps; the use of the hypothesis."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,6 @@ from evidencebench.scoring.significance import (
 )
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
-
-# Compare two or more systems on the same instances: differences, their tests, and the overlap of the selections.
-
 
 Name = TypeVar("Name", bound=Hashable)
 

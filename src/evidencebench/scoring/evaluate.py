@@ -1,4 +1,4 @@
-"""Evaluate(), Scores."""
+"""Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers."""
 
 import warnings
 from array import array
@@ -37,8 +37,6 @@ from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import counted, one_line
-
-# The result of `evaluate`: the scores of one system on one task, one an instance.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +161,6 @@ def estimates_by_task(
             if estimate is not None:
                 estimates[place][key] = estimate
     return estimates
-
-
-# Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers.
 
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]

@@ -1,4 +1,4 @@
-"""Leaderboard(), table(): rows as data."""
+"""The leaderboard of a task, and the table of a paper, as data."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,8 +21,6 @@ from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.significance import ALPHA, can_be_significant, percent, ranges_from
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
-
-# The leaderboard of a task: runs and controls, the best first, with the ranks that each can claim.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

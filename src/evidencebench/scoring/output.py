@@ -22,8 +22,6 @@ from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.tables import Table, as_csv
 from evidencebench.version import __version__
 
-# Scores and comparisons as JSON objects.
-
 
 def score_fields(scores: TaskScores, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     """``estimates`` are those of all measures; one that is undefined on every instance is null."""
@@ -102,9 +100,6 @@ def signature_of_all(scored: ScoredRuns, label: str, resampling: Resampling) -> 
         first if {first} == set(others) | {first} else ",".join([first, *(other.partition(":")[2] for other in others)])
         for first, *others in zip(*signatures, strict=True)
     )
-
-
-# The scores of each instance as a file, a row for each task and instance: Parquet or CSV.
 
 
 _NAMES = ("system", "task", "id", "cluster")

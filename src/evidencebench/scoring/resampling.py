@@ -1,4 +1,4 @@
-"""Bootstrap over papers, Clopper-Pearson."""
+"""Percentile intervals by the bootstrap over whole clusters; exact intervals of shares."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,6 @@ import numpy.typing as npt
 
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.wording import counted
-
-# Percentile intervals of means, by the bootstrap over whole clusters.
-
 
 Floats = npt.NDArray[np.float64]
 
@@ -263,9 +260,6 @@ def draw_counts(n_clusters: int, generator: np.random.Generator, n_draws: int) -
                 numbered = (rows + np.arange(0, rows.size, n_clusters)[:, None]).ravel()
                 counts[first : first + len(rows)] = np.bincount(numbered, minlength=rows.size).reshape(rows.shape)
             yield counts
-
-
-# The exact interval of a share: k of n, such as 47 of 50.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

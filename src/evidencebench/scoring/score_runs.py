@@ -1,4 +1,4 @@
-"""Score_runs(): run files, labels, cautions, does it fit the data."""
+"""Score run files: their labels, their scores beside those of controls, and cautions."""
 
 import os
 from collections import Counter
@@ -29,8 +29,6 @@ from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate_sources
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.wording import counted, one_line, without_folders
-
-# Labels of runs that are shown together: the shortest that tell them apart.
 
 
 def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
@@ -82,9 +80,6 @@ def _with_options(
         texts = (f"{key}={option_text(options[key], with_inner_options=with_inner_options)}" for key in differing)
         labels[place] = without_folders(f"{name}({','.join(texts)})")
     return labels
-
-
-# Score run files: open them, label them, and evaluate them beside the controls.
 
 
 MIN_INSTANCES_A_JOB = 500  # fewer are not worth another process

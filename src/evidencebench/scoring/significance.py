@@ -1,4 +1,4 @@
-"""Sign flips, Holm, ranges of ranks."""
+"""P-values by sign flips of whole clusters, Holm, ranges of ranks; scores as text."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,6 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.tables import Column, Row, printable
 from evidencebench.wording import counted
-
-# P-values of differences by sign flips of whole clusters, adjusted for the number of tests; ranges of ranks.
-
 
 Name = TypeVar("Name", bound=Hashable)
 
