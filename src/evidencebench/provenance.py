@@ -14,9 +14,6 @@ from types import ModuleType
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
 
-# Versions of libraries and digests of code, by name: with the options, they decide a system's answers.
-
-
 CODE_OF = "code of "
 """A header names the digest of own code by this and the system's name: ``code of my_systems.py:MySystem``."""
 
@@ -24,7 +21,6 @@ _PACKAGE = "__init__.py"
 
 
 def versions_of_code(name: str, module: ModuleType | None) -> dict[str, str]:
-    """Return the digest of a system's own code under its name in a header; empty for a system of this package."""
     digest = None if module is None else code_digest(module)
     return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
 
@@ -36,7 +32,7 @@ def merged_versions(*versions: Mapping[str, str]) -> dict[str, str]:
     {'numpy': '2.1', 'model': 'a and b'}
     """
     merged: dict[str, str] = {}
-    for key, value in (item for one in versions for item in one.items()):
+    for key, value in (item for of_system in versions for item in of_system.items()):
         known = merged.setdefault(key, value)
         if value not in known.split(" and "):
             merged[key] = f"{known} and {value}"
@@ -49,12 +45,12 @@ def differences(before: Mapping[str, object], after: Mapping[str, object]) -> st
     >>> differences({"numpy": "2.1", "a": "1"}, {"numpy": "2.2", "a": "1", "b": "0"})
     "numpy was '2.1', now '2.2'; b was not told, now '0'"
     """
-    told = (
-        (key, [repr(one[key]) if key in one else "not told" for one in (before, after)])
+    changed = (
+        (key, [repr(versions[key]) if key in versions else "not told" for versions in (before, after)])
         for key in {**before, **after}
         if key not in before or key not in after or before[key] != after[key]
     )
-    return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in told)
+    return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in changed)
 
 
 _known: dict[str, tuple[ModuleSpec | None, str]] = {}
@@ -102,9 +98,9 @@ def _digest(module: ModuleType) -> str:
         digests[name] = hashlib.sha256(content).hexdigest()
         package = name if path.name == _PACKAGE else name.rpartition(".")[0]
         waiting += [
-            (one, file)
-            for one in _imported_names(content, package)
-            if only in {None, one.partition(".")[0]} and (file := _file_of(root, one)) is not None
+            (imported, file)
+            for imported in _imported_names(content, package)
+            if only in {None, imported.partition(".")[0]} and (file := _file_of(root, imported)) is not None
         ]
     # The module's own name is left out: a module that is found by its file may have any name.
     lines = [digests.pop(module.__name__), *(f"{name} {digest}" for name, digest in sorted(digests.items()))]
@@ -132,9 +128,8 @@ def _imported_names(content: bytes, package: str) -> Iterator[str]:
 
 
 def _file_of(root: Path, name: str) -> Path | None:
-    """Return the source file of a module below a folder; None where there is none."""
-    place = root.joinpath(*name.split("."))
-    candidates = (place / _PACKAGE, place.with_name(f"{place.name}.py"))
+    folder = root.joinpath(*name.split("."))
+    candidates = (folder / _PACKAGE, folder.with_name(f"{folder.name}.py"))
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -152,7 +147,6 @@ def require_extra(what: str, extra: str, *packages: str) -> None:
 
 
 def library_versions(*packages: str) -> dict[str, str]:
-    """Return package name -> installed version; packages that are not installed are left out."""
     versions = {}
     for package in packages:
         with suppress(PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""Kind, Query, Section, sections(): what a system may read."""
+"""What a system may read: the hypothesis and the paper with its sections, never the answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,6 @@ from typing import Literal
 
 from evidencebench.tables import Cell, excerpt_html, printable
 from evidencebench.wording import counted, one_line
-
-# What a system may read: the hypothesis and the paper, never the answers.
-
 
 _N_SHOWN = 8
 
@@ -97,9 +94,6 @@ class Query:
         return tuple([index for index, kind in enumerate(self.kinds) if kind in kinds])
 
 
-# The sections of a paper, read from the kinds of its sentences: the one place that says where a section begins.
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """Sentences ``start``..``stop - 1``; `has_heading` says whether the first of them is a heading."""
@@ -110,7 +104,6 @@ class Section:
 
     @property
     def sentences(self) -> range:
-        """Its sentences without the heading."""
         return range(self.start + self.has_heading, self.stop)
 
 
@@ -152,7 +145,6 @@ def headings_of(kinds: Sequence[Kind]) -> list[int | None]:
 
 
 def _opens_section(before: Kind, kind: Kind) -> bool:
-    """Say whether a sentence opens a section, given what stands before it."""
     if kind is Kind.HEADING:
         return True
     return before is not Kind.HEADING and (before is Kind.ABSTRACT) != (kind is Kind.ABSTRACT)

@@ -21,8 +21,7 @@ from typing import Any
 
 from evidencebench.errors import SystemSpecError
 
-MAX_DEPTH = 8
-"""How deep brackets may nest."""
+MAX_DEPTH = 8  # of brackets
 
 # name, package.module or file.py; :factory; then options behind another colon
 _SPECIFICATION = re.compile(
@@ -35,8 +34,6 @@ _MAX_SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specification:
-    """A system's name and options, as its text gives them."""
-
     name: str  # of the table of systems, or ``package.module:factory``, or ``file.py:factory``
     options: Mapping[str, str]  # name -> the text of its value, brackets included
 
@@ -65,13 +62,8 @@ def parse_specification(text: str) -> Specification:
         if key in options:
             raise SystemSpecError(f"system '{match['name']}': option '{key}' is given twice")
         options[key] = value.strip()
-    return Specification(name=_plain_name(match["name"]), options=options)
-
-
-def _plain_name(name: str) -> str:
-    """Return a name, with the path of a file in it normalised (``./a.py:F`` is ``a.py:F``): one file has one name."""
-    path, colon, factory = name.partition(".py:")
-    return f"{normpath(path)}{colon}{factory}" if colon else name
+    path, colon, factory = match["name"].partition(".py:")  # ``./a.py:F`` is ``a.py:F``: one file has one name
+    return Specification(name=f"{normpath(path)}{colon}{factory}" if colon else path, options=options)
 
 
 def unbracketed(value: str) -> str:
@@ -132,16 +124,15 @@ def _value_text(value: Any, depth: int) -> str:
         case int() | float() | str():
             return str(value)
         case {"name": str(name), "options": dict() as options} if len(value) == len(("name", "options")):
-            written = {key: _option_text(one, depth) for key, one in options.items() if one is not None}
+            written = {key: _option_text(option, depth) for key, option in options.items() if option is not None}
             return f"{name}:{','.join(f'{key}={text}' for key, text in written.items())}" if written else name
         case _:
             raise SystemSpecError(f"a value of type {type(value).__name__} cannot be written in a specification")
 
 
 def _option_text(value: Any, depth: int) -> str:
-    """Return the text of an option's value, in brackets where it needs them."""
     if isinstance(value, list | tuple):
-        return f"[{'+'.join(_element_text(one, depth + 1) for one in value)}]"
+        return f"[{'+'.join(_element_text(element, depth + 1) for element in value)}]"
     text = _value_text(value, depth + 1)
     return f"[{text}]" if _NEEDS_BRACKETS.search(text) else text
 

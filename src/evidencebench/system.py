@@ -14,8 +14,6 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import first_few, one_line
 
-# What a system declares about itself: how it is asked, what decides its answers, what it holds open.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -122,9 +120,6 @@ def traits_of(system: object) -> Traits:
     return traits
 
 
-# The contract of everything that answers: a query and a brief in, a ranking out.
-
-
 _N_SHOWN = 10
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
@@ -155,7 +150,6 @@ class Brief:
 
 
 def require_budget(budget: object, *, at_least: int) -> None:
-    """Raise `TypeError` or `ValueError` unless a budget is None or a whole number, ``at_least`` or more."""
     if budget is None:
         return
     if isinstance(budget, bool) or not isinstance(budget, int | SupportsIndex):
@@ -166,7 +160,6 @@ def require_budget(budget: object, *, at_least: int) -> None:
 
 
 def require_scope(scope: object) -> None:
-    """Raise `ValueError` unless a scope is ``"all"`` or ``"results"``."""
     if scope not in get_args(AspectScope):
         raise ValueError(f"scope: expected one of {', '.join(get_args(AspectScope))}, got {scope!r}")
 
@@ -340,11 +333,7 @@ class NamedSystem:
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
-    """Return a system's answer in plain Python numbers, as a run holds them; ``system`` is its name, for messages.
-
-    Raises `TypeError` if it is no `Ranking` of whole numbers. Raises `ValueError` unless its scores are finite,
-    descending, and one for each sentence. Raises `OutOfRangeError` if it names a sentence that the paper lacks.
-    """
+    """Return a checked answer in plain Python numbers, as a run holds them; ``system`` is its name, for messages."""
     if not isinstance(answer, Ranking):
         raise TypeError(f"expected a Ranking, such as Ranking(sentences=(4, 0)), got {type(answer).__name__}")
     scores = None if answer.scores is None else tuple(map(float, answer.scores))
@@ -364,7 +353,7 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
 
 
 def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
-    """Return the notes of several answers about one paper as one: the sums, or the maximum where `is_counted_once`.
+    """Return the notes of several answers about one paper as one: the sums, or the maximum of what is of the paper.
 
     >>> merged_notes({"truncated_sentences": 2, "requests": 1}, {"truncated_sentences": 3, "requests": 1})
     {'truncated_sentences': 3, 'requests': 2}
@@ -373,13 +362,8 @@ def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
     for counts in notes:
         for name, count in counts.items():
             before = merged.get(name, 0)
-            merged[name] = max(before, count) if is_counted_once(name) else before + count
+            merged[name] = max(before, count) if name.startswith("truncated_") else before + count
     return merged
-
-
-def is_counted_once(note: str) -> bool:
-    """Say whether a note counts something of the paper, which stays the same however often the paper is asked."""
-    return note.startswith("truncated_")
 
 
 def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Ranking:

@@ -25,8 +25,7 @@ class Bold:
 Cell = str | int | float | Bold | None
 Row = TypeVar("Row")
 
-WIDTH = 80
-"""The width that all output fits into, in columns."""
+WIDTH = 80  # that all output fits into, in columns
 
 # The least width of a column of words, in characters: of the first column, which names the row, and of any other.
 _SHORTEST, _SHORTEST_OTHER = 12, 20
@@ -35,50 +34,31 @@ _NUMBERS = re.compile(r"[-+0-9., \[\]()*]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A title, the columns' names and rows of cells; None is an empty cell.
-
-    Floats are shown with one decimal; CSV keeps all their digits. ``notes`` explain the marks in the table; they stand
-    below it, except in CSV.
-
-    A ``caption`` explains the whole table; with one, LaTeX is a floating ``table``. ``below_heads`` is a second line of
-    the heads, one text a column. ``breaks`` are the rows before which a rule stands, where the format has rules.
-    """
-
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
-    notes: Sequence[str] = ()
-    caption: str = ""
-    below_heads: Sequence[str] = ()
-    breaks: Sequence[int] = ()
+    notes: Sequence[str] = ()  # explain the marks; they stand below it, except in CSV
+    caption: str = ""  # explains the whole table; with one, LaTeX is a floating ``table``
+    below_heads: Sequence[str] = ()  # a second line of the heads, one text a column
+    breaks: Sequence[int] = ()  # rows before which a rule stands, where the format has rules
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """A figure of a row, defined once for every form: its value for CSV, and its text for readers.
-
-    ``name`` is its name in CSV, ``heading`` that in tables for readers; empty: it is not in that form. ``text`` is what
-    readers see; None: the value.
-    """
-
-    name: str
-    heading: str
+    name: str  # in CSV; empty: not there
+    heading: str  # in tables for readers; empty: not there
     value: Callable[[Row], Cell]
-    text: Callable[[Row], Cell] | None = None
+    text: Callable[[Row], Cell] | None = None  # what readers see; None: the value
 
     def shown(self, row: Row) -> Cell:
-        """Return what readers see."""
         return self.value(row) if self.text is None else self.text(row)
 
     def written(self, row: Row) -> Cell:
-        """Return what CSV holds; a flag is ``true`` or ``false``."""
         value = self.value(row)
         return str(value).lower() if isinstance(value, bool) else value
 
 
 def share_column(name: str, heading: str, value: Callable[[Row], float | None]) -> Column[Row]:
-    """Return a column of shares: 0 to 1 in CSV, percent for readers."""
-
     def percents(row: Row) -> float | None:
         share = value(row)
         return None if share is None else 100 * share
@@ -89,14 +69,12 @@ def share_column(name: str, heading: str, value: Callable[[Row], float | None]) 
 def table_for_readers(
     columns: Sequence[Column[Row]], rows: Sequence[Row], *, title: str = "", notes: Sequence[str] = ()
 ) -> Table:
-    """Return the table of the columns that have a heading."""
     columns = [column for column in columns if column.heading]
     cells = [[column.shown(row) for column in columns] for row in rows]
     return Table(columns=[column.heading for column in columns], rows=cells, title=title, notes=notes)
 
 
 def table_for_csv(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> Table:
-    """Return the table of the columns that have a name."""
     columns = [column for column in columns if column.name]
     cells = [[column.written(row) for column in columns] for row in rows]
     return Table(columns=[column.name for column in columns], rows=cells)
@@ -104,8 +82,6 @@ def table_for_csv(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> Table:
 
 def printable(text: str) -> str:
     """Return text on one line, without characters that could control a terminal.
-
-    Line ends and tabs become spaces, other control and direction-changing characters U+FFFD.
 
     >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(0xFFFD) + "[2Jb"
     True
@@ -118,11 +94,7 @@ _PRINTED = dict.fromkeys(("Cc", "Cf", "Cs"), "\ufffd")
 
 
 def as_text(table: Table, width: int = WIDTH) -> str:
-    """Return the table in aligned columns, numbers to the right.
-
-    A table that is wider than ``width`` is made to fit: long words are cut, first cells that would look alike are
-    wrapped, and columns that have no room left stand in a table of their own below.
-    """
+    """Where a table is too wide, words are cut, and columns without room stand in a table of their own below."""
     heads = [[printable(name) for name in line] for line in (table.columns, table.below_heads) if line]
     cells = [*heads, *([_cell_text(cell) for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -148,7 +120,6 @@ def _notes(table: Table) -> list[str]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Return text in lines that fit; an empty text is one empty line."""
     return textwrap.wrap(printable(text), width) or [""]
 
 
@@ -167,7 +138,7 @@ def _blocks(widths: Sequence[int], gap: int, width: int) -> Iterator[list[int]]:
     """Yield the columns of each block: the first column, and the next ones that fit beside it."""
     block = [0]
     for number in range(1, len(widths)):
-        if len(block) > 1 and sum(widths[one] + gap for one in block) + widths[number] > width:
+        if len(block) > 1 and sum(widths[column] + gap for column in block) + widths[number] > width:
             yield block
             block = [0]
         block.append(number)
@@ -183,7 +154,6 @@ def _block_text(
     gap: str,
     ruled: set[int],
 ) -> str:
-    """Return some of the columns; a rule stands before the rows in ``ruled``."""
     firsts = [shortened(row[0], widths[0]) for row in cells]
     is_ambiguous = len(set(firsts[1:])) < len({row[0] for row in cells[1:]})
 
@@ -217,8 +187,6 @@ def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Return the table as GitHub-flavoured Markdown."""
-
     def escaped(text: str) -> str:
         return html.escape(text, quote=False).replace("|", r"\|")
 
@@ -258,14 +226,12 @@ def _as_csv_cell(cell: Cell) -> str | int | float:
 
 
 def safe_cell(value: object) -> str:
-    """Return the text of a cell of a CSV that no spreadsheet takes for a formula: an apostrophe stands before it [1]_.
+    """Return the text of a cell of a CSV that no spreadsheet takes for a formula: an apostrophe stands before it.
+
+    See https://owasp.org/www-community/attacks/CSV_Injection.
 
     >>> safe_cell("=1+1"), safe_cell("1 + 1")
     ("'=1+1", '1 + 1')
-
-    References
-    ----------
-    .. [1] https://owasp.org/www-community/attacks/CSV_Injection
     """
     text = str(value)
     is_formula = text.startswith(("\t", "\r")) or text.lstrip()[:1] in _FORMULA_SIGNS
@@ -273,7 +239,6 @@ def safe_cell(value: object) -> str:
 
 
 def cell_as_written(cell: str) -> str:
-    """Return the text that `safe_cell` was given, of a cell that is read back."""
     return cell[1:] if safe_cell(cell[1:]) == cell else cell
 
 
@@ -303,8 +268,6 @@ def _latex_text(text: str) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return the table as a LaTeX ``tabular`` with booktabs rules, inside a ``table`` where it has a caption."""
-
     def shown(cell: Cell) -> str:
         if isinstance(cell, Bold):
             return rf"\textbf{{{_latex_text(printable(cell.text))}}}"
@@ -322,7 +285,7 @@ def as_latex(table: Table) -> str:
     notes = [rf"{span}{{\footnotesize {printable(note).translate(_LATEX_ESCAPES)}}} \\" for note in table.notes]
     tabular = [
         *(rf"\begin{{tabular}}{{{layout}}}", r"\toprule", *heads, r"\midrule"),
-        *(one for lines in body for one in lines),
+        *(line_of_row for lines in body for line_of_row in lines),
         *(r"\bottomrule", *notes, r"\end{tabular}"),
     ]
     if table.caption:
@@ -332,8 +295,6 @@ def as_latex(table: Table) -> str:
 
 
 def as_html(table: Table) -> str:
-    """Return the table as HTML: without a colour or a script, so that it can be read in a light and a dark notebook."""
-
     def shown(cell: Cell, tag: str) -> str:
         text = html.escape(printable(cell.text) if isinstance(cell, Bold) else _cell_text(cell))
         side = "right" if isinstance(cell, int | float) else "left"
@@ -355,17 +316,13 @@ def as_html(table: Table) -> str:
     )
 
 
-MOST_SHOWN = 300
-"""The most characters of a text that a notebook shows in a cell."""
-
-
 def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], n_rows: int) -> str:
     """Return the first of ``n_rows`` rows as a notebook shows them: long texts are cut, and a note counts the rest.
 
     >>> "<p>and 2 more</p>" in excerpt_html("", ["n"], [[1]], n_rows=3)
     True
     """
-    cut = [[shortened(cell, MOST_SHOWN) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    cut = [[shortened(cell, 300) if isinstance(cell, str) else cell for cell in row] for row in rows]
     notes = [f"and {n_rows - len(rows):,} more"] if n_rows > len(rows) else []
     return as_html(Table(title=title, columns=columns, rows=cut, notes=notes))
 
@@ -373,7 +330,6 @@ def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cel
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
     {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 )
-"""Format name -> function that renders a table."""
 
 
 def _cell_text(cell: Cell) -> str:

@@ -48,7 +48,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["lead", "bm25"])
     ''
     """
-    by_lower = {one.lower(): one for one in known}
+    by_lower = {known_name.lower(): known_name for known_name in known}
     close = get_close_matches(name.lower(), by_lower, n=1)
     return f" (did you mean '{by_lower[close[0]]}'?)" if close else ""
 

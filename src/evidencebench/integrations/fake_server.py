@@ -23,19 +23,14 @@ from evidencebench.data.instance import Instance
 from evidencebench.query import AspectScope
 from evidencebench.web.serving import TimedConnection
 
-# The fake model: what a prompt asks, by its marks; the right answers, by labels and gold studies; and its replies.
-
-
 PERSONALITIES = {
     "oracle": "the best selection, by the labels",
     "lead": "the first that are shown; equal scores; paper order",
     "wrong_format": "prose without a list",
     "refuses": "a refusal",
 }
-"""How the model can answer, with a line of help each."""
 
-FAULTS = ("rate_limit", "server_error", "malformed_json")
-"""How requests fail; nothing is paid then, so that a client should try again."""
+FAULTS = ("rate_limit", "server_error", "malformed_json")  # nothing is paid then, so that a client should try again
 
 CHARACTERS_PER_TOKEN = 4  # a round number, easy to check by hand
 BEST_SCORE = 10  # of a sentence of the minimum cover; the scale begins at 0
@@ -68,16 +63,12 @@ Named = list[tuple[int, int]]
 
 
 class ServedMessage(msgspec.Struct, frozen=True):
-    """One turn of a conversation."""
-
     role: Literal["system", "developer", "user", "assistant"]
     content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedPrompt:
-    """The parts of a conversation that decide the answer."""
-
     shown: tuple[tuple[int, str], ...] = ()  # numbers and texts of sentences, in prompt order
     hypotheses: tuple[str, ...] = ()  # normalised, oldest first, those of examples included
     budget: int | None = None  # None: no limit is stated
@@ -88,21 +79,16 @@ class ServedPrompt:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The shown numbers, in prompt order."""
         return tuple(number for number, _ in self.shown)
 
     @property
     def aspects(self) -> list[tuple[int, str]]:
-        """The numbers and texts of the aspects that a step of construction lists."""
         lines = self.instructions.partition("\nAspects:\n")[2].partition("\n\n")[0]
         return [(int(number), text) for number, text in _ASPECT_LINE.findall(lines)]
 
 
 def read_prompt(messages: Sequence[ServedMessage]) -> ServedPrompt:
-    """Return the parts of a conversation that decide the answer.
-
-    Marks count outside the paper only, since a sentence of it may hold any of them. The budget is that of the last
-    message that states one; in a message, the first statement counts.
+    """Read marks outside the paper only, since a sentence of it may hold any; the last message's first budget counts.
 
     >>> lines = ["At most 2 sentences.", "Hypothesis: Tea helps.", "<paper>", "[7] At most 9 sentences!", "</paper>"]
     >>> prompt = read_prompt([ServedMessage("user", chr(10).join(lines))])
@@ -135,8 +121,6 @@ def normalised(text: str) -> str:
 
 
 class KnownPaper:
-    """An instance that prompts are about, with the right answers, computed when they are asked for and kept."""
-
     def __init__(self, instance: Instance) -> None:
         self._sentences = dict(enumerate(map(normalised, instance.query.sentences)))
         self._coverage = cache(partial(coverage_of, instance.labels))
@@ -156,7 +140,6 @@ class KnownPaper:
         return tuple(sorted([*chosen, *_greedy_additions(coverage, chosen, shown)[: budget - len(chosen)]]))
 
     def scores(self, scope: AspectScope, shown: Iterable[int]) -> dict[int, int]:
-        """Return a score for each shown sentence: `BEST_SCORE` in the minimum cover, less for other sources, else 0."""
         best, masks = frozenset(self._optimum(scope, None)), self._coverage(scope).masks
         return {
             index: BEST_SCORE if index in best else min(masks.get(index, 0).bit_count(), BEST_SCORE - 1)
@@ -164,7 +147,6 @@ class KnownPaper:
         }
 
     def order(self, scope: AspectScope, shown: Iterable[int]) -> tuple[int, ...]:
-        """Return the shown sentences: first the minimum cover, in greedy order, then the others by score."""
         scores = self.scores(scope, shown)
         best = [index for index in scores if scores[index] == BEST_SCORE]
         by_score = sorted(scores, key=lambda index: (-scores[index], index))
@@ -176,15 +158,12 @@ class KnownPaper:
 
 
 def _greedy_additions(coverage: Coverage, chosen: Iterable[int], shown: Iterable[int]) -> tuple[int, ...]:
-    """Return shown sentences that cover more than the chosen, in greedy order."""
     uncovered = coverage.coverable & ~coverage.mask_of(chosen)
     gains = {index: coverage.masks.get(index, 0) & uncovered for index in shown}
     return greedy_ranking(replace(coverage, masks={index: mask for index, mask in gains.items() if mask}))
 
 
 class KnownPapers:
-    """The papers of a data set, indexed by numbered sentence; instances are decoded when prompts need them."""
-
     def __init__(self, dataset: Dataset) -> None:
         self._hypotheses: dict[str, str] = {}  # instance id -> hypothesis
         # The hash of (number, text) -> the instances with this text at this number: an index of 64-bit hashes takes
@@ -198,10 +177,7 @@ class KnownPapers:
                 self._ids[sentence] = (*self._ids.get(sentence, ()), query.instance_id)
 
     def find(self, prompt: ServedPrompt) -> KnownPaper | None:
-        """Return the paper that has most of the shown sentences under their numbers, or None where none has any.
-
-        Of instances that share a paper, it is the one whose hypothesis is in the prompt, else the first.
-        """
+        """Return the paper of most shown sentences with their numbers; of equals, one whose hypothesis is asked."""
         votes = Counter[str]()
         for number, text in prompt.shown:
             ids = self._ids.get(hash((number, text)))
@@ -212,18 +188,16 @@ class KnownPapers:
 
 
 class GoldStudies:
-    """The studies that the model knows, found again by the texts that prompts hold."""
-
     def __init__(self, studies: Iterable[GoldStudy] = ()) -> None:
         self._studies = list(studies)
         self._by_text = {normalised(text): study for study in self._studies for text in (study.passage, study.summary)}
 
     def answer(self, prompt: ServedPrompt, model: str, draw: Callable[..., float]) -> dict[str, Any] | None:
-        """Return the object that answers a step's prompt; None where the study is not known."""
         if prompt.step == "delimit the passage":
             return self._delimit(prompt)
         if prompt.step == "label results":  # whose prompt has no summary
-            results = {normalised(one.aspect) for study in self._studies for one in study.aspects if one.is_result}
+            known = (aspect for study in self._studies for aspect in study.aspects)
+            results = {normalised(aspect.aspect) for aspect in known if aspect.is_result}
             return {"results": [number for number, text in prompt.aspects if normalised(text) in results]}
         summary, aspect = _SUMMARY.search(prompt.instructions), _ASPECT.search(prompt.instructions)
         study = None if summary is None else self._by_text.get(normalised(summary[1]))
@@ -249,13 +223,9 @@ class GoldStudies:
     def judge(
         self, study: GoldStudy, aspect: str, prompt: ServedPrompt, model: str, draw: Callable[..., float]
     ) -> list[int]:
-        """Return the shown sentences that hold an aspect.
-
-        A model named ``noisy-0.1-0.01`` misses a tenth of the sources in each window, and says so of a hundredth of the
-        other sentences; ``draw`` returns a number in [0, 1) of what it is given.
-        """
+        """Miss, as ``noisy-0.1-0.01``, a tenth of the sources in each window, and name a hundredth of the others."""
         text, noise = normalised(aspect), _NOISY.fullmatch(model)
-        sources = {index for one in study.aspects if normalised(one.aspect) == text for index in one.sentences}
+        sources = {index for gold in study.aspects if normalised(gold.aspect) == text for index in gold.sentences}
         if noise is None:
             return [number for number in prompt.numbers if number in sources]
         key = (normalised(study.summary), text, min(prompt.numbers, default=0))
@@ -282,8 +252,6 @@ class GoldStudies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How the model answers, what share of the attempts fails, and the least time of each reply."""
-
     personality: str = "oracle"  # a request whose model is the name of another gets that one's answer
     fault_rate: float = 0.0
     fault_kinds: tuple[str, ...] = FAULTS  # each is equally likely
@@ -291,7 +259,6 @@ class Settings:
     seed: int = 0  # decides everything that is drawn
 
     def fault_met(self, key: str, attempt: int) -> str | None:
-        """Return the fault of an attempt at a request, or None; ``attempt`` counts from 1."""
         if self.draw("meets", key, attempt) >= self.fault_rate:
             return None
         return self.fault_kinds[int(self.draw("kind", key, attempt) * len(self.fault_kinds))]
@@ -329,33 +296,26 @@ class Call(msgspec.Struct, kw_only=True):
 
     @property
     def prompt_tokens(self) -> int:
-        """The length of the conversation, in tokens: three a message beside those of its text."""
         return sum(tokens_in(message.content) + 3 for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The model's reply to a call."""
-
     call: Call
     text: str
     is_cut: bool = False
 
 
 def tokens_in(text: str) -> int:
-    """Return how many tokens a text has: a quarter of its characters, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 class FakeModel:
-    """A model that knows the labels of a data set and some gold studies."""
-
     def __init__(self, dataset: Dataset, settings: Settings, studies: Iterable[GoldStudy] = ()) -> None:
         self.settings = settings
         self._papers, self._studies = KnownPapers(dataset), GoldStudies(studies)
 
     def reply(self, call: Call, key: str) -> Reply:
-        """Return the reply to a call, cut at its ``max_tokens``; the key of the request and the seed decide draws."""
         prompt, most = read_prompt(call.messages), call.max_completion_tokens or call.max_tokens
         reply = self.answer(self.personality(call, prompt, key), call, prompt, key)
         if most is None or tokens_in(reply.text) <= most:
@@ -363,11 +323,9 @@ class FakeModel:
         return replace(reply, text=reply.text[: most * CHARACTERS_PER_TOKEN], is_cut=True)
 
     def personality(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
-        """Return the personality that answers a call."""
         return call.model if call.model in PERSONALITIES else self.settings.personality
 
     def answer(self, personality: str, call: Call, prompt: ServedPrompt, key: str) -> Reply:
-        """Return the reply to a call, of any length."""
         if personality == "refuses":
             return Reply(call=call, text=_REFUSAL)
         if personality == "wrong_format":
@@ -389,7 +347,6 @@ class FakeModel:
         return Reply(call=call, text=_json(**{name: value for name, value in members.items() if name in declared}))
 
     def select(self, personality: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
-        """Return the reasoning, and the sentences or scores that the answer names."""
         if personality == "lead":
             numbers = prompt.numbers if prompt.mode == "score" else prompt.numbers[: prompt.budget]
             return "A paper says what matters first.", [(number, BEST_SCORE // 2) for number in numbers]
@@ -403,7 +360,6 @@ class FakeModel:
         return _REASONING, [(number, 0) for number in paper.selection(prompt.scope, prompt.budget, shown)]
 
     def in_words(self, _personality: str, named: Named, prompt: ServedPrompt) -> str:
-        """Return the text below the reasoning: a line ``ANSWER:``, or the lines below ``SCORES:``."""
         if prompt.mode == "score":
             return "\n".join(["SCORES:", *(f"{number}: {score}" for number, score in named)])
         return f"ANSWER: {[number for number, _ in named]}"
@@ -430,8 +386,6 @@ _BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"ass
 
 
 class BadCallError(Exception):
-    """A request that the provider would refuse, or a failure of the provider, with HTTP's status."""
-
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)
         self.status = status
@@ -452,8 +406,6 @@ class PatientConnection(TimedConnection):
 
 @dataclass(kw_only=True)
 class Served:
-    """A request that is being answered."""
-
     request: Request
     content: bytes
     body: Any  # the decoded content; None where it is no JSON
@@ -472,7 +424,6 @@ class FakeServer:
         self.attempts, self._times_paid = Counter[str](), Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         request = Request(scope, receive)
         try:
             content = await request.body()
@@ -520,13 +471,11 @@ class FakeServer:
         return False
 
     def respond(self, served: Served) -> ASGIApp:
-        """Return the response to a request, or raise `BadCallError`."""
         if (served.request.method, served.request.scope["path"]) != ("POST", CHAT_PATH):
             raise BadCallError(f"no such path here; expected POST {CHAT_PATH}", status=404)
         return json_response(self.complete(served))
 
     def complete(self, served: Served) -> dict[str, Any]:
-        """Return the chat completion that a request asks for, or raise `BadCallError`."""
         try:
             call = msgspec.convert(served.body, Call)
         except msgspec.ValidationError as error:
@@ -548,20 +497,17 @@ class FakeServer:
         }
 
     def refuse(self, error: BadCallError, _served: Served) -> Response:
-        """Return the response for an error."""
         kind = "server_error" if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         headers = {"retry-after": "0", "retry-after-ms": "50"} if error is _ERRORS["rate_limit"] else {}
         body = {"error": {"message": str(error), "type": kind, "param": None, "code": None}}
         return json_response(body, error.status, headers)
 
     def fail(self, fault: str, served: Served) -> ASGIApp:
-        """Return the response for a fault."""
         if fault in _ERRORS:
             return self.refuse(_ERRORS[fault], served)
         return Response(_BROKEN, media_type="application/json")
 
     def count(self, outcome: str, served: Served) -> None:
-        """Count a request by its outcome, which may be the name of a fault."""
         totals = self.totals
         totals["requests"] += 1
         counts = totals if outcome in totals else totals["faults"]
@@ -574,5 +520,4 @@ class FakeServer:
 
 
 def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a response that holds a JSON value."""
     return Response(msgspec.json.encode(value), status, headers, "application/json")

@@ -20,12 +20,8 @@ from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
 from evidencebench.scoring.significance import ranges_from
 
-BACKENDS = ("pandas", "polars", "pyarrow")
-"""The libraries of data frames, in the order in which one is chosen."""
-
-Scores = Mapping[str, Mapping[str, TaskScores]]
-"""Source name -> task name -> scores, as `evaluate` returns them."""
-
+BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which one is chosen
+Scores = Mapping[str, Mapping[str, TaskScores]]  # source name -> task name -> scores
 _Row = Sequence[str | int | float | None]
 
 
@@ -226,7 +222,6 @@ def _sentence_rows(instance: Instance) -> Iterator[_Row]:
 def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_Row]:
     columns = {name: by_task[task] for name, by_task in scores.items()}
     means = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
-    recalls = {name: column.recalls for name, column in columns.items()}
     pairs = compare_pairs(columns, list(combinations(columns, 2)), resampling=resampling, with_overlaps=False)
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
     ranks = ranges_from({name: mean.mean for name, mean in means.items()}, p_values)
@@ -234,12 +229,11 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
         (
             *(task, name, *ranks[name], mean.n, mean.n_clusters),
             *(columns[name].counts.failed, columns[name].counts.empty, columns[name].counts.missing),
-            *(mean.mean, mean.low, mean.high, standard_error(recalls[name], columns[name].clusters)),
+            *(mean.mean, mean.low, mean.high, standard_error(columns[name].recalls, columns[name].clusters)),
         )
         for name, mean in sorted(means.items(), key=lambda item: -item[1].mean)
     ]
 
 
 def _tasks(scores: Scores) -> list[str]:
-    """Return the names of the tasks that apply to an instance."""
     return [name for name, scored in next(iter(scores.values()), {}).items() if scored.ids]

@@ -36,15 +36,10 @@ CITATION = """@inproceedings{wang2025evidencebench,
   eprint = {2504.18736},
   archivePrefix = {arXiv}
 }"""
-"""How the benchmark is cited."""
 
 
 def known_entry(dataset: Dataset) -> CatalogEntry | None:
-    """Return the entry of the catalogue that a data set is, or that all its instances are of; None if it is unknown.
-
-    It is known by its checksum, by its file's name and size, or by the ids of its instances: a part of a published
-    split, or the same in another format, stays under the licence of the split.
-    """
+    """Return what a data set is, or is a part of, by checksum, name and size, or ids: a part keeps the licence."""
     for entry in CATALOG.values():
         same_file = dataset.name == entry.file_name and len(dataset) == entry.n_instances
         if same_file and (entry.sha256 is None or sha256_matches(entry.sha256, dataset.sha256)):
@@ -72,7 +67,6 @@ _OTHER = "other"  # how Hugging Face names licences that it does not know
 
 
 def licence_of(dataset: Dataset) -> str | None:
-    """Return the licence of a published data set, or of the sample; None where it is not known."""
     if dataset.path == data_path(SAMPLE):
         return "MIT"
     entry = known_entry(dataset)
@@ -84,17 +78,13 @@ def _terms(licence: str) -> str:
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):
-    """A Parquet file of a split; ``n_bytes_unpacked`` is the size of its columns before compression."""
-
     name: str  # in the folder
     sha256: str
     n_bytes: int
-    n_bytes_unpacked: int
+    n_bytes_unpacked: int  # of its columns before compression
 
 
 class WrittenSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """A split: the data that it was made of, and its files."""
-
     name: str
     data: str  # the name of the file
     data_sha256: str
@@ -105,12 +95,10 @@ class WrittenSplit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of its files."""
         return sum(shard.n_bytes for shard in self.shards)
 
     @property
     def pattern(self) -> str:
-        """The pattern that all its files match, and no other."""
         return f"data/{self.name}-*.parquet"
 
 
@@ -181,7 +169,6 @@ The benchmark is described in <{PAPER_URL}>.
 
 
 def card(splits: Sequence[WrittenSplit]) -> str:
-    """Return the text of README.md: a header that Hugging Face reads, then sizes, columns, licences and citation."""
     rows = [
         f"| {split.name} | {split.n_instances:,} | {split.n_bytes:,} | {_plain(split.licence)} | "
         f"{_plain(split.data)}, sha256 {split.data_sha256} |"
@@ -205,7 +192,6 @@ def card(splits: Sequence[WrittenSplit]) -> str:
 
 
 def _title(splits: Sequence[WrittenSplit]) -> str:
-    """Return the benchmark's name where all splits are of it, else the names of their files."""
     if all(split.is_published for split in splits):
         return "EvidenceBench"
     return ", ".join(dict.fromkeys(split.data for split in splits))
@@ -280,7 +266,6 @@ _SINGLE = {"id", "paper_id", "hypothesis", "other"}
 
 
 def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, Any]:
-    """Return the content of croissant.json: a record set a split, named as the split."""
     published = any(split.is_published for split in splits)
     licences = list(dict.fromkeys(split.licence for split in splits))
     return {
@@ -295,21 +280,13 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
         **({"url": PAPER_URL} if published else {}),
         "datePublished": published_on.isoformat(),
         "version": "1.0.0",
-        "distribution": [part for split in splits for part in _files(split)],
+        "distribution": [file for split in splits for file in _files(split)],
         "recordSet": [_record_set(split) for split in splits],
     }
 
 
 def _files(split: WrittenSplit) -> list[dict[str, Any]]:
     name = f"{split.name}_files"
-    whole = {
-        "@type": "cr:FileSet",
-        "@id": name,
-        "name": name,
-        "description": f"The files of the split {split.name}.",
-        "encodingFormat": _PARQUET,
-        "includes": split.pattern,
-    }
     return [
         *(
             {
@@ -323,17 +300,23 @@ def _files(split: WrittenSplit) -> list[dict[str, Any]]:
             }
             for shard in split.shards
         ),
-        whole,
+        {
+            "@type": "cr:FileSet",
+            "@id": name,
+            "name": name,
+            "description": f"The files of the split {split.name}.",
+            "encodingFormat": _PARQUET,
+            "includes": split.pattern,
+        },
     ]
 
 
 def _record_set(split: WrittenSplit) -> dict[str, Any]:
-    description = f"{split.n_instances:,} instances; licence {split.licence}."
     return {
         "@type": "cr:RecordSet",
         "@id": split.name,
         "name": split.name,
-        "description": description,
+        "description": f"{split.n_instances:,} instances; licence {split.licence}.",
         "key": {"@id": f"{split.name}/id"},
         "field": [
             {
@@ -356,8 +339,6 @@ MARKER = "evidencebench.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSplit:
-    """A split to write."""
-
     name: str
     dataset: Dataset
     licence: str
@@ -422,7 +403,7 @@ def _write_split(made: Path, split: HubSplit, instances: Iterator[Instance], n_a
                 name=name,
                 sha256=file_sha256(path),
                 n_bytes=path.stat().st_size,
-                n_bytes_unpacked=sum(groups.row_group(one).total_byte_size for one in range(groups.num_row_groups)),
+                n_bytes_unpacked=sum(groups.row_group(place).total_byte_size for place in range(groups.num_row_groups)),
             )
         )
     return WrittenSplit(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 PUBLISHED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
-"""The four tasks that the benchmark's authors publish results for."""
 
 # How mteb spells licences, by ours.
 _LICENCES = {"CC-BY-4.0": "cc-by-4.0", "CC-BY-NC-4.0": "cc-by-nc-4.0"}
@@ -73,13 +72,10 @@ def _task_object(data: Dataset, task: Task) -> Any:
     from mteb.abstasks.retrieval import AbsTaskRetrieval  # noqa: PLC0415 - an extra
 
     class EvidenceReranking(AbsTaskRetrieval):  # type: ignore[misc] # mteb is not there when types are checked
-        """A task on a data set, as mteb runs it."""
-
         metadata = _metadata(data, task)
         data_loaded: bool = False
 
         def load_data(self, *_: Any, **__: Any) -> None:
-            """Read the data set into mteb's form: queries, sentences, relevant sentences, candidates."""
             if self.data_loaded:
                 return
             queries: list[dict[str, str]] = []
@@ -119,7 +115,6 @@ def _task_object(data: Dataset, task: Task) -> Any:
             *_: Any,
             **__: Any,
         ) -> dict[str, float]:
-            """Return the mean aspect recall of the results."""
             scored = evaluate({"model": results}, self._applicable, task, with_selections=False)
             return {ASPECT_RECALL.key: scored["model"][task.name].mean_recall}
 

@@ -83,7 +83,6 @@ def test_every_sentence_is_ranked_once() -> None:
 
 
 def require_new_name(name: str) -> None:
-    """Raise `SystemSpecError` unless a package and a system may have this name."""
     if not _NAME.fullmatch(name):
         raise SystemSpecError(f"'{name}': expected small letters, digits and single -, as in my-ranker")
     if name in SYSTEMS:
@@ -94,7 +93,6 @@ def require_new_name(name: str) -> None:
 
 
 def plugin_files(name: str) -> dict[str, str]:
-    """Return path -> text of the files of a new package."""
     values = {
         "NAME": name,
         "MODULE": name.replace("-", "_"),

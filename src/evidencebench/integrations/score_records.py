@@ -29,8 +29,6 @@ from evidencebench.version import __version__
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredTask:
-    """Aspect recall of one run on one task."""
-
     task: Task
     recall: Estimate
     counts: Counts
@@ -39,7 +37,6 @@ class ScoredTask:
 
 
 def scored_tasks(scored: ScoredRuns, label: str, resampling: Resampling) -> Iterator[ScoredTask]:
-    """Yield the scores of a run, one a task."""
     for task in scored.tasks:
         scores = scored.scores[label][task.name]
         yield ScoredTask(
@@ -52,8 +49,7 @@ def scored_tasks(scored: ScoredRuns, label: str, resampling: Resampling) -> Iter
 
 
 SCHEMA_VERSION = "0.3.0"
-COLLECTION = "evidencebench"
-"""The folder of the datastore in which the records lie."""
+COLLECTION = "evidencebench"  # the folder of the datastore in which the records lie
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """How those who evaluate stand to those who made the system."""
@@ -64,17 +60,14 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,119}(?<!\.)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluator:
-    """Who evaluates, and what they call the system; ``model`` None: what the run says."""
-
     organization: str
     relationship: Relationship
-    model: str | None = None
+    model: str | None = None  # what they call the system; None: what the run says
 
 
 def write_records(
     folder: Path, scored: ScoredRuns, evaluator: Evaluator, resampling: Resampling, *, now: datetime
 ) -> list[Path]:
-    """Write a record for each run, ``data/evidencebench/ORGANISATION/NAME/UUID.json`` in a folder; return the paths."""
     records = [record_of(scored, label, evaluator, resampling, now=now) for label in scored.runs]
     paths = []
     for record in records:
@@ -103,7 +96,6 @@ def _model(run: RunFile) -> str:
 def record_of(
     scored: ScoredRuns, label: str, evaluator: Evaluator, resampling: Resampling, *, now: datetime
 ) -> dict[str, Any]:
-    """Return the record of a run; raises `RunError` where its system has no name."""
     run, dataset = scored.runs[label], scored.dataset
     model = evaluator.model or _model(run)
     parts = model.split("/")
@@ -205,7 +197,6 @@ def hub_entries(
 
 
 def as_yaml(entries: list[dict[str, Any]]) -> str:
-    """Return entries as YAML."""
     import yaml  # noqa: PLC0415 - an extra
 
     text: str = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=10**6)  # no line is broken

@@ -36,35 +36,19 @@ def docno(instance_id: str, index: int) -> str:
     return f"{instance_id}#{index:05d}"
 
 
-def index_in(name: str, instance_id: str) -> int:
-    """Return the index that a sentence's name ends in; raises `DataError` if it is none, or of another instance."""
-    owner, mark, digits = name.rpartition("#")
-    if not INDEX_DIGITS.fullmatch(digits) or (mark and owner != instance_id):
-        raise DataError(f"expected a sentence of '{instance_id}', such as '{docno(instance_id, 42)}', got '{name}'")
-    return int(digits)
-
-
 def one_word(name: str) -> str:
-    """Return a name that can stand in a column of a TREC file; raises `DataError` where it cannot."""
     if name.split() != [name]:
         raise DataError(f"{name!r}: expected a name without white space, by which TREC files are split")
     return name
 
 
-NO_SENTENCE = "none"
-"""What stands in place of an index where an aspect has no source; no run can hold it."""
-
-_MOST_QRELS_BYTES = 2 << 30
+NO_SENTENCE = "none"  # in place of an index where an aspect has no source; no run can hold it
 
 _Sources: TypeAlias = dict[str, dict[str, list[str]]]  # instance id -> aspect -> names of its sources
 
 
 def _qrels(instance: Instance, scope: AspectScope) -> Iterator[tuple[str, str]]:
-    """Yield (aspect, docno) of diversity qrels, in the order of the aspects that count.
-
-    An aspect without a source has a line too, whose document is in no paper: without it, the tools would not count the
-    aspect, and their subtopic recall would be over coverable aspects only.
-    """
+    """Yield (aspect, docno); an aspect without a source has a document in no paper, since tools would not count it."""
     for aspect in instance.labels.that_count(scope):
         sources = sorted(set(instance.labels.sources.get(aspect, ())))
         names = [docno(instance.id, index) for index in sources] or [f"{instance.id}#{NO_SENTENCE}"]
@@ -141,7 +125,16 @@ def with_qrels(
     >>> instance.labels.sources
     {'evidencebench_sample_id_1#00004': (4,), '5': (5,)}
     """
-    name, judged = ("qrels", _of_dict(qrels)) if isinstance(qrels, Mapping) else _read(Path(qrels))
+    if not isinstance(qrels, Mapping):
+        name, judged = _read(Path(qrels))
+    elif not qrels:
+        raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
+    else:
+        name = "qrels"
+        judged = {
+            qid: {str(document): [str(document)] for document, relevance in relevances.items() if relevance > 0}
+            for qid, relevances in qrels.items()
+        }
     instances = instances_from(dataset)
     ids = instances.ids if isinstance(instances, Dataset) else [instance.id for instance in instances]
     unknown = sorted(judged.keys() - set(ids))
@@ -154,22 +147,23 @@ def with_qrels(
 
 
 def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) -> Instance:
-    """Return an instance with other labels: aspect -> names of its sources."""
     sources: dict[str, tuple[int, ...]] = {}
     for aspect, documents in judged.items():
         indices = []
         for document in documents:
             if document == f"{instance.id}#{NO_SENTENCE}":
                 continue
-            try:
-                index = index_in(document, instance.id)
-            except DataError as error:
-                raise DataError(f"{name}: {error}") from error
-            if index >= len(instance.query.sentences):
+            owner, mark, digits = document.rpartition("#")
+            if not INDEX_DIGITS.fullmatch(digits) or (mark and owner != instance.id):
+                example = docno(instance.id, 42)
+                raise DataError(
+                    f"{name}: expected a sentence of '{instance.id}', such as '{example}', got '{document}'"
+                )
+            if int(digits) >= len(instance.query.sentences):
                 raise DataError(
                     f"{name}: expected sentences 0..{len(instance.query.sentences) - 1} of the paper, got '{document}'"
                 )
-            indices.append(index)
+            indices.append(int(digits))
         sources[aspect] = tuple(dict.fromkeys(indices))
     old = instance.labels
     labels = Labels(
@@ -182,19 +176,9 @@ def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) 
     return Instance(query=instance.query, labels=labels)
 
 
-def _of_dict(qrels: Mapping[str, Mapping[str, int]]) -> _Sources:
-    """Take each relevant sentence for an aspect, named as the sentence."""
-    if not qrels:
-        raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
-    return {
-        qid: {str(document): [str(document)] for document, relevance in judged.items() if relevance > 0}
-        for qid, judged in qrels.items()
-    }
-
-
 def _read(path: Path) -> tuple[str, _Sources]:
     judged: _Sources = {}
-    for number, line in enumerate(read_text(path, at_most=_MOST_QRELS_BYTES).splitlines(), 1):
+    for number, line in enumerate(read_text(path, at_most=2 << 30).splitlines(), 1):
         columns = line.split()
         if not columns:
             continue
@@ -253,7 +237,6 @@ def run_dict(
 def _answers(
     run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrName | None
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield (instance id, answer) of a run, its path, or a dict of answers; raises as `run_dict`."""
     if isinstance(run, Mapping):
         yield from answers_in(run).items()
         return
@@ -276,8 +259,6 @@ _SCOPES: tuple[AspectScope, ...] = get_args(AspectScope)
 
 @dataclass(kw_only=True)
 class WrittenRun:
-    """What was written of a run, and what a TREC file cannot hold."""
-
     system: str  # as its signature has it
     task: str | None  # whose answers, where there are others for each task
     is_cut: bool  # to the task's budget
@@ -289,20 +270,16 @@ class WrittenRun:
 
 @dataclass(frozen=True, kw_only=True)
 class TrecReport:
-    """What a folder holds: ``qrels`` maps its files to their numbers of lines, ``runs`` its files to what they hold."""
-
     evidencebench: str = __version__
     data: str
     data_sha256: str
     n_topics: int
-    qrels: dict[str, int] = field(default_factory=dict)
-    runs: dict[str, WrittenRun] = field(default_factory=dict)
+    qrels: dict[str, int] = field(default_factory=dict)  # file -> its number of lines
+    runs: dict[str, WrittenRun] = field(default_factory=dict)  # by file
 
 
 @dataclass(kw_only=True)
 class _RunLines:
-    """The lines of one file of a run."""
-
     run: RunFile
     task: Task | None  # whose answers
     cut_to: Task | None  # whose budget counts; None: all of an answer is written
@@ -338,11 +315,7 @@ def write_trec(
     overwrite: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> TrecReport:
-    """Write a data set and runs into a folder, whole or not at all.
-
-    With tasks, a run has a file for each of them, cut to the budget, so that a cut-off of the tools that is no smaller
-    counts what the task counts; else one file with all of its answers, or one a task where these differ by task.
-    """
+    """With tasks, a run has a file for each, cut to its budget; else one, or one a task where its answers differ."""
     for run in runs:
         check_belongs(run, dataset)
         for task in tasks:

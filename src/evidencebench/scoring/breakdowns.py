@@ -1,4 +1,4 @@
-"""By place, kind, budget; what each pick adds."""
+"""Recall by place ("lost in the middle"), by kind and by budget; what each pick adds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,24 +33,13 @@ from evidencebench.scoring.resampling import (
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.systems.changed_queries import Stranger
 
-# Recall by where the evidence lies ("lost in the middle"), with the length of the paper as the control.
-
-
-N_AT_AN_END = 10
-"""How many sentences at either end of a paper count as its ends."""
-
-SHARES = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")
-"""The groups of the authors: the share of the aspects that the ends cover."""
-
-# The smallest determinant of the correlations of predictors with which a slope is defined: 0 where one follows from
-# another.
-_LEAST_DETERMINANT = 1e-9
+N_AT_AN_END = 10  # so many sentences at either end of a paper are its ends
+SHARES = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")  # of the aspects that the ends cover
+_LEAST_DETERMINANT = 1e-9  # of the correlations of predictors: 0 where one follows from another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceGroup:
-    """The instances whose ends cover about the same share of the aspects."""
-
     share: str  # one of `SHARES`
     recall: Estimate
     n_sentences: float  # mean length of the papers
@@ -67,10 +56,7 @@ class LengthGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceBreakdown:
-    """Recall by the share of the coverable aspects that the ends of the paper cover.
-
-    A slope is the change of recall from a share of 0 to one of 1. It is None where the papers do not differ enough.
-    """
+    """A slope is the change of recall from a share of 0 to one of 1; None where the papers do not differ enough."""
 
     groups: tuple[PlaceGroup, ...]  # from high shares to low ones; those without instances are left out
     slope: Estimate | None  # over all instances, whatever the length
@@ -113,8 +99,8 @@ def place_breakdown(
             groups.append(PlaceGroup(share=share, recall=recall, n_sentences=float(lengths[inside].mean())))
 
     def slope(inside: list[int]) -> Estimate | None:
-        found = slopes(shares[inside, None], recalls[inside], [clusters[member] for member in inside], resampling)
-        return None if found is None else found[0]
+        fitted = slopes(shares[inside, None], recalls[inside], [clusters[member] for member in inside], resampling)
+        return None if fitted is None else fitted[0]
 
     # Papers of the same length are in one third.
     ends_of_thirds = np.quantile(lengths, [1 / 3, 2 / 3], method="higher") if kept else np.empty(0)
@@ -150,11 +136,7 @@ def share_group(n_at_ends: int, n_coverable: int) -> int:
 def slopes(
     predictors: Floats, outcomes: Floats, clusters: Sequence[str], resampling: Resampling
 ) -> tuple[Estimate, ...] | None:
-    """Return the slope of each predictor (instances x predictors) in a least-squares fit of them all, with intervals.
-
-    Whole clusters are resampled; draws in which a slope is not defined are left out. None where it is not defined in
-    the data, since a predictor does not vary or follows from the others, or where over half of the draws are left out.
-    """
+    """Return each predictor's slope in a fit of all; None where the data, or over half of the draws, have none."""
     n_predictors = predictors.shape[1]
     if len(outcomes) <= n_predictors + 1:
         return None
@@ -191,21 +173,14 @@ def _solved(sums: Floats, n_predictors: int) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         correlations = np.nan_to_num(matrices / (scale[:, :, None] * scale[:, None, :]))
     defined = np.abs(np.linalg.det(correlations)) > _LEAST_DETERMINANT
-    found = np.full((len(sums), n_predictors), np.nan)
+    solutions = np.full((len(sums), n_predictors), np.nan)
     if defined.any():
-        found[defined] = np.linalg.solve(matrices[defined], right[defined][:, :, None])[:, 1:, 0]
-    return found
-
-
-# The breakdown of a system's scores by kind of sentence: abstract, heading or body.
+        solutions[defined] = np.linalg.solve(matrices[defined], right[defined][:, :, None])[:, 1:, 0]
+    return solutions
 
 
 def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, float]]:
-    """Return kind of sentence (``abstract``, ``heading``, ``body``) -> its share of the selections, and its recall.
-
-    ``selected`` is the kind's share of all selected sentences. ``recall`` is the mean aspect recall of the selected
-    sentences of the kind alone, ``available`` that of all the paper's sentences of the kind.
-    """
+    """By kind: its share of the selections, recall of its selected sentences alone, and of all its sentences."""
     table = {kind.name.lower(): {"selected": 0.0, "recall": 0.0, "available": 0.0} for kind in Kind}
     n_selected = 0.0
     for instance_id, selection in zip(scores.ids, scores.selections, strict=True):
@@ -230,8 +205,6 @@ def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetedAnswers:
-    """A system's answers, to be read at every budget."""
-
     source: AnswerSource
     rules: Rules = DEFAULT_RULES
     separate_tasks: frozenset[str] = frozenset()  # that were asked separately; empty: one answer serves every task
@@ -239,7 +212,6 @@ class BudgetedAnswers:
 
     @classmethod
     def of_run(cls, run: RunFile, rules: Rules, strangers: Mapping[str, Stranger] | None = None) -> "BudgetedAnswers":
-        """Return the answers of a run."""
         tasks = frozenset(task for _, task in run.done if task is not None)
         return cls(source=answers_from(run), rules=rules, separate_tasks=tasks, strangers=strangers or {})
 
@@ -261,7 +233,6 @@ class BudgetedAnswers:
 
 
 def budget_task(scope: AspectScope, budget: int) -> Task:
-    """Return the task over a scope with a fixed budget."""
     return task_named(f"{'result_' if scope == 'results' else ''}er_at_{budget}")
 
 
@@ -276,10 +247,6 @@ def recall_curve(
     n_instances: int,
     on_progress: Callable[[int, int], None],
 ) -> list[Estimate]:
-    """Return a run's mean aspect recall at the budgets 1 to ``largest``, over the instances that have an aspect.
-
-    Raises `TaskError` where the run was asked its tasks separately, and not all of these.
-    """
     for k in range(1, largest + 1):
         check_answers(run, budget_task(scope, k), dataset)
     answers = BudgetedAnswers.of_run(run, rules, strangers_of(run, dataset))
@@ -305,10 +272,16 @@ def recalls_by_budget(checked: CheckedAnswer, coverage: Coverage, largest: int) 
     ranking, rules = checked.ranking, checked.rules
     if ranking.ordered and rules.ties == "expected" and ranking.scores is not None:
         return [aspect_recall(checked.selection(k), coverage) for k in range(1, largest + 1)]
+    n_covered: list[float]
     if ranking.ordered or rules.over_length == "first":
         n_covered = _covered_by_first(ranking.sentences[:largest], coverage)
     else:
-        n_covered = _covered_by_draws(ranking.sentences, coverage, largest)
+        n_sentences, n_coverable = len(ranking.sentences), coverage.coverable.bit_count()
+        holders = holders_of(coverage.coverable, ranking.sentences, coverage)
+        drawn = range(1, min(largest, n_sentences - 1) + 1)
+        n_covered = [n_coverable - missed_by_draws(holders, n_sentences, k) for k in drawn]
+        if n_sentences <= largest:
+            n_covered.append(coverage.mask_of(ranking.sentences).bit_count())
     n_covered += [n_covered[-1] if n_covered else 0] * (largest - len(n_covered))
     return [n / coverage.n_aspects for n in n_covered]
 
@@ -318,22 +291,11 @@ def _covered_by_first(sentences: Iterable[int], coverage: Coverage) -> list[floa
     return [mask.bit_count() for mask in accumulate(map(coverage.masks.get, sentences, repeat(0)), or_)]
 
 
-def _covered_by_draws(sentences: tuple[int, ...], coverage: Coverage, largest: int) -> list[float]:
-    """Return how many aspects any k of the sentences cover in expectation, as `expected_covered`, for k from 1.
-
-    The last number is for all sentences, where they are no more than ``largest``.
-    """
-    n, n_coverable = len(sentences), coverage.coverable.bit_count()
-    holders = holders_of(coverage.coverable, sentences, coverage)
-    found = [n_coverable - missed_by_draws(holders, n, k) for k in range(1, min(largest, n - 1) + 1)]
-    return found if n > largest else [*found, coverage.mask_of(sentences).bit_count()]
-
-
 def ceilings_by_budget(coverage: Coverage, largest: int) -> list[float]:
     """Return the highest aspect recall at the budgets 1 to ``largest``; NaN where it could not be proven.
 
-    A greedy choice is proven by bounds where it can be, which takes no search: the largest sentences cover no more, and
-    of the best k sentences the k - 1 that cover most cover at least (k - 1) / k of it.
+    Bounds can prove a greedy choice without a search: the largest sentences cover no more, and of the best k sentences
+    the k - 1 that cover most cover at least (k - 1) / k of it.
 
     >>> from evidencebench.data.cover import coverage_from
     >>> ceilings_by_budget(coverage_from({"a": [0], "b": [1], "c": []}), 3)
@@ -371,17 +333,14 @@ class PickCounts:
 
     @property
     def total(self) -> float:
-        """How many sentences were selected."""
         return self.new + self.redundant + self.heading + self.no_evidence
 
 
 def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> PickCounts:
-    """Return the picks of several answers together, each given with what its paper's sentences cover and its headings.
+    """Return the picks of answers, each with what sentences cover and the headings of its paper.
 
-    Sentences that are certain are taken in the order of the answer. One that chance draws is compared with the certain
-    ones only, and counts as often as it is drawn.
-
-    Sentence 2 states aspect 0, 4 both; 0 is a heading. Of 4 and 5 one is drawn:
+    A sentence that chance draws is compared with the certain ones only, and counts as often as it is drawn. Sentence 2
+    states aspect 0, 4 both; 0 is a heading. Of 4 and 5 one is drawn:
 
     >>> coverage = Coverage(n_aspects=2, masks={2: 0b01, 4: 0b11})
     >>> picks_of([(Selection(certain=(2, 0), tied=(4, 5), n_drawn=1), coverage, frozenset({0}))])

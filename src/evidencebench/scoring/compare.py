@@ -1,4 +1,4 @@
-"""Compare(); use of the hypothesis."""
+"""Compare systems on the same instances: differences, tests, overlaps; the use of the hypothesis."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +34,6 @@ from evidencebench.scoring.significance import (
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
 
-# Compare two or more systems on the same instances: differences, their tests, and the overlap of the selections.
-
-
 Name = TypeVar("Name", bound=Hashable)
 
 
@@ -54,7 +51,6 @@ class Comparison:
 
     @property
     def can_differ(self) -> bool:
-        """Whether the scores differ on any instance; where they do not, there is nothing to test."""
         return self.test.n_better + self.test.n_worse > 0
 
     def __repr__(self) -> str:
@@ -117,11 +113,7 @@ def compare_all(
     with_overlaps: bool = True,
     n_flips: int | None = None,
 ) -> list[Comparison]:
-    """Compare pairs of systems on one task, over the instances where the measure is defined for all of them.
-
-    Aspect recall is defined on every instance, so each pair has the digits of `compare`, in less time. Without
-    ``n_flips``, a test draws as many sign flips as there are draws.
-    """
+    """Compare over the instances where the measure is defined for all; each pair has the digits of `compare`."""
     if not pairs:
         return []
     columns = list(scores.values())
@@ -160,7 +152,6 @@ def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT
 
 
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
-    """Raise `RunMismatchError` unless there is a system, and all have the same instances in the same order."""
     if not columns:
         raise RunMismatchError("expected the scores of at least one system, got none")
     for other in columns[1:]:
@@ -172,10 +163,7 @@ def require_same_instances(columns: Sequence[TaskScores]) -> None:
 
 
 def overlap_of(first: Selection, second: Selection) -> float:
-    """Return the Jaccard overlap of two selections: shared sentences / sentences in either.
-
-    Where sentences are drawn, the overlap is the sum of the smaller probabilities / the sum of the larger ones. Raises
-    `UndefinedScoreError` if both are empty.
+    """Return the Jaccard overlap; of drawn sentences, the sum of the smaller probabilities / that of the larger ones.
 
     >>> overlap_of(Selection(certain=(1, 2)), Selection(certain=(2, 3)))
     0.3333333333333333
@@ -196,7 +184,6 @@ def overlap_of(first: Selection, second: Selection) -> float:
 
 
 def overlaps(first: TaskScores, second: TaskScores) -> Floats:
-    """Return the overlap of two systems' selections on each instance; NaN where both are empty."""
     if not (first.selections and second.selections):
         raise ValueError("expected scores from evaluate(..., with_selections=True)")
     pairs = zip(first.selections, second.selections, strict=True)
@@ -230,35 +217,26 @@ def mean_overlaps(columns: Sequence[TaskScores]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Pair(Generic[Name]):
-    """Two systems on one task; ``adjusted`` is the p-value of `adjust`, None where they cannot differ significantly.
-
-    ``is_apart`` says that one is a control or knows the labels, so that the pair is not in the family of the runs.
-    """
-
     first: Name
     second: Name
     comparison: Comparison
-    adjusted: AdjustedP | None
-    is_apart: bool
+    adjusted: AdjustedP | None  # of `adjust`; None where they cannot differ significantly
+    is_apart: bool  # one is a control or knows the labels, so that the pair is not in the family of the runs
 
     @property
     def p_value(self) -> float:
-        """The adjusted p-value; 1 where there is none."""
         return 1.0 if self.adjusted is None else self.adjusted.value
 
     @property
     def test(self) -> PairedTest:
-        """The test that decides between them."""
         return self.comparison.test
 
     @property
     def is_significant(self) -> bool:
-        """Whether they differ significantly."""
         return self.p_value < ALPHA
 
     @property
     def p_text(self) -> str:
-        """The adjusted p-value, as it is shown."""
         return p_text(self.adjusted)
 
 
@@ -270,11 +248,10 @@ def compare_pairs(
     resampling: Resampling,
     with_overlaps: bool = True,
 ) -> list[Pair[Name]]:
-    """Compare pairs of systems on one task, with the p-values that every command, page and data frame shows.
+    """Compare pairs of systems, with the p-values that every command, page and data frame shows.
 
-    Holm counts the pairs of runs that differ in an answer. Pairs with a system of ``apart``, a control or one that
-    knows the labels, are a second family, so that no control changes what is said of runs. Sign flips are drawn often
-    enough for the family (see `enough_draws`).
+    Holm counts the pairs that differ in an answer. Pairs with a system of ``apart``, a control or one that knows the
+    labels, are a second family, so that no control changes what is said of runs.
     """
     same = first_alike({name: system.answer_keys for name, system in scores.items()})
     compared: dict[tuple[Name, Name], Pair[Name]] = {}
@@ -290,7 +267,6 @@ def compare_pairs(
 
 
 def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
-    """Return name -> the first one with the same key; often itself."""
     first: dict[Hashable, Name] = {}
     return {name: first.setdefault(key, name) for name, key in keys.items()}
 
@@ -326,22 +302,17 @@ class StrangerShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlResult:
-    """A system on one task, asked each paper's own query and a changed one.
-
-    ``adjusted`` is p by Holm over the systems of the same control and task that can differ significantly; None for the
-    others, as of a system that does not read what was changed: there is nothing to test (see `adjust`).
-    """
+    """A system on one task, asked each paper's own query and a changed one."""
 
     system: str
     control: str  # such as ``"two_papers"``, with the file where there is one
     comparison: Comparison  # recall with the own queries, ``first``, and with the changed ones, ``second``
-    adjusted: AdjustedP | None
+    adjusted: AdjustedP | None  # over the systems of one control and task; None where nothing can be tested
     reads_hypothesis: bool  # as the system declares
     stranger: StrangerShare | None = None  # None but for two papers
 
     @property
     def p_value(self) -> float | None:
-        """The adjusted p-value; None where there is nothing to test."""
         return None if self.adjusted is None else self.adjusted.value
 
     def __repr__(self) -> str:
@@ -349,24 +320,17 @@ class ControlResult:
 
 
 Use = Literal["reads it", "misled by it", "changes, no gain shown", "changes little", "cannot", "too few papers"]
-"""What can be said of a system that was asked the own and a wrong hypothesis; see `use_of_hypothesis`."""
 
 USES: tuple[Use, ...] = get_args(Use)
 
-MOST_CHANGED = 0.5
-"""Where the overlap of the selections is surely above this share, a system changes little."""
+MOST_CHANGED = 0.5  # where the overlap of the selections is surely above it, a system changes little
 
 
 def use_of_hypothesis(result: ControlResult) -> Use:
     """Return what a wrong hypothesis shows of a system.
 
-    ``reads it``: its recall is significantly higher with the own hypothesis; ``misled by it``: significantly lower.
-    Where neither is shown, its selections tell: ``cannot``: they are the same on every paper; ``changes little``: the
-    whole interval of their overlap is above `MOST_CHANGED`; else ``changes, no gain shown``. No gain that is shown is
-    no proof that there is none: its interval says how large it may be. ``too few papers``: there is no interval.
-
-    A change of selections is evidence that the hypothesis is read only where the same question has the same answer each
-    time. So that no such word depends on it, ``reads it`` is a word on recall.
+    ``reads it`` is a word on recall, since a change of selections is evidence only where the same question has the same
+    answer each time. ``changes, no gain shown`` is no proof that there is none: its interval says how large it may be.
     """
     overlap, difference = result.comparison.overlap, result.comparison.test.difference
     if result.adjusted is not None and result.adjusted.is_significant:
@@ -413,7 +377,6 @@ def control_results(
 
 
 def _stranger_share(own: TaskScores, changed: TaskScores, resampling: Resampling) -> StrangerShare | None:
-    """Return what goes to second papers; None where there are none."""
     if own.n_sentences == changed.n_sentences:
         return None
     added = 1 - np.array(own.n_sentences) / np.array(changed.n_sentences)

@@ -12,8 +12,6 @@ from evidencebench.systems.controls import AbstractBackwards, Lead, RandomContro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A system that is scored beside every run."""
-
     name: str
     system: System | KnowingSystem  # made here rather than by `make_system`, which imports every system there is
     short_name: str  # where there is little room
@@ -23,12 +21,10 @@ class Control:
 
     @property
     def knows_labels(self) -> bool:
-        """Whether it is given the labels: a ceiling, not a competitor."""
         return traits_of(self.system).knows_labels
 
     @property
     def named(self) -> NamedSystem:
-        """The system with its name."""
         return NamedSystem(name=self.name, options={}, system=self.system)
 
 
@@ -61,5 +57,4 @@ CONTROLS: Mapping[str, Control] = MappingProxyType({control.name: control for co
 
 
 def knows_labels(run: RunFile) -> bool:
-    """Say whether a run is of a system that reads the labels, such as the oracle."""
     return run.header is not None and run.header.system.name in KNOWING_SYSTEMS

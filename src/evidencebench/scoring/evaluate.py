@@ -1,4 +1,4 @@
-"""Evaluate(), Scores."""
+"""Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers."""
 
 import warnings
 from array import array
@@ -38,13 +38,9 @@ from evidencebench.systems.changed_queries import Stranger
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import counted, one_line
 
-# The result of `evaluate`: the scores of one system on one task, one an instance.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many answers to one task failed, are empty, missing, and so on; these three score 0."""
-
     failed: int = 0
     empty: int = 0
     missing: int = 0
@@ -134,11 +130,11 @@ class TaskScores:
         UndefinedScoreError
             If it is defined nowhere.
         """
-        found = self.estimates((measure,), resampling)
-        if not found:
-            key = measure_named(measure).key
+        key = measure_named(measure).key
+        estimates = self.estimates((measure,), resampling)
+        if not estimates:
             raise UndefinedScoreError(f"task '{self.task.name}': {key} is undefined: no instance counts")
-        return next(iter(found.values()))
+        return estimates[key]
 
     def estimates(
         self, measures: Iterable[MeasureOrName] = tuple(MEASURES), resampling: Resampling = DEFAULT_RESAMPLING
@@ -167,12 +163,8 @@ def estimates_by_task(
     return estimates
 
 
-# Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers.
-
-
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
-"""A source of answers, as `answers_from` takes it."""
 
 
 def evaluate(
@@ -302,7 +294,6 @@ def evaluate_sources(
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
 ) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
-    """Return, by source name, its answers as a function, and the second papers it was asked; raise as `evaluate`."""
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -341,8 +332,6 @@ def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One instance on one task: what an answer is measured against."""
-
     instance: Instance
     coverage: Coverage  # of the aspects that count
     budget: int | None  # how many sentences count; None: any number
@@ -350,7 +339,6 @@ class Case:
 
 
 def case_of(instance: Instance, task: Task) -> Case | None:
-    """Return the case of an instance on a task, or None where the task does not apply."""
     if not task.applies_to(instance.labels):
         return None
     coverage, budget = coverage_of(instance.labels, task.scope), task.budget_for(instance)
@@ -362,19 +350,15 @@ def case_of(instance: Instance, task: Task) -> Case | None:
 
 
 class Graded(NamedTuple):
-    """An answer to a case: the sentences of it that count, and the numbers that every measure is made of."""
-
     checked: CheckedAnswer
     selection: Selection
     outcome: MeasureInput
 
     @property
     def recall(self) -> float:
-        """Its aspect recall, where an aspect counts."""
         return float(self.outcome.n_covered / self.outcome.n_aspects)
 
     def scores(self) -> dict[str, float]:
-        """Return measure key -> value; NaN where the measure is undefined."""
         return {key: float(measure.values(self.outcome)) for key, measure in MEASURES.items()}
 
 
@@ -392,8 +376,6 @@ _Checked: TypeAlias = tuple[Answer | None, CheckedAnswer] | None
 
 
 class _Column:
-    """The scores of one source on one task, while they are collected."""
-
     def __init__(
         self, source: AnswerSource, task: Task, rules: Rules, *, with_selections: bool, raise_errors: bool
     ) -> None:
@@ -452,7 +434,6 @@ class _Column:
             self._cut_short.append((n_named, n_sentences))
 
     def scores(self) -> TaskScores:
-        """Return what was collected."""
         outcomes = MeasureInput(*np.array(self._outcomes).reshape(-1, len(MeasureInput._fields)).T)
         ids, clusters, n_sentences, answer_keys = zip(*self._rows, strict=True) if self._rows else ((), (), (), ())
         return TaskScores(
@@ -472,7 +453,6 @@ class _Column:
 
 
 def warn_of(name: str, by_task: Mapping[str, TaskScores], *, ranks_all: bool) -> None:
-    """Warn of a system's failed answers, and, if it should rank all sentences, of rankings that are too short."""
     worst = max(by_task.values(), key=lambda scores: len(scores.errors))
     for instance_id, error in islice(worst.errors.items(), 1):
         answers = f"{len(worst.errors):,} of {counted(len(worst.ids), 'answer')} to {worst.task.name}"

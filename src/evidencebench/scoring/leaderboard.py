@@ -1,4 +1,4 @@
-"""Leaderboard(), table(): rows as data."""
+"""The leaderboard of a task, and the table of a paper, as data."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,13 +22,9 @@ from evidencebench.scoring.significance import ALPHA, can_be_significant, percen
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
 
-# The leaderboard of a task: runs and controls, the best first, with the ranks that each can claim.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A row of a leaderboard: a run, named by its label, or a control, by its name."""
-
     system: str
     recall: Estimate
     rank: tuple[int, int] | None  # best and worst that it can claim; None for a system that knows the labels
@@ -46,19 +42,14 @@ class Standing:
 
     @property
     def unfinished(self) -> str:
-        """How many instances it answered where some have no answer, such as ``3 of 12``; empty where all have one.
-
-        An instance without an answer scores 0, so that the mean of an unfinished run is lower than what it can do.
-        """
+        """Such as ``3 of 12``, since no answer scores 0, so that the mean is too low; empty where all have one."""
         return f"{self.n - self.missing:,} of {self.n:,}" if self.missing else ""
 
     @property
     def rank_text(self) -> str:
-        """Its range of ranks, such as ``1-3`` or ``2``; empty where it has none."""
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
 
     def fields(self) -> dict[str, Any]:
-        """Return the row as a JSON object."""
         return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
 
 
@@ -87,15 +78,11 @@ COLUMNS: tuple[BoardColumn, ...] = (
     *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
 )
-"""The columns that follow the name of the system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """The leaderboard of one task: its rows, the best first, and the pairs of ranked systems.
-
-    A control that is also among the runs has one row.
-    """
+    """The rows, the best first, and the pairs of ranked systems; a control that is also among the runs has one row."""
 
     standings: tuple[Standing, ...]
     pairs: tuple[Pair[Standing], ...]
@@ -105,30 +92,23 @@ class Board:
 
     @property
     def ranked(self) -> tuple[Standing, ...]:
-        """The systems that have a rank, the best first."""
         return tuple(row for row in self.standings if row.rank is not None)
 
     @property
     def can_tell_apart(self) -> bool:
-        """Whether any difference could be significant here, however large."""
         return any(can_be_significant(pair.test, pair.adjusted) for pair in self.pairs)
 
     def pair(self, first: Standing, second: Standing) -> Pair[Standing]:
-        """Return the pair of two ranked systems, in either order."""
         return next(pair for pair in self.pairs if {id(pair.first), id(pair.second)} == {id(first), id(second)})
 
     def level_with(self, row: Standing) -> tuple[Standing, ...]:
-        """Return the ranked systems that do not differ significantly from one, without it, the best first."""
-        found = [pair for pair in self.pairs if not pair.is_significant and row in (pair.first, pair.second)]
-        return tuple(pair.second if pair.first is row else pair.first for pair in found)
+        level = [pair for pair in self.pairs if not pair.is_significant and row in (pair.first, pair.second)]
+        return tuple(pair.second if pair.first is row else pair.first for pair in level)
 
     def level_groups(self) -> tuple[tuple[Standing, ...], ...]:
-        """Return groups of systems: two ranked systems are in one group exactly where they cannot be told apart.
+        """Return groups: two ranked systems are in one exactly where they cannot be told apart; one may be in several.
 
-        A system may be in several groups, or in none, since of three systems the first may be level with the second,
-        the second with the third, and the first above the third. In a group, each is level with each other one, and all
-        level pairs are in one: a compact letter display (Piepho, Journal of Computational and Graphical Statistics 13,
-        2004).
+        A compact letter display (Piepho, Journal of Computational and Graphical Statistics 13, 2004).
         """
         ranked = self.ranked
         place_of = {id(row): place for place, row in enumerate(ranked)}
@@ -150,7 +130,6 @@ class Board:
 
 
 def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
-    """Return the leaderboard of a task."""
     # By label, and whether it is a control: a run may have a control's name.
     columns = {(label, False): scores[task.name] for label, scores in scored.scores.items()} | {
         (name, True): scores[task.name]
@@ -188,10 +167,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
-    """Return the label of the run that replaces a control: it has the same name, and the same score on every instance.
-
-    None where there is none: a run with the name but other scores, or without some answers, is a run like any other.
-    """
+    """Return the label of the run that replaces a control: it has its name, and its score on every instance."""
     computed = scored.controls[control][task.name].recalls
     for label, run in scored.runs.items():
         is_named = run.header is not None and run.header.control is None and run.header.system.name == control
@@ -203,8 +179,7 @@ def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
 # The table of a paper: systems x tasks, with the best of each task and what differs from a reference.
 
 
-BEST = "best"
-"""The reference that is the system with the highest mean on each task."""
+BEST = "best"  # the reference that is the system with the highest mean on each task
 NO_REFERENCE = "none"
 
 Sort = Literal["run", "control", "ceiling"]
@@ -212,8 +187,6 @@ Sort = Literal["run", "control", "ceiling"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemCell:
-    """The score of a system on a task, and its difference to the reference; p is None where there is no test."""
-
     recall: Estimate
     standard_error: float | None  # robust to clusters; None for a single one
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
@@ -222,7 +195,6 @@ class SystemCell:
 
     @property
     def differs(self) -> bool:
-        """Whether it differs significantly from the reference."""
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
@@ -240,7 +212,6 @@ class SystemRow:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether it is tested: it neither knows the labels nor was trained on the data."""
         return self.sort != "ceiling" and not self.trained_on_it
 
 
@@ -266,12 +237,9 @@ def systems_table(
     against: str = BEST,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> SystemsTable:
-    """Return the table of scored runs and controls.
+    """Return the table of scored runs, with ``names`` by label, and controls, with the p-values of the leaderboard.
 
-    ``names`` maps runs' labels to the names in the table. ``against`` is `BEST`, `NO_REFERENCE`, or a row's name. A
-    system that knows the labels or was trained on the data is neither the best nor tested, and no control is the best.
-    The p-values are those of the leaderboard. Raises `RunError` if two rows have one name, or ``against`` names none
-    that can be tested.
+    One that knows the labels or was trained on the data is neither the best nor tested, and no control is the best.
     """
     boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
     rows = _rows(scored, boards, names or {})
@@ -309,7 +277,6 @@ def systems_table(
 
 
 def _rows(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, str]) -> dict[str, SystemRow]:
-    """Return runs in the order given, then controls, then ceilings, by their names in the table."""
     rows: list[SystemRow] = []
     for label, run in scored.runs.items():
         sort: Sort = "ceiling" if knows_labels(run) else "run"
@@ -336,7 +303,6 @@ def _rows(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, s
 
 
 def _check_reference(against: str, rows: Mapping[str, SystemRow]) -> None:
-    """Raise `RunError` unless ``against`` is a row that the others can be held against."""
     ranked = [row.name for row in rows.values() if row.is_ranked]
     if against not in rows:
         known = ", ".join(f"'{name}'" for name in ranked)
@@ -347,7 +313,3 @@ def _check_reference(against: str, rows: Mapping[str, SystemRow]) -> None:
     if against not in ranked:
         why = "knows the labels" if rows[against].sort == "ceiling" else "was trained on this data"
         raise RunError(f"against '{against}': it {why}, so that a test would say nothing; name another system")
-
-
-def _shown(row: Standing) -> float:
-    return round(100 * row.recall.mean, 1)

@@ -40,8 +40,7 @@ class MeasureInput(NamedTuple):
 class Measure:
     """A measure. To add one, add an entry to `MEASURES`; tables, CSV and JSON then show it.
 
-    ``of`` takes a `MeasureInput` and the ``parameters`` by name, and returns the value; NaN, as of 0 / 0, says that it
-    is undefined.
+    ``of`` takes a `MeasureInput` and the ``parameters`` by name; it returns NaN, as of 0 / 0, where it is undefined.
 
     >>> Measure(name="f_measure", parameters={"beta": 2}, of=lambda outcome, beta: 0.5, label="F2").key
     'f_measure(beta=2)'
@@ -57,19 +56,16 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """Its name with its parameters, as JSON, CSV and signatures have it."""
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
     def values(self, outcomes: MeasureInput) -> Any:
-        """Return the value of a selection, or of each of many; NaN where it is undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)
         return values if self.of_no_sentence is None else np.where(outcomes.is_empty, self.of_no_sentence, values)
 
 
 def expected_covered(selection: Selection, coverage: Coverage) -> float:
-    """Return how many aspects the selection covers, in expectation where sentences are drawn."""
     covered = coverage.mask_of(selection.certain)
     if not selection.n_drawn:
         return float(covered.bit_count())
@@ -100,7 +96,6 @@ def missed_by_draws(holders: Counter[int], n: int, k: int) -> float:
 def measure_input(
     selection: Selection, coverage: Coverage, ceiling: float = nan, *, is_empty: bool = False
 ) -> MeasureInput:
-    """Return the input of the measures for a selection; ``is_empty`` is as in `MeasureInput`."""
     return MeasureInput(
         expected_covered(selection, coverage),
         selection.expected_within(coverage.masks),
@@ -175,14 +170,11 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         )
     }
 )
-"""Every measure of `TaskScores.scores`, by its key."""
 
-MeasureOrName = Measure | str
-"""A measure, or its key in `MEASURES`."""
+MeasureOrName = Measure | str  # its key in `MEASURES`
 
 
 def measure_named(given: MeasureOrName) -> Measure:
-    """Return the measure of a key, or the measure that is given; raises `ValueError` for an unknown key."""
     if isinstance(given, Measure):
         return given
     if given not in MEASURES:

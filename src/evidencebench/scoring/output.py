@@ -22,14 +22,9 @@ from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.tables import Table, as_csv
 from evidencebench.version import __version__
 
-# Scores and comparisons as JSON objects.
-
 
 def score_fields(scores: TaskScores, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return one task's scores: every measure with its interval, the counts, and each instance.
-
-    ``estimates`` are those of all measures; one that is undefined on every instance is null.
-    """
+    """``estimates`` are those of all measures; one that is undefined on every instance is null."""
     return {
         **{key: asdict(estimates[key]) if key in estimates else None for key in MEASURES},
         "n": len(scores.ids),
@@ -71,7 +66,6 @@ def signature(
     resampling: Resampling = DEFAULT_RESAMPLING,
     trained_on_it: bool = False,
 ) -> str:
-    """Return the signature of an aspect recall that is the mean over ``n`` instances."""
     return "|".join(
         [
             ASPECT_RECALL.key,
@@ -88,7 +82,6 @@ def signature(
 
 
 def signature_of(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> str:
-    """Return the signature of a run's score."""
     return signature(
         scored.dataset,
         scored.runs[label].signature,
@@ -109,9 +102,6 @@ def signature_of_all(scored: ScoredRuns, label: str, resampling: Resampling) -> 
     )
 
 
-# The scores of each instance as a file, a row for each task and instance: Parquet or CSV.
-
-
 _NAMES = ("system", "task", "id", "cluster")
 
 
@@ -124,11 +114,7 @@ def require_scores_name(path: Path) -> None:
 
 
 def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]) -> int:
-    """Write system -> its scores as one table and return the number of rows.
-
-    The columns: system, task, id, cluster (the review or paper that intervals resample by) and one a measure, from 0 to
-    1; undefined is null, and an empty cell in CSV.
-    """
+    """Write a row for each system, task and instance, and return how many; an undefined score is null."""
     require_scores_name(path)
     columns: dict[str, list[Any]] = {name: [] for name in (*_NAMES, *MEASURES)}
     for system, by_task in scores.items():
@@ -160,15 +146,12 @@ _TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 
 @dataclass(frozen=True, slots=True)
 class PublishedResult:
-    """One system's published means: ``percents`` is task name -> mean aspect recall in percent."""
-
     system: str
     strategy: str
-    percents: Mapping[str, float]
+    percents: Mapping[str, float]  # task name -> mean aspect recall
 
     @property
     def name(self) -> str:
-        """The name in tables, such as ``GPT-4o-2024-05-13, 8-shot``."""
         return f"{self.system}, {self.strategy}" if self.strategy else self.system
 
     def recall(self, task: str) -> float | None:
@@ -181,7 +164,7 @@ def _row(system: str, strategy: str, *percents: float | None) -> PublishedResult
     return PublishedResult(system, strategy, MappingProxyType(published))
 
 
-PUBLISHED: tuple[PublishedResult, ...] = (
+PUBLISHED: tuple[PublishedResult, ...] = (  # best first by ER@Optimal, as published
     _row("maximum", "", 100.0, 99.3, 100.0, 99.8),
     _row("Gemini 2.5 Pro", "base", 52.5),
     _row("GPT-4o-2024-05-13", "8-shot", 51.4, 68.7),
@@ -206,4 +189,3 @@ PUBLISHED: tuple[PublishedResult, ...] = (
     _row("E5-large-v2", "not fine-tuned", None, None, 15.2),
     _row("random", "", 9.6, 22.3, 4.4, 11.4),
 )
-"""Best first by ER@Optimal, as published."""

@@ -93,7 +93,11 @@ def measure_query_controls(
         systems = {(named_one := named_system(systems)).name: named_one}
     named = {name: named_system(system) for name, system in systems.items()}
     asked = tasks_from(tasks) or common_tasks_of(named)
-    inquiries = inquiries_of(named, dataset, asked, controls_from(controls), limit=limit, seed=resampling.seed)
+    given = (controls,) if isinstance(controls, str | QueryControl) else controls
+    unique = tuple(dict.fromkeys(map(query_control, given)))
+    if not unique:
+        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
+    inquiries = inquiries_of(named, dataset, asked, unique, limit=limit, seed=resampling.seed)
     waits = {key: inquiry for key, inquiry in inquiries.items() if inquiry.system.waits}
     sources: dict[tuple[str, str], AnswerSource] = {
         key: ask_once_an_instance(inquiry.system, partial(changed_instance, changes=inquiry.changes, dataset=dataset))
@@ -125,14 +129,6 @@ def measure_query_controls(
     return control_results(compared, reads, resampling)
 
 
-def controls_from(given: str | QueryControl | Iterable[str | QueryControl]) -> tuple[QueryControl, ...]:
-    """Return controls, each once, given as one or several, by name or as they are; see `query_control`."""
-    controls = (given,) if isinstance(given, str | QueryControl) else given
-    if not (unique := tuple(dict.fromkeys(map(query_control, controls)))):
-        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
-    return unique
-
-
 def inquiries_of(
     systems: Mapping[str, NamedSystem],
     dataset: Dataset,
@@ -154,7 +150,6 @@ def inquiries_of(
 
 
 def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:
-    """Return the official tasks that every system can answer."""
     by_system = [default_tasks(system) for system in systems.values()]
     if not by_system:
         raise TaskError("expected at least one system, got none")

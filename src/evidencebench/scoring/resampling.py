@@ -1,4 +1,4 @@
-"""Bootstrap over papers, Clopper-Pearson."""
+"""Percentile intervals by the bootstrap over whole clusters; exact intervals of shares."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +10,11 @@ import numpy.typing as npt
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.wording import counted
 
-# Percentile intervals of means, by the bootstrap over whole clusters.
-
-
 Floats = npt.NDArray[np.float64]
 
 DEFAULT_DRAWS = 10_000
 DEFAULT_LEVEL = 0.95
-MAX_DRAWS = 1_000_000
-"""The most draws that the command line takes; more would change no digit that is shown."""
+MAX_DRAWS = 1_000_000  # of the command line; more would change no digit that is shown
 _CACHED_NUMBERS, _MOST_CACHED_ROWS = 1 << 17, 128
 _COUNTED_NUMBERS = 1 << 15
 # Products of more numbers, and of single rows that are longer, are computed by BLAS in several threads, which wait for
@@ -56,10 +52,7 @@ DEFAULT_RESAMPLING = Resampling()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over ``n`` instances of ``n_clusters`` papers (or reviews), with the ends of its percentile interval.
-
-    Both ends are None where all instances are of one paper, which leaves nothing to resample.
-    """
+    """A mean over instances of ``n_clusters`` papers or reviews; the ends of its interval are None for a single one."""
 
     mean: float
     low: float | None
@@ -69,7 +62,6 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends of the interval, or None where there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -79,13 +71,11 @@ class Estimate:
 
     @property
     def extent(self) -> str:
-        """What it is of, such as ``9 papers of 7 reviews or texts``."""
         clusters = counted(self.n_clusters, "review or text", "reviews or texts")
         return f"{counted(self.n, 'paper')}{'' if self.n == self.n_clusters else f' of {clusters}'}"
 
     @property
     def negated(self) -> "Estimate":
-        """The estimate of minus the mean, as of second - first."""
         low, high = (None, None) if self.interval is None else (-self.interval[1], -self.interval[0])
         return replace(self, mean=-self.mean, low=low, high=high)
 
@@ -117,8 +107,7 @@ def bootstrap_pairs(
 ) -> tuple[list[Estimate], list[Estimate]]:
     """Return the mean of each column of ``values``, and for each pair of columns that of the first - the second.
 
-    The mean of a difference in a draw is the difference of the means in that draw, so many pairs take little more time
-    than their columns.
+    The mean of a difference in a draw is that of the means, so many pairs take little more time than their columns.
 
     >>> values = np.array([[1.0, 0.5], [0.5, 0.5]])
     >>> means, differences = bootstrap_pairs(values, [(0, 1)], ["p", "q"])
@@ -214,7 +203,6 @@ def cached_rows(n_columns: int) -> int:
 
 
 def _bootstrap_means(sums: Floats, sizes: Floats, resampling: Resampling) -> Floats:
-    """Return the mean of each draw, draws x columns."""
     # One product for each column, so that its digits do not depend on the other columns.
     columns = [np.ascontiguousarray(column) for column in sums.T]
     totals, n_drawn, start = np.empty((len(columns), resampling.n_draws)), np.empty(resampling.n_draws), 0
@@ -245,8 +233,7 @@ def products(rows: Floats, column: Floats) -> Floats:
 def shared_counts(n_clusters: int, resampling: Resampling) -> Iterator[Floats]:
     """Yield what `draw_counts` yields for a new generator of ``resampling``.
 
-    Every figure has the same draws. Those of the last two numbers of clusters are kept, since drawing and counting them
-    takes most of the time; those of very many clusters are drawn again.
+    Those of the last two numbers of clusters are kept, since drawing and counting takes most of the time.
     """
     if n_clusters * resampling.n_draws > _MOST_KEPT_NUMBERS:
         yield from draw_counts(n_clusters, resampling.generator(), resampling.n_draws)
@@ -275,16 +262,8 @@ def draw_counts(n_clusters: int, generator: np.random.Generator, n_draws: int) -
             yield counts
 
 
-# The exact interval of a share: k of n, such as 47 of 50.
-
-
-_HALVINGS = 60
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proportion:
-    """A share, ``k`` of ``n``, with the ends of its exact interval."""
-
     k: int
     n: int
     low: float
@@ -292,7 +271,6 @@ class Proportion:
 
     @property
     def share(self) -> float:
-        """The share, 0 to 1."""
         return self.k / self.n
 
 
@@ -319,7 +297,7 @@ def _least_chance(k: int, n: int, tail: float) -> float:
     steps = np.arange(1, n + 1)
     log_choices = np.concatenate([[0.0], np.cumsum(np.log((n + 1 - steps) / steps))])[k:]
     low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
+    for _ in range(60):
         middle = (low + high) / 2
         chances = np.exp(log_choices + successes * np.log(middle) + (n - successes) * np.log1p(-middle))
         low, high = (middle, high) if chances.sum() < tail else (low, middle)

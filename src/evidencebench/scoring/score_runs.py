@@ -1,4 +1,4 @@
-"""Score_runs(): run files, labels, cautions, does it fit the data."""
+"""Score run files: their labels, their scores beside those of controls, and cautions."""
 
 import os
 from collections import Counter
@@ -29,8 +29,6 @@ from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate_sources
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.wording import counted, one_line, without_folders
-
-# Labels of runs that are shown together: the shortest that tell them apart.
 
 
 def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
@@ -68,7 +66,6 @@ def _system_label(run: RunFile) -> str:
 def _with_options(
     runs: Sequence[RunFile], names: Sequence[str], paths: Sequence[str], *, with_inner_options: bool
 ) -> list[str]:
-    """Return the names with the options in which runs of the same system differ."""
     labels = list(paths)
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
         if run.header is None:
@@ -85,24 +82,15 @@ def _with_options(
     return labels
 
 
-# Score run files: open them, label them, and evaluate them beside the controls.
-
-
-MIN_INSTANCES_A_JOB = 500
-"""Fewer are not worth another process."""
-
+MIN_INSTANCES_A_JOB = 500  # fewer are not worth another process
 _BLOCK_SIZE = 32  # instances that a worker scores at a time
 
-Scores = dict[str, dict[str, TaskScores]]
-"""Source name -> task name -> scores."""
+Scores = dict[str, dict[str, TaskScores]]  # source name -> task name -> scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRuns:
-    """Runs and controls with their scores.
-
-    On a task without a budget, only controls that select have scores: a ranking would win by naming every sentence.
-    """
+    """On a task without a budget, only controls that select have scores: a ranking would win by naming all."""
 
     dataset: Dataset
     rules: Rules  # how answers of runs were read
@@ -139,13 +127,10 @@ def score_runs(
     engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ScoredRuns:
-    """Score run files on the tasks asked for, or on all that every one of them can answer.
+    """Score runs on the tasks asked for, or on all that every one can answer; parameters are as in `evaluate`.
 
-    Parameters are as in `evaluate`; answers of controls are read by the default rules. With ``limit``, runs over
-    different numbers of instances can be scored together. The work runs in ``jobs`` processes, or on an ``engine``.
-
-    Raises `RunMismatchError` if a run does not belong to the data or the runs cover different parts of it, and
-    `TaskError` if a run cannot answer a task that is asked for, or the runs have no task in common.
+    Answers of controls are read by the default rules. With ``limit``, runs over different numbers of instances can be
+    scored together.
     """
     paths = paths_from(paths)
     if not paths:
@@ -225,7 +210,6 @@ def _block_scorer(
 
 
 def _joined(parts: Sequence[TaskScores]) -> TaskScores:
-    """Return the scores of several blocks as those of all their instances."""
     notes, counts = Counter[str](), Counter[str]()
     for part in parts:
         notes.update(part.notes)
@@ -243,7 +227,6 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
 
 
 def has_labels(dataset: Dataset, n_instances: int | None = None) -> bool:
-    """Say whether any of the first instances (None: of all) has an aspect."""
     return any(instance.labels.aspects for instance in dataset.instances(n_instances))
 
 
@@ -260,7 +243,6 @@ def _why_nothing_counts(dataset: Dataset, task: Task, n_instances: int) -> str:
 
 
 def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
-    """Return runs by their labels (see `runs_by_label`); raise as `score_runs` does."""
     runs = runs_by_label([open_run(path) for path in paths])
     for run in runs.values():
         check_belongs(run, dataset)
@@ -270,7 +252,6 @@ def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) ->
 
 
 def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
-    """Return the tasks that every run can answer, in the first one's order; raise where there is none."""
     by_run = [tasks_of(run, dataset) for run in runs]
     common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
     if not common:
@@ -298,7 +279,6 @@ def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
 
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
-"""The warning about a system whose model was trained on the data that it is scored on."""
 
 # This share of the answers stands for all of them.
 _NEARLY = 0.9
@@ -310,8 +290,6 @@ _LEAST_ALIKE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """A warning about one run: why its scores mean less than they seem to, and what to do."""
-
     label: str
     path: Path
     text: str
@@ -321,7 +299,6 @@ class Caution:
 
 
 def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
-    """Return the warnings about the scores of all runs; empty where there are none."""
     same = same_texts(scored.scores)
     return tuple(
         Caution(label=label, path=run.path, text=text)
@@ -331,7 +308,6 @@ def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
 
 
 def is_complete(scored: ScoredRuns) -> bool:
-    """Say whether no answer of any run failed or is missing."""
     counts = (task_scores.counts for by_task in scored.scores.values() for task_scores in by_task.values())
     return not any(count.failed or count.missing for count in counts)
 

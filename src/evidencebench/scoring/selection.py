@@ -77,7 +77,6 @@ RULE_TEXTS: Mapping[str, RuleText] = MappingProxyType(
         ),
     }
 )
-"""Field of `Rules` -> its texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +89,9 @@ class Selection:
 
     @property
     def size(self) -> int:
-        """How many sentences count."""
         return len(self.certain) + self.n_drawn
 
     def expected_within(self, indices: Container[int]) -> float:
-        """Return how many of the sentences in ``indices`` count, in expectation."""
         n_certain = float(sum(map(indices.__contains__, self.certain)))
         if not self.n_drawn:
             return n_certain
@@ -114,8 +111,6 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnswer:
-    """A checked answer, which can be cut to a budget, and what was wrong with it before."""
-
     ranking: Ranking  # empty where the answer failed or is missing
     rules: Rules
     error: str | None = None  # why it failed; None: it did not
@@ -124,16 +119,11 @@ class CheckedAnswer:
     n_out_of_range: int = 0  # sentences that do not exist, removed too
 
     def selection(self, budget: int | None) -> Selection:
-        """Return the sentences that count under a budget."""
         return select(self.ranking, budget, over_length=self.rules.over_length, ties=self.rules.ties)
 
 
 def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
-    """Return a checked answer, which can be cut to a budget; every score and page checks answers by this function.
-
-    Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has. Raises
-    `AnswerError` if the answer has a wrong type, names a sentence that does not exist (unless the rules drop it), or
-    its scores are not one a sentence and descending.
+    """Check an answer to a paper of ``n_sentences``; of repeated sentences, the first mention is kept.
 
     >>> check_answer(Ranking(sentences=(3, 1, 3)), n_sentences=5).selection(budget=1).certain
     (3,)

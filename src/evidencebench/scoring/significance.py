@@ -1,4 +1,4 @@
-"""Sign flips, Holm, ranges of ranks."""
+"""P-values by sign flips of whole clusters, Holm, ranges of ranks; scores as text."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,32 +25,20 @@ from evidencebench.scoring.resampling import (
 from evidencebench.tables import Column, Row, printable
 from evidencebench.wording import counted
 
-# P-values of differences by sign flips of whole clusters, adjusted for the number of tests; ranges of ranks.
-
-
 Name = TypeVar("Name", bound=Hashable)
 
-ALPHA = 0.05
-"""A p-value below it is called significant."""
-
-MAX_ENUMERATED_CLUSTERS = 14
-"""Up to this many clusters with a difference, all sign patterns are enumerated and p is exact."""
-# Sums and scores that differ by no more than rounding count as equal.
-_ROUNDING = 1e-12
+ALPHA = 0.05  # a p-value below it is called significant
+MAX_ENUMERATED_CLUSTERS = 14  # with a difference; of so many, all patterns of signs are tried, and p is exact
+_ROUNDING = 1e-12  # sums and scores that differ by no more count as equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignFlips:
-    """The two-sided p-value of a mean difference of 0, from sign flips of whole clusters.
-
-    Where all patterns of signs were tried, p is the share of those that are at least as extreme, and exact; otherwise
-    (1 + flips at least as extreme) / (1 + flips). ``least`` is the smallest p that this test could give, from how many
-    clusters differ or how many flips were drawn, but not from how large the difference is.
-    """
+    """The two-sided p-value of a mean difference of 0, from sign flips of whole clusters; see `sign_flips`."""
 
     p_value: float
-    exact: bool
-    least: float
+    exact: bool  # all patterns of signs were tried
+    least: float  # the smallest p of so many differing clusters or flips, however large the difference
 
     @property
     def is_bound(self) -> bool:
@@ -65,10 +53,7 @@ class SignFlips:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest(SignFlips):
-    """The difference of two systems on the same instances: first - second, with the paired bootstrap's interval.
-
-    Its p-value is not adjusted.
-    """
+    """First - second on the same instances, with the interval of the paired bootstrap; p is not adjusted."""
 
     difference: Estimate
     minimum_detectable: float | None  # at the 5 % level with 80 % power; None where the differences have no spread
@@ -79,18 +64,12 @@ class PairedTest(SignFlips):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdjustedP:
-    """A p-value adjusted by Holm over ``n_tests``.
-
-    ``is_bound`` says that it is at most this value, as no drawn flip was as extreme.
-    """
-
     value: float
-    is_bound: bool = False
-    n_tests: int = field(default=1, compare=False, repr=False)
+    is_bound: bool = False  # it is at most this value, as no drawn flip was as extreme
+    n_tests: int = field(default=1, compare=False, repr=False)  # that Holm adjusted over
 
     @property
     def is_significant(self) -> bool:
-        """Whether it is below `ALPHA`."""
         return self.value < ALPHA
 
 
@@ -100,7 +79,6 @@ def paired_test(
     clusters: Sequence[str],
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> PairedTest:
-    """Return the test of two systems' scores, one an instance each; ``clusters`` holds each instance's cluster."""
     if len(first) != len(second):
         raise ValueError(f"expected as many scores of one system as of the other, got {len(first)} and {len(second)}")
     values = np.column_stack([np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)])
@@ -141,8 +119,7 @@ def paired_tests(
 def sign_flips(sums: Floats, pairs: Sequence[tuple[int, int]], resampling: Resampling, n_flips: int) -> list[SignFlips]:
     """Return the test of each pair of columns of ``sums`` (clusters x systems): the first - the second.
 
-    If the systems were equal, the sign of each cluster's difference would be random. Where few clusters differ, all
-    patterns of signs are tried; otherwise ``n_flips`` are drawn, and p = (1 + those at least as extreme) / (1 + all):
+    Where few clusters differ, all patterns of signs are tried; else p = (1 + flips at least as extreme) / (1 + flips):
     Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
     Biology 9 (2010). All pairs share the drawn flips, and each has the digits that it would have alone.
     """
@@ -169,14 +146,12 @@ def sign_flips(sums: Floats, pairs: Sequence[tuple[int, int]], resampling: Resam
 
 @lru_cache(maxsize=MAX_ENUMERATED_CLUSTERS + 1)
 def _patterns(n_clusters: int) -> Floats:
-    """Return all patterns of signs, patterns x clusters."""
     return (1 - 2 * (np.arange(1 << n_clusters)[:, None] >> np.arange(n_clusters) & 1)).astype(np.float64)
 
 
 def _n_extreme(
     sums: Floats, pairs: Sequence[tuple[int, int]], generator: np.random.Generator, n_flips: int
 ) -> npt.NDArray[np.int64]:
-    """Return for each pair how many drawn patterns of signs are at least as extreme as the observed one."""
     n_clusters = len(sums)
     columns = [np.ascontiguousarray(column) for column in sums.T]
     first, second = (np.array(places) for places in zip(*pairs, strict=True))
@@ -198,11 +173,7 @@ def _n_extreme(
 def minimum_detectable_difference(
     differences: Sequence[float] | Floats, clusters: Sequence[str], *, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
-    """Return the smallest true mean difference that a two-sided paired test of this size would detect.
-
-    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences; None where they
-    have no spread.
-    """
+    """(z(1 - alpha/2) + z(power)) x the cluster-robust standard error; None where the differences have no spread."""
     values = np.asarray(differences, dtype=np.float64)
     error = standard_error(values, clusters)
     if error is None or not np.ptp(values):
@@ -211,10 +182,7 @@ def minimum_detectable_difference(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for multiple tests by Holm's step-down method, in the given order.
-
-    Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
-    """
+    """Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979)."""
     adjusted = [0.0] * len(p_values)
     highest = 0.0
     for rank, position in enumerate(sorted(range(len(p_values)), key=lambda position: p_values[position])):
@@ -226,12 +194,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[AdjustedP | None]:
     """Return p-values adjusted by Holm over the tests that can be significant; None for the others.
 
-    Tests with the same value in ``alike`` are one test, of the same answers, and count once; without it, all differ.
-
-    A test cannot be significant where its smallest possible p-value is not below `ALPHA`: where no instance differs,
-    p is 1 whatever the signs are, and where three papers do, it is at least 1/4. That is known before the signs are
-    looked at, so that the other tests need not be corrected for it at this level (Tarone, "A modified Bonferroni method
-    for discrete data", Biometrics 46, 1990).
+    Tests with the same value in ``alike``, of the same answers, count once. That a test's smallest possible p is not
+    below `ALPHA` is known before the signs are looked at, so that the others need not be corrected for it (Tarone, "A
+    modified Bonferroni method for discrete data", Biometrics 46, 1990).
 
     >>> tests = [SignFlips(p_value=0.03, exact=True, least=0.001), SignFlips(p_value=1.0, exact=True, least=0.25)]
     >>> adjust(tests)
@@ -249,10 +214,7 @@ def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[A
 
 
 def enough_draws(n_tests: int) -> int:
-    """Return how many sign flips a test needs to be able to be significant after Holm over ``n_tests``.
-
-    The smallest p-value is 1 / (1 + draws), and Holm multiplies it by ``n_tests``. Twice the least number is returned.
-    """
+    """Return twice the flips with which the smallest p, 1 / (1 + flips), is below `ALPHA` when Holm multiplies it."""
     return ceil(2 * n_tests / ALPHA)
 
 
@@ -264,11 +226,7 @@ def can_be_significant(test: SignFlips, adjusted: AdjustedP | None) -> bool:
 def ranges_from(
     means: Mapping[Name, float], p_values: Mapping[tuple[Name, Name], float]
 ) -> dict[Name, tuple[int, int]]:
-    """Return system -> the best and the worst rank that it can claim, from means and adjusted p-values.
-
-    The best is 1 + the number of systems that are significantly better; the worst is the number of all systems - the
-    number that are significantly worse.
-    """
+    """Return system -> its best rank, 1 + those significantly better, and its worst, all - those worse."""
     better, worse = dict.fromkeys(means, 0), dict.fromkeys(means, 0)
     for (a, b), p_value in p_values.items():
         if p_value < ALPHA:
@@ -296,8 +254,6 @@ SPENT = (
 def notes_line(notes: Mapping[str, int]) -> str:
     """Return the notes of answers on one line: replies by class and by reader, requests, tokens, cost, then the others.
 
-    Examples
-    --------
     >>> notes_line({"reply_answered": 9, "reply_refused": 1, "requests": 10, "prompt_tokens": 41000,
     ...             "completion_tokens": 900, "cost_microusd": 12345, "truncated_sentences": 7})
     'replies: answered 9, refused 1; 10 requests; 41,000 + 900 tokens; $0.0123; 7 truncated sentences'
@@ -319,7 +275,11 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"{prompt:,} + {completion:,} tokens")
     if cost := cost_text(notes):
         parts.append(cost)
-    return "; ".join([*parts, *(f"{n:,} {_note_text(name, n)}" for name, n in others.items())])
+    for name, n in others.items():
+        ours, space, theirs = printable(name).partition(" ")  # theirs is such as a model's name, and stays as it is
+        ours = ours.removesuffix("s") if n == 1 and ours.endswith("_sentences") else ours
+        parts.append(f"{n:,} {ours.replace('_', ' ')}{space}{theirs}")
+    return "; ".join(parts)
 
 
 def cost_text(notes: Mapping[str, int]) -> str | None:
@@ -350,26 +310,12 @@ def spent_line(notes: Mapping[str, int]) -> str:
     return notes_line({name: count for name, count in notes.items() if name.partition(" ")[0] in SPENT})
 
 
-def _note_text(name: str, count: int) -> str:
-    """Return a note's name as words; the part after a space, such as a model's name, stays as it is."""
-    ours, space, theirs = printable(name).partition(" ")
-    ours = ours.removesuffix("s") if count == 1 and ours.endswith("_sentences") else ours
-    return f"{ours.replace('_', ' ')}{space}{theirs}"
-
-
-NO_TEST = "no test"
-
-
 def p_text(p: AdjustedP | None, name: str = "") -> str:
     """Return a p-value with four decimals; with ``name``, such as ``"p"``, as a statement.
 
-    There are more decimals where four would hide that it is significant. A value that no drawn flip reached is shown as
-    ``≤``, rounded up, since more flips might make it smaller. A value from all patterns of signs is exact, so it is
-    shown as it is, also where it is the smallest that so few papers allow. None is for a test that could not be
-    significant, whatever the signs: it is `NO_TEST`.
+    A value that no drawn flip reached is shown as ``≤``, rounded up, since more flips might make it smaller; one from
+    all patterns of signs is exact, also where so few papers allow no smaller one.
 
-    Examples
-    --------
     >>> p_text(AdjustedP(value=0.0441)), p_text(AdjustedP(value=0.00281, is_bound=True)), p_text(AdjustedP(value=1e-9))
     ('0.0441', '≤ 0.0029', '< 0.0001')
     >>> p_text(AdjustedP(value=0.0441), "p"), p_text(AdjustedP(value=0.0028, is_bound=True), "p"), p_text(None, "p")
@@ -378,7 +324,7 @@ def p_text(p: AdjustedP | None, name: str = "") -> str:
     ('0.049996', '0.0500')
     """
     if p is None:
-        return NO_TEST
+        return "no test"
     digits = 4
     while ALPHA - 10.0**-digits < p.value < ALPHA:  # rounding would hide that it is significant
         digits += 1
@@ -393,12 +339,8 @@ def p_text(p: AdjustedP | None, name: str = "") -> str:
 
 
 def percent(estimate: Estimate | None, alone: str | None = None) -> str:
-    """Return a mean with its interval in percent; None is a dash.
+    """Return a mean with its interval in percent; ``alone`` replaces that of a single paper, None: by what it is of.
 
-    ``alone`` replaces the interval of a single paper or review; None: by what it is of.
-
-    Examples
-    --------
     >>> percent(Estimate(mean=0.45, low=0.381, high=0.519, n=9, n_clusters=7))
     '45.0 [38.1, 51.9]'
     >>> percent(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
@@ -414,17 +356,13 @@ def percent(estimate: Estimate | None, alone: str | None = None) -> str:
 
 
 def mean_or_none(estimate: Estimate | None) -> float | None:
-    """Return the mean, if there is one."""
     return None if estimate is None else estimate.mean
 
 
 def estimate_columns(
     names: tuple[str, str, str], heading: str, estimate: Callable[[Row], Estimate | None], *, none: str = "-"
 ) -> list[Column[Row]]:
-    """Return the columns of a mean and the ends of its interval, which stand in one column for readers.
-
-    ``none`` is what readers see where there is no mean.
-    """
+    """For readers, the mean and the ends are one column; ``none`` is what they see where there is no mean."""
 
     def end(name: str) -> Callable[[Row], float | None]:
         return lambda row: getattr(estimate(row), name, None)
@@ -449,8 +387,6 @@ def signed(points: float, form: str = "+.1f") -> str:
 def score_text(estimate: Estimate) -> str:
     """Return a mean with its interval, as it is shown after a signature.
 
-    Examples
-    --------
     >>> score_text(Estimate(mean=0.37, low=0.29, high=0.439, n=10, n_clusters=10))
     '0.370 [0.290, 0.439]'
     """

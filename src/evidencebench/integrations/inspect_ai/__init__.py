@@ -67,10 +67,7 @@ class PaperReading:
         self.text = self.question.text
 
     def answer(self, replies: Sequence[ChatReply]) -> tuple[Answer, Reading | None]:
-        """Return the answer that the replies of a conversation give, and its reading.
-
-        The last reply that names sentences counts, else the last that says there are none.
-        """
+        """Read the last reply that names sentences, else the last that says there are none."""
         readings = [self.question.read(reply) for reply in replies]
         answers = [reading for reading in readings if is_answer(reading, self.question)]
         if last := ([reading for reading in answers if reading.indices] or answers)[-1:]:
@@ -81,14 +78,12 @@ class PaperReading:
 
 
 def reply_of(output: ModelOutput) -> ChatReply | None:
-    """Return a model's output as a reply; None where there is none."""
     if not output.choices:
         return None
     return ChatReply(text=output.completion, finish=_FINISH.get(output.stop_reason, "other"))
 
 
-KEY = "evidencebench"
-"""The key of a message's metadata under which a system of ours finds its query."""
+KEY = "evidencebench"  # of a message's metadata, under which a system of ours finds its query
 
 
 def sample_of(data: str, dataset: Dataset, instance: Instance, task: Task) -> Sample:
@@ -124,7 +119,6 @@ def target_of(instance: Instance, task: Task) -> list[str]:
 
 
 def instance_at(origin: Mapping[str, Any]) -> tuple[Instance, Task]:
-    """Return the instance and the task that metadata of a sample or of a message names; raises `DataError`."""
     missing = {"data", "data_sha256", "instance_id", "task"} - origin.keys()
     if missing:
         raise DataError(
@@ -165,7 +159,6 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         tool_choice: Any,  # noqa: ARG002 - as above
         config: GenerateConfig,  # noqa: ARG002 - as above
     ) -> ModelOutput:
-        """Return the system's answer as a reply: the sentences that count."""
         origin = next((turn.metadata[KEY] for turn in input if turn.metadata and KEY in turn.metadata), None)
         if origin is None:
             raise SystemSpecError(
@@ -188,8 +181,7 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         return well_formed("answer", answer.sentences[: budget if answer.ordered else None], structured=False)
 
 
-REPLIES = "evidencebench_replies"
-"""The name, in a sample's store, of all replies to its question with their ends."""
+REPLIES = "evidencebench_replies"  # in a sample's store: all replies to its question with their ends
 _REASONS = {"refused": "refusal", "failed": "no_response"}
 
 
@@ -204,7 +196,6 @@ def failed() -> Metric:
 
 
 METRICS = [mean(), stderr(cluster="cluster"), ci(cluster="cluster"), failed()]
-"""The mean with its standard error and interval, clustered by review, or by paper where the data names no review."""
 
 
 @scorer(metrics=METRICS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -228,10 +219,7 @@ def aspect_recall() -> Scorer:
 def made_score(
     instance: Instance, task: Task, answer: Answer | None, values: Mapping[str, float], more: Mapping[str, Any]
 ) -> Score:
-    """Return an answer's score: its aspect recall, with all measures and the sentences that count, for the viewer.
-
-    ``values`` has measure key -> score, NaN where it is undefined; ``more`` is added to the metadata.
-    """
+    """``values`` has measure key -> score, NaN where it is undefined; ``more`` is added to the metadata."""
     is_failed = answer is None or isinstance(answer, Failure)
     error = "there is no answer" if answer is None else answer.error if isinstance(answer, Failure) else ""
     # The values were computed under the rules of the user: where these stop at such sentences, nothing comes here.
@@ -254,10 +242,7 @@ def made_score(
 
 @solver  # type: ignore[untyped-decorator, unused-ignore]
 def ask(repairs: int = 1) -> Solver:
-    """Ask as `llm_base` does: again after a reply without an answer, and once for fewer sentences if they are too many.
-
-    The whole paper is shown, however long it is.
-    """
+    """Ask of the whole paper as `llm_base` does: again after no answer, and once for fewer sentences if too many."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         instance, task = instance_at(state.metadata)
@@ -291,14 +276,11 @@ def ask(repairs: int = 1) -> Solver:
 
 
 def task_of(task: Task, data: str, limit: int | None, repairs: int) -> InspectTask:
-    """Return a task of the benchmark over a data set, or its first ``limit`` instances.
-
-    Instances that the task does not apply to are left out and counted in the metadata. A sample that ends in an error
-    is scored 0, and does not end the evaluation.
-    """
+    """Instances that the task does not apply to are counted in the metadata; a sample with an error scores 0."""
     dataset = open_dataset(data)
-    instances = [dataset[one] for one in dataset.ids[:limit]]
-    samples = [sample_of(data, dataset, one, task) for one in instances if task.applies_to(one.labels)]
+    instances = [dataset[instance_id] for instance_id in dataset.ids[:limit]]
+    applicable = [instance for instance in instances if task.applies_to(instance.labels)]
+    samples = [sample_of(data, dataset, instance, task) for instance in applicable]
     if not samples:
         raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
     return InspectTask(
@@ -334,5 +316,4 @@ tasks = {name: _registered(benchmark_task) for name, benchmark_task in TASKS.ite
 
 @modelapi(name="evidencebench")  # type: ignore[untyped-decorator, unused-ignore]
 def evidencebench() -> type[Any]:
-    """Return the class of our models, as ``evidencebench/bm25``."""
     return SystemModel

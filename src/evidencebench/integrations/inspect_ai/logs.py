@@ -39,7 +39,6 @@ from evidencebench.version import __version__
 
 
 def write_log(log: EvalLog, path: Path) -> None:
-    """Write a log to a file whose name ends in ``.eval``, by inspect_ai's own writer, whole or not at all."""
     if path.suffix != ".eval":
         raise RunError(f"{path}: expected a name that ends in .eval, by which inspect_ai knows its logs")
     with tempfile.TemporaryDirectory() as folder:
@@ -57,13 +56,12 @@ def log_of_run(
     rules: Rules = DEFAULT_RULES,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> EvalLog:
-    """Return a run as a log, scored on the tasks asked for, or on all that it can answer; raises as `score_runs`."""
     scored = score_runs(path, dataset, tasks, rules=rules, with_controls=False, on_progress=on_progress)
     ((label, run),) = scored.runs.items()
     values = {
         task.name: {
-            one: {key: float(column[place]) for key, column in scored.scores[label][task.name].scores.items()}
-            for place, one in enumerate(scored.scores[label][task.name].ids)
+            instance_id: {key: float(column[place]) for key, column in scored.scores[label][task.name].scores.items()}
+            for place, instance_id in enumerate(scored.scores[label][task.name].ids)
         }
         for task in scored.tasks
     }
@@ -113,7 +111,6 @@ def _metadata(scored: ScoredRuns, label: str, run: RunFile) -> dict[str, Any]:
 def _sample(
     scored: ScoredRuns, run: RunFile, instance: Instance, values: Mapping[str, Mapping[str, Mapping[str, float]]]
 ) -> EvalSample:
-    """Return the sample of an instance; it has no score on a task that does not apply to it."""
     tasks = [task for task in scored.tasks if instance.id in values[task.name]]
     answers = {task.name: run.answer(instance.id, task.name) for task in tasks}
     scores = {
@@ -148,7 +145,6 @@ def _words(answer: Answer | None) -> str:
 
 
 def _results(task: str, samples: Sequence[EvalSample]) -> EvalScore:
-    """Return the figures of a task, computed by inspect_ai's metrics."""
     scores = [
         SampleScore(score=sample.scores[task], sample_id=sample.id, sample_metadata=sample.metadata)
         for sample in samples
@@ -167,5 +163,5 @@ def _results(task: str, samples: Sequence[EvalSample]) -> EvalScore:
         scorer="evidencebench/aspect_recall",
         scored_samples=len(scores),
         unscored_samples=len(samples) - len(scores),
-        metrics={one.name: one for one in metrics},
+        metrics={metric.name: metric for metric in metrics},
     )
