@@ -323,8 +323,8 @@ def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, S
         return {}
     if not isinstance(data, Dataset):
         raise RunMismatchError(
-            f"{run.path}: answers queries of two papers of {run.header.data.name}; expected that data set, got a list of "
-            "instances, which does not say which papers"
+            f"{run.path}: answers queries of two papers of {run.header.data.name}; expected that data set, got a list "
+            "of instances, which does not say which papers"
         )
     changes = changes_of(control_of(run.header.control), data, run.header.seed)
     return changes.strangers or {} if changes is not None else {}
