@@ -37,12 +37,9 @@ _FIRST = {
     ":": ("dropped",),
 }
 
-MARKS = frozenset(_PATTERNS)
-"""The types of the tokens."""
-
 
 def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the parser calls it
-    """Read the mark at a place; the markup of its token is all that is written."""
+    """Read the mark where the parser stands; the markup of its token is all that is written."""
     for sort in _FIRST.get(state.src[state.pos], ()):
         if match := _PATTERNS[sort].match(state.src, state.pos, state.posMax):
             if not silent:
@@ -57,7 +54,6 @@ def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as th
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_LOWEST = "h6"  # the level of a line in bold that is a known title
 _WHOLE = {"table_open": "table", "fence": "pre", "code_block": "pre", "html_block": "html-block"}
 # Type of a mark -> the element of a web page; others are dropped.
 _MARKED = {"display_formula": "display-formula", "formula": "span", "footnote": "footnote", "sup": "sup", "sub": "sub"}
@@ -100,7 +96,7 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             sorts = [child.type for child in after.children or () if child.type != "text" or child.content.strip()]
             is_bold = sorts[:1] == ["strong_open"] and sorts.index("strong_close") == len(sorts) - 1
             is_heading = is_bold and is_known_title(block.text)
-            tag = "table" if is_table else _LOWEST if is_heading else block.tag
+            tag = "table" if is_table else "h6" if is_heading else block.tag
             body.children.append(Element(tag, block.attributes, block.children))
             until = stop
     return body
@@ -209,7 +205,7 @@ class _MarkdownBlock:
 
     def _add_mark(self, token: Token) -> None:
         sort = token.type
-        if sort not in MARKS:
+        if sort not in _PATTERNS:
             return
         start = self._find(token.markup)
         self._at = start + len(token.markup)
@@ -250,8 +246,6 @@ class _MarkdownBlock:
 # Papers in Markdown, as CommonMark and tables define it.
 
 
-FORMAT = "Markdown"
-
 MOST_CHARACTERS = 1_000_000
 """The most characters of one file: the time grows with them, up to two minutes where the file is made for it."""
 
@@ -282,7 +276,6 @@ def is_markdown(content: bytes) -> bool:
 
 
 def read_markdown(content: bytes, name: str) -> Paper:
-    """Return the paper in a file of Markdown; raises `UnreadableError` if it has no sentence, or is too long."""
     text = decoded(content, name=name)
     if len(text) > MOST_CHARACTERS:
         raise UnreadableError(
@@ -297,4 +290,4 @@ def read_markdown(content: bytes, name: str) -> Paper:
         title = next((element for element in body.elements if element.text and not element.first("figure")), None)
         if title and (title.tag not in HEADINGS or is_known_title(title.text)):
             title = None
-    return paper_of_page(body, title, name=name, file_format=FORMAT)
+    return paper_of_page(body, title, name=name, file_format="Markdown")

@@ -17,7 +17,7 @@ from evidencebench.files import disk
 
 
 MOST_DEPTH = 256
-"""The most elements around one place; articles have about 20."""
+"""The most elements around one; articles have about 20."""
 
 MOST_NODES = 2_000_000
 """The most elements and pieces of text of one file; an article has some thousands."""
@@ -55,11 +55,9 @@ class Element:
             waiting.extend(list(element.elements)[::-1])
 
     def first(self, *tags: str) -> "Element | None":
-        """Return the first of `all`; None if there is none."""
         return next(self.all(*tags), None)
 
     def characters(self) -> Iterator[Characters]:
-        """Return all text in it, in order."""
         waiting: list[Element | Characters] = self.children[::-1]
         while waiting:
             node = waiting.pop()
@@ -70,7 +68,6 @@ class Element:
 
     @property
     def raw_text(self) -> str:
-        """All its text."""
         return "".join(piece.text for piece in self.characters())
 
     @property
@@ -119,7 +116,6 @@ def beginning(content: bytes) -> str:
 
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
-_HEAD_BYTES = 1 << 17
 
 # Encodings of natural text, as Python names them. Others, such as punycode, are slow to decode, or no text.
 _CODECS = re.compile(
@@ -134,7 +130,6 @@ _FIRST_TAG = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
 
 def xml_text(content: bytes, *, name: str) -> str:
-    """Return an XML file's characters, without a byte order mark; raises `UnreadableError`, as `decoded` does."""
     declared = _DECLARED.match(content[:1024])
     codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
     if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
@@ -144,7 +139,7 @@ def xml_text(content: bytes, *, name: str) -> str:
 
 def root_tag(content: bytes) -> str | None:
     """Return the name of the outermost element, in lower case and without a namespace; None if it is no markup."""
-    head = beginning(content[:_HEAD_BYTES])
+    head = beginning(content[: 1 << 17])
     position = 0
     while match := _PROLOGUE.match(head, position):
         position = match.end()
@@ -186,15 +181,15 @@ def parse_xml(content: bytes, *, name: str) -> Element:
         builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
     except expat.ExpatError as error:
         raise builder.malformed(error) from error
-    return builder.root
+    return next(builder.top.elements)
 
 
 class _XmlBuilder:
     def __init__(self, text: str, name: str) -> None:
         self.bytes = text.encode()
         self._name = name
-        self._top = Element("")
-        self._open = [self._top]
+        self.top = Element("")
+        self._open = [self.top]
         self._n_nodes = 0
         self._names: dict[str, str] = {}
         self._in_cdata = False
@@ -216,13 +211,9 @@ class _XmlBuilder:
         self.parser.StartCdataSectionHandler = lambda: setattr(self, "_in_cdata", True)
         self.parser.EndCdataSectionHandler = lambda: setattr(self, "_in_cdata", False)
 
-    @property
-    def root(self) -> Element:
-        return next(self._top.elements)
-
     def malformed(self, error: expat.ExpatError) -> UnreadableError:
         where = f"{self._name}: line {error.lineno}, column {error.offset + 1}"
-        if error.code in _CUT_OFF and self._open[-1] is not self._top:
+        if error.code in _CUT_OFF and self._open[-1] is not self.top:
             return UnreadableError(
                 f"{where}: expected </{self._open[-1].tag}>, got the end of the file; the file is cut off: get it again"
             )
@@ -321,8 +312,6 @@ _VOID = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 )
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
-_HAVE_REFERENCES = frozenset({"textarea", "title"})  # of these
-_FOREIGN = frozenset({"svg", "math"})
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -408,7 +397,7 @@ class _HtmlBuilder:
         """Add the text of an element in which there are no tags; returns where it ends."""
         end = re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE).search(text, start)
         stop = end.start() if end else len(text)
-        if tag in _HAVE_REFERENCES:
+        if tag in ("textarea", "title"):  # which have character references
             self.add_text(text, start, stop)
         else:
             self._add_characters(text[start:stop], start, stop)
@@ -423,7 +412,7 @@ class _HtmlBuilder:
         element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
         # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
-        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[name] for name in _FOREIGN))
+        ends_itself = rest.endswith("/") and (self._is_xhtml or self._n_open["svg"] or self._n_open["math"])
         if tag not in _VOID and not ends_itself and len(self._open) <= MOST_DEPTH:
             self._open.append(element)
             self._n_open[tag] += 1

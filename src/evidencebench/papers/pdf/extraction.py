@@ -78,15 +78,6 @@ class PageArrays:
         return self.codes, self.lefts, self.rights, self.baselines, self.fonts, self.directions, self.flags
 
 
-def turned(left: float, bottom: float, right: float, top: float, direction: int) -> tuple[float, float, float, float]:
-    """Return left, top, right, bottom of a box, downwards, on a page turned so that text of a direction is upright."""
-    return {
-        1: (bottom, left, top, right),
-        2: (-right, bottom, -left, top),
-        3: (-top, -right, -bottom, -left),
-    }.get(direction, (left, -top, right, -bottom))
-
-
 # The program of a child process: a PDF on standard input, its characters and where they stand on standard output.
 
 
@@ -99,7 +90,6 @@ _UPRIGHT = 0.98  # the cosine of the largest slant of a line of text
 
 
 def main() -> None:
-    """Read a PDF from standard input, and write its characters to standard output."""
     for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(limit, (most, most))
@@ -164,7 +154,7 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
         is_off = not (left <= (start + stop) / 2 <= right and bottom <= y.value <= top)
         base = -y.value
         if direction not in (0, OBLIQUE):
-            start, _, stop, _ = turned(start, box.bottom, stop, box.top, direction)
+            start, stop = ((box.bottom, box.top), (-stop, -start), (-box.top, -box.bottom))[direction - 1]
             base = (x.value, y.value, -x.value)[direction - 1]
         if code in _HYPHENS and pdfium.FPDFText_IsHyphen(text, index) == 1:
             code = ord("-")
@@ -179,7 +169,7 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
 
 
 def _traits(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
-    """Return font, direction and flags of a character, and so of its text object."""
+    """Return font, direction and flags of a character, which are those of all its text object."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(text, index, matrix)
     name, name_flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
@@ -217,7 +207,6 @@ _ERRORS = {
     "the pages of one paper out of it",
 }
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_PROGRAM = "evidencebench.papers.pdf.extraction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +233,6 @@ class PdfPage:
         return {sort: text for sort, text in texts.items() if text.strip()}
 
     def is_shown(self, index: int) -> bool:
-        """Whether a character can be seen."""
         flags = self.arrays.flags[index]
         return not flags & OFF_PAGE and (self.is_recognised or not flags & HIDDEN)
 
@@ -253,7 +241,7 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
     """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it cannot be opened."""
     try:
         ended = subprocess.run(  # noqa: S603 our own program
-            [sys.executable, "-P", "-m", _PROGRAM],
+            [sys.executable, "-P", "-m", __name__],
             input=content,
             capture_output=True,
             timeout=SECONDS,
