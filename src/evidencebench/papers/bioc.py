@@ -33,7 +33,6 @@ _LEFT_OUT = {
 }
 _TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
 _ID_PREFIX = "article-id_"
-_HEAD_BYTES = 100
 
 
 _PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
@@ -56,8 +55,7 @@ class _Document(msgspec.Struct):
 
 
 def is_bioc_json(content: bytes) -> bool:
-    """Say whether content is JSON with passages."""
-    return beginning(content[:_HEAD_BYTES]).lstrip().startswith(("{", "[")) and '"passages"' in beginning(content)
+    return beginning(content[:100]).lstrip().startswith(("{", "[")) and '"passages"' in beginning(content)
 
 
 def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:

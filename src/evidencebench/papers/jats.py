@@ -59,7 +59,6 @@ class BlockReader:
         self._is_lead = False  # whether all that was written leads the paragraph to come
 
     def read(self, root: Element) -> list[Block]:
-        """Return the blocks of an element, in order."""
         waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
@@ -74,7 +73,11 @@ class BlockReader:
                 leave_out(node, sort, self._count)
                 self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in _FORMS:
-                self._add_formula(node)
+                self._is_lead = False
+                n_before, kept = n_visible(node.raw_text), self._text.add_formula(node)
+                self._count.read(self._part, kept)
+                if n_before > n_visible(kept):
+                    self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)))
             else:
                 self._enter(node)
                 self._open.append(node.tag)
@@ -132,7 +135,8 @@ class BlockReader:
         self._text = RunningText()
         self._is_lead = False
         if text.text:
-            self._count.keep(self._part, text.without_marks)
+            without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
+            self._count.keep(self._part, without_marks)
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -143,13 +147,6 @@ class BlockReader:
             if form is not best:
                 leave_out(form, LEFT_OUT.get(form.tag, _OTHER_FORMS), self._count)
         return [best] if best else []
-
-    def _add_formula(self, formula: Element) -> None:
-        self._is_lead = False
-        n_before, kept = n_visible(formula.raw_text), self._text.add_formula(formula)
-        self._count.read(self._part, kept)
-        if n_before > n_visible(kept):
-            self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)), n_elements=1)
 
 
 def leave_out(element: Element, sort: str, count: LossCount) -> None:
@@ -199,7 +196,7 @@ def articles_in(root: Element) -> list[Element]:
 
 
 def read_article(article: Element, name: str) -> Paper:
-    """Return the paper in an ``article``, ``sub-article`` or ``response``; ``name`` is its name in messages."""
+    """Return the paper in an ``article``, ``sub-article`` or ``response``."""
     count = LossCount()
     meta = _meta(article)
     title = _title(meta, count)

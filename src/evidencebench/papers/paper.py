@@ -140,11 +140,6 @@ class SourcedText:
         runs = tuple(run._replace(at=run.at - start, end=run.end - start) for run in _between(self.runs, start, stop))
         return SourcedText(self.text[part], runs)
 
-    @property
-    def without_marks(self) -> str:
-        """The characters that stand in the source."""
-        return "".join(self.text[run.at : run.end] for run in self.runs if run.start < run.stop)
-
 
 class TextWriter:
     """Puts a `SourcedText` together from pieces of a source, in order.
@@ -213,13 +208,11 @@ _UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
 
 
 def n_visible(text: str) -> int:
-    """Count the characters, without white space and characters of no width."""
+    """Count the characters, without white space and those of no width."""
     return len(_UNSEEN.sub("", text))
 
 
 class LossCount:
-    """Counts the characters of a file while it is read."""
-
     def __init__(self) -> None:
         self._read: Counter[str] = Counter()
         self._kept: Counter[str] = Counter()
@@ -227,11 +220,9 @@ class LossCount:
         self._left_out: Counter[str] = Counter()
 
     def read(self, part: Part, text: str) -> None:
-        """Count running text of the file."""
         self._read[part] += n_visible(text)
 
     def keep(self, part: Part, text: str) -> None:
-        """Count text of the blocks."""
         self._kept[part] += n_visible(text)
 
     def leave_out(self, sort: str, text: str, *, n_elements: int = 1) -> None:
@@ -241,7 +232,6 @@ class LossCount:
 
     @property
     def loss(self) -> Loss:
-        """What was counted."""
         left_out = {
             sort: LeftOut(n_elements=n, n_characters=self._left_out[sort]) for sort, n in sorted(self._elements.items())
         }

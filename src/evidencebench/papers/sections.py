@@ -87,12 +87,10 @@ def section_of(title: str) -> SectionSort | None:
 
 
 def is_abstract_title(title: str) -> bool:
-    """Say whether a title is that of an abstract."""
     return section_of(title) is SectionSort.ABSTRACT
 
 
 def is_abstract_part(title: str) -> bool:
-    """Say whether a title is one that parts of abstracts have."""
     return _PART.fullmatch(plain_title(title)) is not None
 
 
@@ -117,13 +115,7 @@ class Outline:
 
     @property
     def kind(self) -> Kind:
-        """The kind of a paragraph that comes next."""
         return Kind.ABSTRACT if any(is_abstract_title(title) for _, title in self._open) else Kind.BODY
-
-    @property
-    def is_in_references(self) -> bool:
-        """Whether what comes next is part of a list of references."""
-        return any(section_of(title) is SectionSort.REFERENCES for _, title in self._open)
 
     def above(self, title: str, *, level: int) -> tuple[str, ...]:
         """Return the path that leads to a heading that comes next."""

@@ -30,7 +30,6 @@ _BACK = {"references": "references", "acknowledgement": "acknowledgements", "ann
 
 
 def read_tei(tei: Element, name: str) -> Paper:
-    """Return the paper in a ``TEI`` element; ``name`` is its name in messages."""
     count = LossCount()
     header = tei.first("teiheader") or Element("teiheader")
     body = tei.first("body")

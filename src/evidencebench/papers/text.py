@@ -125,11 +125,9 @@ class RunningText:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but white space was written."""
         return not self._visible
 
     def enter(self, element: Element) -> None:
-        """Begin an element within the paragraph."""
         if element.tag not in _INLINE:
             return
         raised = any(self._raised) or _is_raised(element) or self._is_glued(element)
@@ -147,7 +145,6 @@ class RunningText:
             self._n_references -= element.tag in REFERENCES
 
     def add(self, piece: Characters) -> None:
-        """Add text of the file."""
         is_between = _BETWEEN.fullmatch(piece.text) is not None
         if any(self._raised):
             self._add_reference(piece)

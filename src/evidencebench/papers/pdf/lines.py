@@ -39,7 +39,6 @@ class TypeStyle:
 
 
 def styles_of(fonts: Sequence[PdfFont]) -> tuple[TypeStyle, ...]:
-    """Return the styles of fonts, in the same order."""
     return tuple(
         TypeStyle(
             name=_SUBSET.sub("", font.name),

@@ -67,7 +67,6 @@ class PaperPart:
 
 
 def parts_of(paragraphs: Sequence[PrintedParagraph]) -> list[PaperPart]:
-    """Return the paragraphs with their roles, in order."""
     if not paragraphs:
         return []
     reading = _Reading(paragraphs)
@@ -168,18 +167,15 @@ class _Reading:
         return PartRole.HEADING, max(1, level - self._top)
 
     def _is_part(self, paragraph: PrintedParagraph, name: str, rank: _Rank) -> bool:
-        """Whether a heading stands within the abstract.
-
-        The first stands right behind the abstract's heading, and the others look like it. Where the abstract has no
-        heading, the body has one of the same name that stands out more, or another style.
-        """
+        """Whether a heading stands within the abstract."""
         is_known = is_abstract_part(paragraph.text)
-        if self._state is PartRole.ABSTRACT:
+        if self._state is PartRole.ABSTRACT:  # the first stands right behind its heading, and the others look like it
             is_lower = rank > self._abstract if self._abstract else self._below(paragraph).style != self._body
             is_like = rank in self._parts.values() if self._parts else self._is_headed
             return is_like and name not in self._parts and (is_known or is_lower)
         if self._state is not PartRole.AUTHORS or self._has_abstract or not is_known:
             return False
+        # Without a heading of the abstract, the body has one of this name that stands out more, or another style.
         return self._best[name] < rank or self._below(paragraph).style != self._body
 
     def _below(self, paragraph: PrintedParagraph) -> PrintedParagraph:
@@ -275,7 +271,7 @@ def _usual_width(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> flo
 
 
 def _is_prose(paragraph: PrintedParagraph, body: TypeStyle, width: float) -> bool:
-    """Say whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
+    """Whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
     if paragraph.style.size < body.size - _SMALLER:
         return False
     widest = max(line.right - line.left for line in paragraph.lines)
