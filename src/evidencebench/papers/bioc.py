@@ -59,7 +59,6 @@ def is_bioc_json(content: bytes) -> bool:
 
 
 def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
-    """Return each paper of a file, or why it cannot be read; raises `UnreadableError` if the file is no BioC."""
     text = decoded(content, name=name)
     try:
         documents = [msgspec.convert(value, _Document) for value in _documents(msgspec.json.decode(text))]
@@ -69,7 +68,6 @@ def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableErro
 
 
 def read_bioc_xml(root: Element, name: str) -> Sequence[Paper | UnreadableError]:
-    """Return each paper of a parsed file, or why it cannot be read; raises `UnreadableError` if it has none."""
     documents = [root] if root.tag == "document" else list(root.all("document"))
     return _papers([_document(document, name) for document in documents], name, "BioC XML")
 

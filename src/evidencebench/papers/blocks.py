@@ -166,7 +166,6 @@ def text_of(content: bytes, *, name: str) -> str:
 
 
 def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
-    """Return the error for a record of a paper without the paper; ``got`` is what it has."""
     return UnreadableError(
         f"{name}: {file_format}: expected a paper with its body, got metadata only: {got}; get the full text, as with "
         "'evidencebench papers fetch', or give the PDF"

@@ -11,8 +11,6 @@ from evidencebench.tables import shortened
 
 
 class IdScheme(Enum):
-    """Whose id it is: PubMed Central's, the publisher's, or PubMed's."""
-
     PMCID = "PMCID"
     DOI = "DOI"
     PMID = "PMID"
@@ -26,7 +24,6 @@ class PublicId:
     value: str
 
     def __str__(self) -> str:
-        """Return the id as it is shown, and as `public_id` reads it again."""
         return f"PMID:{self.value}" if self.scheme is IdScheme.PMID else self.value
 
 
@@ -46,7 +43,6 @@ _NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
 
 
 def public_id(text: str) -> PublicId:
-    """Return the id that a text spells; raises `DataError` for any other text."""
     given = text.strip()
     if page := _PAGE.fullmatch(given):
         given = page["id"]

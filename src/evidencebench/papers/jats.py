@@ -220,7 +220,6 @@ def read_article(article: Element, name: str) -> Paper:
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
-    """Return the article's ids, such as ``{"pmcid": "PMC13901"}``."""
     ids = (element for element in _meta(article).elements if element.tag == "article-id")
     return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
 

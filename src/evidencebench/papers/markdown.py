@@ -90,7 +90,7 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             body.children.append(Element(tag, children=[characters]))
             until = stop
         elif after.type == "inline":
-            block = _MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after)
+            block = _MarkdownBlock(text, lines[first : stop + 1], token.tag, after).element
             is_below = body.children and isinstance(last := body.children[-1], Element) and last.tag == "table"
             is_table = _GRID_TABLE.match(after.content) or (is_below and after.content.startswith(": "))
             sorts = [child.type for child in after.children or () if child.type != "text" or child.content.strip()]
@@ -141,25 +141,21 @@ def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
 
 
 class _MarkdownBlock:
-    """Puts a heading or paragraph together; ``content`` is its lines without what marks the blocks around it."""
+    """Puts the ``element`` of a heading or paragraph together, given its token of inline content."""
 
-    def __init__(self, text: str, lines: list[int], content: str) -> None:
-        self._content = content
-        self._at = 0  # the place in the content
+    def __init__(self, text: str, lines: list[int], tag: str, inline: Token) -> None:
+        self._content = inline.content  # the lines without what marks the blocks around them
+        self._at = 0  # the offset in the content
         # For each line, where it begins in the content and in the text.
-        self._begins = [0, *(line_end.end() for line_end in re.finditer("\n", content))]
+        self._begins = [0, *(line_end.end() for line_end in re.finditer("\n", self._content))]
         self._line_starts = [
             start + max(0, text[start:stop].rfind(line))
-            for line, (start, stop) in zip(content.split("\n"), pairwise(lines), strict=False)
+            for line, (start, stop) in zip(self._content.split("\n"), pairwise(lines), strict=False)
         ]
-        self._open = [Element("")]
-
-    def element(self, tag: str, inline: Token) -> Element:
-        is_footnote = _FOOTNOTE.match(self._content) is not None
-        self._open = [Element(tag, {"class": "fn"} if is_footnote else {})]
+        self.element = Element(tag, {"class": "fn"} if _FOOTNOTE.match(self._content) else {})
+        self._open = [self.element]
         for token in inline.children or ():
             self._add(token)
-        return self._open[0]
 
     def _add(self, token: Token) -> None:
         match token.type:

@@ -16,15 +16,11 @@ from evidencebench.query import Kind, Query, Wish
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a sentence stands: titles of its sections, outermost first; its paragraph, from 0; its page, from 1.
+    """Where a sentence stands; a heading has the sections around it, and the number of the paragraph behind it."""
 
-    A heading has the section path that leads to it, and the number of the paragraph behind it. ``page`` is None in a
-    format without pages.
-    """
-
-    section: tuple[str, ...] = ()
-    paragraph: int = 0
-    page: int | None = None
+    section: tuple[str, ...] = ()  # titles, outermost first
+    paragraph: int = 0  # from 0
+    page: int | None = None  # from 1; None in a format without pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +58,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """The sentences of a paper in order, headings included: a kind, a place and a span for each.
-
-    A span counts characters of the decoded file, so that the text between its ends is the sentence with its markup. For
-    a PDF it counts characters of the text of its pages, joined by form feeds; for BioC, whose passages have offsets of
-    their own, it is in these.
-    """
+    """The sentences of a paper in order, headings included: a kind, a place and a span for each."""
 
     name: str  # of its file or source, for messages
     format: str  # that was read, such as ``JATS XML``
@@ -75,13 +66,14 @@ class Paper:
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
     places: tuple[Place, ...]
+    # Characters of the decoded file, so that a sentence with its markup stands between the ends of its span; of a PDF,
+    # characters of the text of its pages, joined by form feeds; of BioC, its own offsets.
     spans: tuple[SourceSpan, ...]
     ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
 
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
-        """Return the query of a hypothesis and this paper; raises `UnreadableError` if the hypothesis is empty."""
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")
         return Query(
@@ -142,16 +134,7 @@ class SourcedText:
 
 
 class TextWriter:
-    """Puts a `SourcedText` together from pieces of a source, in order.
-
-    >>> writer = TextWriter()
-    >>> writer.add("It  was ", start=10)
-    >>> writer.add_replaced("<", start=18, stop=22)  # &lt; in the file
-    >>> writer.add(" 5.", start=22)
-    >>> text = writer.finish()
-    >>> text.text, text.span(7, 8)
-    ('It was < 5.', SourceSpan(start=18, stop=22))
-    """
+    """Puts a `SourcedText` together from pieces of a source, in order."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

@@ -7,8 +7,6 @@ from evidencebench.query import Kind
 
 
 class SectionSort(StrEnum):
-    """What a section is, by its title."""
-
     ABSTRACT = "abstract"
     BODY = "body"
     REFERENCES = "references"
@@ -25,16 +23,16 @@ BACK_MATTER_STEMS = (
 
 # Titles in small letters.
 _TITLES = {
-    SectionSort.ABSTRACT: r"abstract|summary|synopsis",
-    SectionSort.BODY: (
+    SectionSort.ABSTRACT: re.compile(r"abstract|summary|synopsis"),
+    SectionSort.BODY: re.compile(
         r"backgrounds?|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|methodology|"
         r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
         r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?"
     ),
-    SectionSort.REFERENCES: (
+    SectionSort.REFERENCES: re.compile(
         r"references?(?: and notes| cited| list)?|bibliography|literature(?: cited)?|works cited|notes and references"
     ),
-    SectionSort.BACK_MATTER: (
+    SectionSort.BACK_MATTER: re.compile(
         rf"(?:{BACK_MATTER_STEMS})|"
         r"declarations|contributions|pre-?publication history|supplementary (?:materials?|information|data)|"
         r"supporting information|additional (?:files?|information)|(?:list of )?abbreviations(?: used)?|"
@@ -43,7 +41,6 @@ _TITLES = {
         r"declaration of (?:competing|conflicting) interests?|conflicts? of interests? statement|ethics declarations"
     ),
 }
-_PATTERNS = {section: re.compile(titles) for section, titles in _TITLES.items()}
 
 # Parts of a structured abstract, some of which papers have as sections; then those of a section alone.
 _PART = re.compile(
@@ -83,7 +80,7 @@ def level_of(title: str) -> int:
 def section_of(title: str) -> SectionSort | None:
     """Return what a title announces; None where its words are the paper's own."""
     plain = plain_title(title)
-    return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(plain)), None)
+    return next((section for section, pattern in _TITLES.items() if pattern.fullmatch(plain)), None)
 
 
 def is_abstract_title(title: str) -> bool:

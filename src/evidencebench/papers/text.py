@@ -36,7 +36,6 @@ def math_pieces(formula: Element) -> Iterator[Characters | str]:
 
 
 def tex_text(tex: str) -> str:
-    """Return TeX as plain text, without its commands."""
     match = _TEX_BODY.search(tex[:_MOST_TEX])
     text = (match[1] or match[2]) if match else tex[:_MOST_TEX]
     text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", f"{_END}\\1", text)
@@ -187,7 +186,6 @@ class RunningText:
         return "".join(piece.text for piece in added if isinstance(piece, Characters))
 
     def finish(self) -> SourcedText:
-        """Return the text, white space collapsed; it may be empty."""
         self._end_run()
         return self._writer.finish()
 

@@ -44,8 +44,6 @@ class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A page: how many characters it has, and whether it is broken."""
-
     n_characters: int
     is_broken: bool = False
 
@@ -238,7 +236,6 @@ class PdfPage:
 
 
 def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
-    """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it cannot be opened."""
     try:
         ended = subprocess.run(  # noqa: S603 our own program
             [sys.executable, "-P", "-m", __name__],

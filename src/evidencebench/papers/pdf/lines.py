@@ -77,7 +77,6 @@ class PrintedLine:
 
     @property
     def size(self) -> float:
-        """Size of its type, at least a point."""
         return max(self.style.size, 1.0)
 
 

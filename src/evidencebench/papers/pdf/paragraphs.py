@@ -78,12 +78,10 @@ class PrintedParagraph:
 
     @property
     def text(self) -> str:
-        """Its text, hyphens at line ends kept."""
         return " ".join(line.text for line in self.lines)
 
     @property
     def style(self) -> TypeStyle:
-        """The style of most of its characters."""
         styles: Counter[TypeStyle] = Counter()
         for line in self.lines:
             styles[line.style] += len(line.glyphs)

@@ -59,11 +59,9 @@ class PartRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PaperPart:
-    """A paragraph and what it is; ``level`` of a heading, from 1."""
-
     paragraph: PrintedParagraph
     role: PartRole
-    level: int = 0
+    level: int = 0  # of a heading, from 1
 
 
 def parts_of(paragraphs: Sequence[PrintedParagraph]) -> list[PaperPart]:
@@ -81,14 +79,16 @@ class _Reading:
         self._body = _body_style(paragraphs)
         self._width = _usual_width(paragraphs, self._body)
         self._title = _title(paragraphs, self._body)
-        headings = [part for part in paragraphs if part is not self._title and _is_heading(part, self._body)]
+        others = [paragraph for paragraph in paragraphs if paragraph is not self._title]
+        headings = [paragraph for paragraph in others if _is_heading(paragraph, self._body)]
         self._levels = _levels(headings)
         self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
         for heading in headings:
             name, rank = name_of(heading.text), _rank(heading)
             self._best[name] = min(rank, self._best.get(name, rank))
         self._has_abstract = any(
-            section_of(part.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(part.text) for part in paragraphs
+            section_of(paragraph.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(paragraph.text)
+            for paragraph in paragraphs
         )
         self._state = PartRole.BODY if self._title is None else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
@@ -179,7 +179,7 @@ class _Reading:
         return self._best[name] < rank or self._below(paragraph).style != self._body
 
     def _below(self, paragraph: PrintedParagraph) -> PrintedParagraph:
-        return next(after for part, after in pairwise((*self._paragraphs, paragraph)) if part is paragraph)
+        return next(below for above, below in pairwise((*self._paragraphs, paragraph)) if above is paragraph)
 
     def _front(self, text: str, *, is_prose: bool) -> PartRole:
         if ABSTRACT_LABEL.match(text):
