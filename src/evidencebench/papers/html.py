@@ -433,10 +433,10 @@ def paper_of_page(
             raise _refusal(name, f"a page that says '{obstacle[0]}'", advice)
         if n < _LEAST_TEXT:
             raise _refusal(name, "a page almost without paragraphs", "give the page of the article itself")
-    blocks = BlockReader(Kind.HEADING, part="title", count=count).read(finder.title)[:1]
+    blocks = BlockReader(Kind.HEADING, count).read(finder.title)[:1]
     paper_title = blocks[0].text.text if blocks else ""
-    blocks += BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(finder.abstract)
-    blocks += BlockReader(Kind.BODY, part="body", count=count).read(finder.body)
+    blocks += BlockReader(Kind.ABSTRACT, count).read(finder.abstract)
+    blocks += BlockReader(Kind.BODY, count).read(finder.body)
     return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count.loss)
 
 

@@ -43,17 +43,17 @@ _NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
 
 
 def public_id(text: str) -> PublicId:
-    given = text.strip()
-    if page := _PAGE.fullmatch(given):
-        given = page["id"]
-    if match := _PMCID.fullmatch(given):
+    spelling = text.strip()
+    if page := _PAGE.fullmatch(spelling):
+        spelling = page["id"]
+    if match := _PMCID.fullmatch(spelling):
         return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(match[1], text)}")
-    if match := _PMID.fullmatch(given):
+    if match := _PMID.fullmatch(spelling):
         return PublicId(scheme=IdScheme.PMID, value=_digits(match[1], text))
-    if address := _DOI_ADDRESS.match(given):
-        given = unquote(given[address.end() :])
-    given = given.rstrip(".,;")  # of the sentence that it was taken from
-    if (match := _DOI.fullmatch(given)) and not _NOT_IN_DOI.search(match[1]):
+    if address := _DOI_ADDRESS.match(spelling):
+        spelling = unquote(spelling[address.end() :])
+    spelling = spelling.rstrip(".,;")  # of the sentence that it was taken from
+    if (match := _DOI.fullmatch(spelling)) and not _NOT_IN_DOI.search(match[1]):
         return PublicId(scheme=IdScheme.DOI, value=match[1].lower())
     raise _refusal(text)
 

@@ -43,12 +43,15 @@ _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
 _FORMS = ("math", "tex-math")
 _OTHER_FORMS = "other form of a formula"
 
+# Kind of blocks -> the part of the paper that they count to.
+PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
+
 
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
-    def __init__(self, kind: Kind, *, part: Part, count: LossCount) -> None:
-        self._kind, self._part, self._count = kind, part, count
+    def __init__(self, kind: Kind, count: LossCount) -> None:
+        self._kind, self._part, self._count = kind, PARTS[kind], count
         # In a title, references lead to footnotes.
         self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
         self._blocks: list[Block] = []
@@ -190,7 +193,7 @@ def articles_in(root: Element) -> list[Element]:
             waiting.extend(reversed(list(element.elements)))
     articles: list[Element] = []
     for article in outermost:
-        within = [part for part in article.elements if part.tag in _WITHIN and _child(part, "body")]
+        within = [child for child in article.elements if child.tag in _WITHIN and _child(child, "body")]
         articles.extend([article] if _child(article, "body") or not within else within)
     return articles
 
@@ -203,7 +206,7 @@ def read_article(article: Element, name: str) -> Paper:
     blocks = [*title, *_abstract(meta, count)]
     for part in article.elements:
         if part.tag == "body":
-            blocks.extend(BlockReader(Kind.BODY, part="body", count=count).read(part))
+            blocks.extend(BlockReader(Kind.BODY, count).read(part))
         elif part.tag in ("back", "floats-group", "floats-wrap"):
             _count_back(part, count)
         elif part.tag in _WITHIN:
@@ -239,7 +242,7 @@ def _title(meta: Element, count: LossCount) -> list[Block]:
     # A colon stands between title and subtitle, as between a term and what it means.
     line: list[Element | Characters] = [Element("term", children=part.children) for part in parts[:-1]]
     line += [Element("p", children=part.children) for part in parts[-1:]]
-    return BlockReader(Kind.HEADING, part="title", count=count).read(Element("title-group", children=line))[:1]
+    return BlockReader(Kind.HEADING, count).read(Element("title-group", children=line))[:1]
 
 
 def _abstract(meta: Element, count: LossCount) -> list[Block]:
@@ -251,7 +254,7 @@ def _abstract(meta: Element, count: LossCount) -> list[Block]:
             leave_out(part, "further abstract", count)
         elif part.tag in ("kwd-group", "author-notes"):
             leave_out(part, LEFT_OUT.get(part.tag, "author note"), count)
-    return BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(main) if main else []
+    return BlockReader(Kind.ABSTRACT, count).read(main) if main else []
 
 
 def _count_back(back: Element, count: LossCount) -> None:

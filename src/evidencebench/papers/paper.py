@@ -124,8 +124,8 @@ class SourcedText:
         """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
         runs = _between(self.runs, start, stop)
         # A mark has the place where the run before it ends, so only marks at the beginning matter.
-        places = [run for run in runs if run.start < run.stop] or runs[-1:]
-        return SourceSpan(start=min(run.start for run in places), stop=max(run.stop for run in places))
+        of_source = [run for run in runs if run.start < run.stop] or runs[-1:]
+        return SourceSpan(start=min(run.start for run in of_source), stop=max(run.stop for run in of_source))
 
     def __getitem__(self, part: slice) -> "SourcedText":
         start, stop, _ = part.indices(len(self.text))

@@ -232,8 +232,7 @@ def _paper(
             continue
         above = outline.path
         if unit.level:
-            above = outline.above(text.text, level=unit.level)
-            outline.enter(text.text, level=unit.level)
+            above = outline.enter(text.text, level=unit.level)
         elif unit.level is None:
             outline.pass_paragraph()
         is_reference = any(section_of(title) is SectionSort.REFERENCES for title in outline.path)

@@ -114,20 +114,17 @@ class Outline:
     def kind(self) -> Kind:
         return Kind.ABSTRACT if any(is_abstract_title(title) for _, title in self._open) else Kind.BODY
 
-    def above(self, title: str, *, level: int) -> tuple[str, ...]:
-        """Return the path that leads to a heading that comes next."""
-        return tuple(outer for _, outer in self._open[: self._depth(title, level)])
-
-    def enter(self, title: str, *, level: int) -> None:
-        """Go into the section of a heading; level 1 is the outermost."""
-        depth = self._depth(title, level)
-        del self._open[depth:]
+    def enter(self, title: str, *, level: int) -> tuple[str, ...]:
+        """Go into the section of a heading, of which level 1 is the outermost; return the path that leads to it."""
+        del self._open[self._depth(title, level) :]
+        above = self.path
         if is_abstract_title(title):
             self._labels, self._is_structured = set(), True
         elif self._open and is_abstract_title(self._open[-1][1]) and self._open[-1][0] < level:
             self._is_structured = False  # its parts are told by their level
         self._labels.add(plain_title(title))
         self._open.append((level, title))
+        return above
 
     def pass_paragraph(self) -> None:
         """Take note of a paragraph: one right behind the abstract's title means that its parts have no titles."""

@@ -112,7 +112,7 @@ def beginning(content: bytes) -> str:
     return content[len(mark) :].decode(encoding or "utf-8", errors="replace")
 
 
-# The text of an XML file, decoded as the file says, and the name of its outermost element.
+# What the beginning of an XML file says: its encoding, and the name of its outermost element.
 
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
@@ -127,14 +127,6 @@ _PROLOGUE = re.compile(
     r"\s+|<\?.*?(?:\?>|\Z)|<!--.*?(?:-->|\Z)|<!DOCTYPE(?:[^\[>]|\[[^\]]*\])*>", re.DOTALL | re.IGNORECASE
 )
 _FIRST_TAG = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
-
-
-def xml_text(content: bytes, *, name: str) -> str:
-    declared = _DECLARED.match(content[:1024])
-    codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
-    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
-        codec = "utf-8"
-    return decoded(content, name=name, declared=codec)
 
 
 def root_tag(content: bytes) -> str | None:
@@ -175,8 +167,11 @@ _CUT_OFF = frozenset(
 
 def parse_xml(content: bytes, *, name: str) -> Element:
     """Return the outermost element of an XML file; undeclared named characters are read as in HTML."""
-    text = xml_text(content, name=name)
-    builder = _XmlBuilder(text, name)
+    declared = _DECLARED.match(content[:1024])
+    codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
+    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
+        codec = "utf-8"
+    builder = _XmlBuilder(decoded(content, name=name, declared=codec), name)
     try:
         builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
     except expat.ExpatError as error:
