@@ -180,7 +180,7 @@ _COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
-    """Return those papers that have no file in a folder; raises `DataError` where its index is another table."""
+    """Return those papers that have no file in a folder."""
     held = _by_each_id(read_index(folder))
     return [paper_id for paper_id in wanted if _held(paper_id, folder, held) is None]
 
@@ -207,8 +207,11 @@ def fetch_papers(
             try:
                 paper = here if here and not overwrite else _fetch(service, paper_id, folder, held, overwrite=overwrite)
             except (DownloadError, TransientError) as error:
-                is_silent = isinstance(error, TransientError)
-                paper = replace(here or FetchedPaper(id=str(paper_id)), reason=_reason(error, paper_id, service))
+                reason = str(error).removeprefix(f"{paper_id}: ")
+                if is_silent := isinstance(error, TransientError):
+                    attempts = counted(service.attempts, "attempt")
+                    reason = f"{service.base_url}: no answer in {attempts}, the last failed: {error}; {_CHECK_URL}"
+                paper = replace(here or FetchedPaper(id=str(paper_id)), reason=reason)
             done.append(paper)
             on_paper(paper)
             n_failures = n_failures + 1 if is_silent else 0
@@ -248,13 +251,6 @@ def _fetch(
 def _cell(text: str | None) -> str:
     """Return what the service said, cut where it is long, without what would make it a formula in a spreadsheet."""
     return shortened((text or "").lstrip("=+-@ \t\r\n"), 300)
-
-
-def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
-    if isinstance(error, TransientError):
-        message = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
-        return f"{message}; check the network and --base-url, or try later"
-    return str(error).removeprefix(f"{wanted}: ")
 
 
 def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:

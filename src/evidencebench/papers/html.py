@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from evidencebench.errors import UnreadableError
+from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
 from evidencebench.papers.jats import BlockReader
 from evidencebench.papers.lines import captioned
@@ -20,7 +21,6 @@ from evidencebench.papers.tree import (
     ElementEnd,
     beginning,
     decoded,
-    has_mark,
     known_codec,
     parse_html,
     root_tag,
@@ -140,11 +140,8 @@ def names_of(element: Element) -> list[str]:
 def sort_of_section(title: str) -> str | None:
     """Return the sort that a section of this title is counted as where it is left out; None for one that is read."""
     section = section_of(title)
-    if section is SectionSort.REFERENCES:
-        return "references"
-    return _SORTS["titles"].get(plain_title(title)) or (
-        "other back matter" if section is SectionSort.BACK_MATTER else None
-    )
+    is_left_out = section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER)
+    return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
 
 
 # The article of a web page as elements of JATS, which `jats_blocks` reads: abstract and body, in sections.
@@ -443,7 +440,7 @@ def paper_of_page(
 def _text(content: bytes, name: str) -> str:
     """Return a page's characters: as UTF-8 where they are, as saved pages can be, else as the page declares."""
     declared, codec = _CHARSET.search(content[:_HEAD_BYTES]), "utf-8"
-    if declared and not has_mark(content):
+    if declared and not mark_of(content)[0]:
         try:
             content.decode()
         except UnicodeDecodeError:

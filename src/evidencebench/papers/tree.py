@@ -90,11 +90,6 @@ MOST_CHARACTERS = 20_000_000
 """The most characters of one file: a paper has about a hundred thousand, a book a million."""
 
 
-def has_mark(content: bytes) -> bool:
-    """Say whether a file begins with the mark of an encoding."""
-    return bool(disk.mark_of(content)[0])
-
-
 def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
     """Return the text of a file, without its mark; one in another encoding, never guessed, or too long is refused."""
     text = disk.decoded(content, name=name, declared=declared)
@@ -140,7 +135,7 @@ def root_tag(content: bytes) -> str | None:
 
 
 def known_codec(given: str, name: str) -> str:
-    """Return Python's name of an encoding that a file declares; raises `UnreadableError` if it is none of text."""
+    """Return Python's name of an encoding of text that a file declares."""
     try:
         codec = codecs.lookup(given).name
     except LookupError:
