@@ -107,15 +107,13 @@ def with_levels(body: Element) -> Element:
     headings = [element for element in body.elements if element.tag in HEADINGS][1:]
     if len({heading.tag for heading in headings}) != 1:
         return body
-    levels = {
-        id(heading): HEADINGS.index(heading.tag) + max(1, len(number_of(heading.text))) - 1 for heading in headings
+    tags = {
+        id(heading): HEADINGS[min(HEADINGS.index(heading.tag) + max(1, len(number_of(heading.text))) - 1, 5)]
+        for heading in headings
     }
-    children = [
-        Element(HEADINGS[min(levels[id(element)], 5)], element.attributes, element.children)
-        if id(element) in levels
-        else element
-        for element in body.elements
-    ]
+    children = (
+        Element(tags.get(id(element), element.tag), element.attributes, element.children) for element in body.elements
+    )
     return Element(body.tag, children=[*children])
 
 
