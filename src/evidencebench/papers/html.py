@@ -144,7 +144,7 @@ def sort_of_section(title: str) -> str | None:
     return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
 
 
-# The article of a web page as elements of JATS, which `jats_blocks` reads: abstract and body, in sections.
+# The article of a web page as elements of JATS, which `BlockReader` reads: abstract and body, in sections.
 
 
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})

@@ -95,7 +95,7 @@ def layout_of(lines: Iterable[str]) -> Layout:
     """Return how a text is laid out, given its lines that are not empty, without white space around them."""
     lines = [line for line in islice(lines, _MOST_LINES) if line[0] != "#"]
     wrapped = [line for line, after in pairwise(lines) if not _LINE_STOP.search(line) and after[0].islower()]
-    long, long_wrapped = ([line for line in some if len(line) >= _LONG] for some in (lines, wrapped))
+    long, long_wrapped = ([line for line in group if len(line) >= _LONG] for group in (lines, wrapped))
     if any(_has_signs(len(wrapped), lines, sign) for sign in _WRAPPED) or _has_signs(
         len(long_wrapped), long, _LONG_WRAPPED
     ):

@@ -14,7 +14,7 @@ from evidencebench.papers.paper import SourcedText, TextWriter
 from evidencebench.papers.pdf.lines import PrintedLine, TypeStyle
 from evidencebench.papers.sections import BACK_MATTER_STEMS, SectionSort, plain_title
 
-# What the words of a printed heading or label say of the text below them, where `section_titles` is too strict.
+# What the words of a printed heading or label say of the text below them, where `sections` is too strict.
 
 
 ABSTRACT_LABEL = re.compile(
