@@ -53,12 +53,12 @@ class FoundPaper(msgspec.Struct, frozen=True, kw_only=True):
         return own is not None and own.lower() == wanted.value.lower()
 
 
-class _Results(msgspec.Struct):
+class _SearchResults(msgspec.Struct):
     result: list[FoundPaper]
 
 
 class _Search(msgspec.Struct):
-    results: _Results = msgspec.field(name="resultList")
+    results: _SearchResults = msgspec.field(name="resultList")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

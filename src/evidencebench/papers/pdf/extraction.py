@@ -48,7 +48,7 @@ class PageHead(msgspec.Struct, frozen=True, kw_only=True):
     is_broken: bool = False
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class PdfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the child process says first: an error by its name, or the pages, and their fonts."""
 
     error: str = ""
@@ -66,7 +66,7 @@ class PageArrays:
     lefts: "array[float]" = field(default_factory=lambda: array("f"))
     rights: "array[float]" = field(default_factory=lambda: array("f"))
     baselines: "array[float]" = field(default_factory=lambda: array("f"))
-    fonts: "array[int]" = field(default_factory=lambda: array("H"))  # places in `Answer.fonts`
+    fonts: "array[int]" = field(default_factory=lambda: array("H"))  # places in `PdfAnswer.fonts`
     directions: "array[int]" = field(default_factory=lambda: array("B"))  # in right angles, or `OBLIQUE`
     flags: "array[int]" = field(default_factory=lambda: array("B"))  # `HIDDEN`, `OFF_PAGE`, `GENERATED`
 
@@ -98,7 +98,7 @@ def main() -> None:
     if not document or not 1 <= n_pages <= MOST_PAGES:
         encrypted = not document and pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD
         error = "encrypted" if encrypted else "damaged" if not document else "pages"
-        target.write(msgspec.json.encode(Answer(error=error, amount=n_pages)) + b"\n")
+        target.write(msgspec.json.encode(PdfAnswer(error=error, amount=n_pages)) + b"\n")
         return
     fonts: dict[PdfFont, int] = {}
     pages: list[PageHead] = []
@@ -115,14 +115,14 @@ def main() -> None:
         pages.append(PageHead(n_characters=max(n, 0), is_broken=n < 0))
         n_left -= max(n, 0)
         if n_left < 0:
-            target.write(msgspec.json.encode(Answer(error="characters", amount=index + 1)) + b"\n")
+            target.write(msgspec.json.encode(PdfAnswer(error="characters", amount=index + 1)) + b"\n")
             return
         arrays.append(_characters(text, n, bounds, fonts) if n > 0 else PageArrays())
         if text:
             pdfium.FPDFText_ClosePage(text)
         if page:
             pdfium.FPDF_ClosePage(page)
-    target.write(msgspec.json.encode(Answer(pages=pages, fonts=list(fonts))) + b"\n")
+    target.write(msgspec.json.encode(PdfAnswer(pages=pages, fonts=list(fonts))) + b"\n")
     for page_arrays in arrays:
         target.writelines(array.tobytes() for array in page_arrays.all)
 
@@ -255,7 +255,7 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
             f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
             "and print it to a new PDF"
         )
-    answer = msgspec.json.decode(head, type=Answer)
+    answer = msgspec.json.decode(head, type=PdfAnswer)
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
