@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.tree import MOST_DEPTH, Element, parse_xml, root_tag, xml_text
+from evidencebench.papers.tree import MOST_DEPTH, Characters, Element, parse_xml, root_tag
 from examples import examples
 
 LETTERS = st.text(
@@ -119,5 +119,6 @@ def test_the_outermost_element_is_found_without_parsing(content: bytes, tag: str
     assert root_tag(content) == tag
 
 
-def test_the_text_of_a_file_is_decoded_as_it_says() -> None:
-    assert xml_text(b"\xef\xbb\xbf<a/>", name="tea.xml") == "<a/>"
+def test_the_mark_of_an_encoding_is_no_part_of_the_text() -> None:
+    root = parse_xml(b"\xef\xbb\xbf<a>tea</a>", name="tea.xml")
+    assert list(root.characters()) == [Characters("tea", 3, 6)]

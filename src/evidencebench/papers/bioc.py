@@ -11,8 +11,8 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.papers.blocks import Block, each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.jats import BlockReader
-from evidencebench.papers.paper import LossCount, Paper, Part
+from evidencebench.papers.jats import PARTS, BlockReader
+from evidencebench.papers.paper import LossCount, Paper
 from evidencebench.papers.tree import Characters, Element, beginning, decoded
 from evidencebench.query import Kind
 
@@ -33,10 +33,6 @@ _LEFT_OUT = {
 }
 _TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
 _ID_PREFIX = "article-id_"
-_HEAD_BYTES = 100
-
-
-_PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
 _Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**12)]
 
 
@@ -56,12 +52,10 @@ class _Document(msgspec.Struct):
 
 
 def is_bioc_json(content: bytes) -> bool:
-    """Say whether content is JSON with passages."""
-    return beginning(content[:_HEAD_BYTES]).lstrip().startswith(("{", "[")) and '"passages"' in beginning(content)
+    return beginning(content[:100]).lstrip().startswith(("{", "[")) and '"passages"' in beginning(content)
 
 
 def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
-    """Return each paper of a file, or why it cannot be read; raises `UnreadableError` if the file is no BioC."""
     text = decoded(content, name=name)
     try:
         documents = [msgspec.convert(value, _Document) for value in _documents(msgspec.json.decode(text))]
@@ -71,7 +65,6 @@ def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableErro
 
 
 def read_bioc_xml(root: Element, name: str) -> Sequence[Paper | UnreadableError]:
-    """Return each paper of a parsed file, or why it cannot be read; raises `UnreadableError` if it has none."""
     documents = [root] if root.tag == "document" else list(root.all("document"))
     return _papers([_document(document, name) for document in documents], name, "BioC XML")
 
@@ -138,7 +131,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         heading = None if kind is Kind.HEADING else _TITLE.fullmatch(sort)
         title = title or (paragraph.text.rstrip(" .:") if kind is Kind.HEADING else "")
         if kind is Kind.HEADING or not parts or parts[-1][0] is not kind:
-            parts.append((kind, [Element(_PARTS[kind])]))
+            parts.append((kind, [Element(PARTS[kind])]))
         around = parts[-1][1]
         if heading is None:
             around[-1].children.append(paragraph)
@@ -153,7 +146,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         around.append(new)
     blocks: list[Block] = []
     for kind, (element, *_) in parts:
-        blocks += BlockReader(kind, part=_PARTS[kind], count=count).read(element)
+        blocks += BlockReader(kind, count).read(element)
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):

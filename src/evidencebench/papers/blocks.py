@@ -12,9 +12,9 @@ from typing import TypeVar
 import msgspec
 
 from evidencebench.errors import UnreadableError
-from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.files.disk import BROKEN_JSON, mark_of
 from evidencebench.papers.paper import Loss, Paper, Place, SourcedText, SourceSpan
-from evidencebench.papers.tree import decoded, has_mark
+from evidencebench.papers.tree import decoded
 from evidencebench.query import Kind
 
 # Split a paragraph into sentences, with offsets.
@@ -154,7 +154,7 @@ def text_of(content: bytes, *, name: str) -> str:
     for beginning, what, advice in _BEGINNINGS:
         if content.lstrip()[: len(beginning)] == beginning:
             raise _refusal(name, what, advice)
-    if not has_mark(content):
+    if not mark_of(content)[0]:
         n_zeros = content[:_HEAD_BYTES].count(0)
         if n_zeros > _WIDE * len(content[:_HEAD_BYTES]):
             raise _refusal(name, "UTF-16 without a mark, or no text", "save it as UTF-8")
@@ -166,7 +166,6 @@ def text_of(content: bytes, *, name: str) -> str:
 
 
 def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
-    """Return the error for a record of a paper without the paper; ``got`` is what it has."""
     return UnreadableError(
         f"{name}: {file_format}: expected a paper with its body, got metadata only: {got}; get the full text, as with "
         "'evidencebench papers fetch', or give the PDF"

@@ -32,7 +32,6 @@ from evidencebench.wording import counted
 
 BASE_URL = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
-_MOST_SEARCH_BYTES = 4 << 20
 # Before every request: one at a time and at most five a second burden nobody.
 _PAUSE_SECONDS = 0.2
 _PMCID = re.compile(r"PMC[1-9][0-9]{0,9}")
@@ -54,12 +53,12 @@ class FoundPaper(msgspec.Struct, frozen=True, kw_only=True):
         return own is not None and own.lower() == wanted.value.lower()
 
 
-class _Results(msgspec.Struct):
+class _SearchResults(msgspec.Struct):
     result: list[FoundPaper]
 
 
 class _Search(msgspec.Struct):
-    results: _Results = msgspec.field(name="resultList")
+    results: _SearchResults = msgspec.field(name="resultList")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,24 +72,21 @@ class EuropePmc:
     sleep: Callable[[float], object] = time.sleep
 
     def search_address(self, wanted: PublicId) -> str:
-        """Return the address that is asked about a paper."""
         query = {
             IdScheme.PMCID: f"PMCID:{wanted.value}",
             IdScheme.DOI: f'DOI:"{wanted.value}"',
             IdScheme.PMID: f"EXT_ID:{wanted.value} AND SRC:MED",
         }[wanted.scheme]
-        return (
-            f"{self.base_url.rstrip('/')}/search?{urlencode({'query': query, 'resultType': 'core', 'format': 'json'})}"
-        )
+        parameters = urlencode({"query": query, "resultType": "core", "format": "json"})
+        return f"{self.base_url.rstrip('/')}/search?{parameters}"
 
     def full_text_address(self, pmcid: str) -> str:
-        """Return the address of a paper's full text."""
         return f"{self.base_url.rstrip('/')}/{pmcid}/fullTextXML"
 
     def open_paper(self, wanted: PublicId) -> FoundPaper:
         """Return the open-access paper of an id, which has a PMCID; raises `DownloadError` or `TransientError`."""
         address = self.search_address(wanted)
-        content = self._content(address, _MOST_SEARCH_BYTES, "the result of a search")
+        content = self._content(address, 4 << 20, "the result of a search")
         try:
             results = decode_served(content, _Search).results.result
         except msgspec.DecodeError as error:
@@ -110,7 +106,6 @@ class EuropePmc:
         )
 
     def full_text(self, pmcid: str) -> bytes:
-        """Return the XML of a paper's full text; raises as `open_paper`."""
         address = self.full_text_address(pmcid)
         content = self._content(address, self.most_bytes, _FULL_TEXT)
         if is_html(content):
@@ -165,8 +160,6 @@ INDEX_NAME = "papers.csv"
 MOST_FAILURES = 3
 """After so many papers in a row of which the service said nothing at any attempt, no more are asked for."""
 
-_MOST_CHARACTERS = 300  # of what the service says of a paper
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPaper:
@@ -187,7 +180,7 @@ _COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
-    """Return those papers that have no file in a folder; raises `DataError` where its index is another table."""
+    """Return those papers that have no file in a folder."""
     held = _by_each_id(read_index(folder))
     return [paper_id for paper_id in wanted if _held(paper_id, folder, held) is None]
 
@@ -200,12 +193,7 @@ def fetch_papers(
     overwrite: bool = False,
     on_paper: Callable[[FetchedPaper], object] = lambda _: None,
 ) -> list[FetchedPaper]:
-    """Return what became of each paper; ask for one after the other, and write the index in the end.
-
-    Papers that have a file in the folder are not asked for, unless ``overwrite``. ``on_paper`` is called after each.
-    Raises `FailingServerError` after `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError`
-    where the folder cannot be written.
-    """
+    """Ask for one paper after the other, unless it has a file in the folder, and write the index in the end."""
     held = _by_each_id(read_index(folder))
     done: list[FetchedPaper] = []
     n_failures = 0
@@ -219,8 +207,11 @@ def fetch_papers(
             try:
                 paper = here if here and not overwrite else _fetch(service, paper_id, folder, held, overwrite=overwrite)
             except (DownloadError, TransientError) as error:
-                is_silent = isinstance(error, TransientError)
-                paper = replace(here or FetchedPaper(id=str(paper_id)), reason=_reason(error, paper_id, service))
+                reason = str(error).removeprefix(f"{paper_id}: ")
+                if is_silent := isinstance(error, TransientError):
+                    attempts = counted(service.attempts, "attempt")
+                    reason = f"{service.base_url}: no answer in {attempts}, the last failed: {error}; {_CHECK_URL}"
+                paper = replace(here or FetchedPaper(id=str(paper_id)), reason=reason)
             done.append(paper)
             on_paper(paper)
             n_failures = n_failures + 1 if is_silent else 0
@@ -237,20 +228,21 @@ def fetch_papers(
 def _fetch(
     service: EuropePmc, wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper], *, overwrite: bool
 ) -> FetchedPaper:
-    found = service.open_paper(wanted)
-    file = folder / f"{found.pmcid}.xml"
-    here = _held(PublicId(scheme=IdScheme.PMCID, value=str(found.pmcid)), folder, held)  # under another id
+    paper = service.open_paper(wanted)
+    pmcid = str(paper.pmcid)
+    file = folder / f"{pmcid}.xml"
+    here = _held(PublicId(scheme=IdScheme.PMCID, value=pmcid), folder, held)  # under another id
     if overwrite or here is None:
-        write_whole(file, service.full_text(str(found.pmcid)))
+        write_whole(file, service.full_text(pmcid))
     elif here.reason:
         return replace(here, id=str(wanted))
     return FetchedPaper(
         id=str(wanted),
-        pmcid=_cell(found.pmcid),
-        doi=_cell(found.doi),
-        pmid=_cell(found.pmid),
-        licence=_cell(found.license),
-        title=_cell(found.title),
+        pmcid=_cell(paper.pmcid),
+        doi=_cell(paper.doi),
+        pmid=_cell(paper.pmid),
+        licence=_cell(paper.license),
+        title=_cell(paper.title),
         file=file.name,
         sha256=file_sha256(file),
     )
@@ -258,14 +250,7 @@ def _fetch(
 
 def _cell(text: str | None) -> str:
     """Return what the service said, cut where it is long, without what would make it a formula in a spreadsheet."""
-    return shortened((text or "").lstrip("=+-@ \t\r\n"), _MOST_CHARACTERS)
-
-
-def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
-    if isinstance(error, TransientError):
-        message = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
-        return f"{message}; check the network and --base-url, or try later"
-    return str(error).removeprefix(f"{wanted}: ")
+    return shortened((text or "").lstrip("=+-@ \t\r\n"), 300)
 
 
 def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:
@@ -277,10 +262,10 @@ def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> F
         return None
     sha256 = file_sha256(folder / paper.file)
     here = replace(paper, id=str(wanted), sha256=paper.sha256 or sha256, reason="")
+    if here.sha256 == sha256:
+        return here
     wrong = f"{paper.file}: expected the file that was fetched, got one with another sha256 than {INDEX_NAME} has"
-    return (
-        here if here.sha256 == sha256 else replace(here, reason=f"{wrong}; delete it, or replace it with --overwrite")
-    )
+    return replace(here, reason=f"{wrong}; delete it, or replace it with --overwrite")
 
 
 def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from evidencebench.errors import UnreadableError
+from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
 from evidencebench.papers.jats import BlockReader
 from evidencebench.papers.lines import captioned
@@ -20,7 +21,6 @@ from evidencebench.papers.tree import (
     ElementEnd,
     beginning,
     decoded,
-    has_mark,
     known_codec,
     parse_html,
     root_tag,
@@ -30,7 +30,6 @@ from evidencebench.query import Kind
 # What a web page says of itself, and which part of it holds the article.
 
 
-_TITLE_KEYS = ("citation_title", "dc.title", "og:title")
 # Scheme -> what its ids look like, and where the metadata has them.
 _IDS = {
     "doi": (re.compile(r"10\.\d{4,9}/\S+"), ("citation_doi", "dc.identifier", "prism.doi")),
@@ -44,28 +43,10 @@ _MOST_OF_TEXT = 0.6
 _LEAST_ARTICLES = 5
 
 
-def metadata_of(page: Element) -> dict[str, str]:
-    """Return the page's ``meta`` elements, by their names in lower case; the first of each name."""
-    contents: dict[str, str] = {}
-    for meta in page.all("meta"):
-        key = meta.attributes.get("name") or meta.attributes.get("property") or ""
-        contents.setdefault(key.lower(), " ".join(meta.attributes.get("content", "").split()))
-    return contents
-
-
-def ids_of_page(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the paper's identifiers, such as ``{"pmcid": "PMC13901"}``."""
-    ids: dict[str, str] = {}
-    for scheme, (pattern, names) in _IDS.items():
-        for name in names:
-            if scheme not in ids and (match := pattern.search(metadata.get(name, ""))):
-                ids[scheme] = match[0]
-    return ids
-
-
 def title_in(page: Element, root: Element, metadata: Mapping[str, str]) -> Element | None:
     """Return the element of the title: a heading that the metadata names, the outermost one, or the page's title."""
-    given = next((metadata[key] for key in _TITLE_KEYS if metadata.get(key)), "")
+    keys = ("citation_title", "dc.title", "og:title")
+    given = next((metadata[key] for key in keys if metadata.get(key)), "")
     headings = [heading for heading in page.all(*HEADINGS) if heading.text]
     named = next((heading for heading in headings if given and _letters(heading.text) == _letters(given)), None)
     outermost = next((heading for heading in headings if heading.tag == "h1"), None)
@@ -136,7 +117,6 @@ _SORTS = {
     table: {word: sort for sort, words in sorts.items() for word in words}
     for table, sorts in tomllib.loads((files(__package__) / "html_parts.toml").read_text(encoding="utf-8")).items()
 }
-_TABLES_OF_LAYOUT = ("table", "h1", "h2", "h3")
 
 
 def sort_left_out(element: Element) -> str | None:
@@ -145,7 +125,7 @@ def sort_left_out(element: Element) -> str | None:
     if "hidden" in attributes or "display:none" in attributes.get("style", "").replace(" ", ""):
         return "hidden text"
     if element.tag == "table":  # one that holds another one, or headings, lays the page out, as on old sites
-        return None if element.first(*_TABLES_OF_LAYOUT) else "table"
+        return None if element.first("table", "h1", "h2", "h3") else "table"
     sort = _SORTS["tags"].get(element.tag) or _SORTS["roles"].get(attributes.get("role", ""))
     if sort or element.tag not in BLOCKS or element.tag in ("body", "html", "main"):
         return sort
@@ -160,14 +140,11 @@ def names_of(element: Element) -> list[str]:
 def sort_of_section(title: str) -> str | None:
     """Return the sort that a section of this title is counted as where it is left out; None for one that is read."""
     section = section_of(title)
-    if section is SectionSort.REFERENCES:
-        return "references"
-    return _SORTS["titles"].get(plain_title(title)) or (
-        "other back matter" if section is SectionSort.BACK_MATTER else None
-    )
+    is_left_out = section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER)
+    return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
 
 
-# The article of a web page as elements of JATS, which `jats_blocks` reads: abstract and body, in sections.
+# The article of a web page as elements of JATS, which `BlockReader` reads: abstract and body, in sections.
 
 
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
@@ -194,8 +171,6 @@ class _Around:
 
 
 class SectionFinder:
-    """Finds the sections of a page; what is left out goes into the counter."""
-
     def __init__(self, *, title: Element | None, count: LossCount) -> None:
         self.abstract, self.body = Element("abstract"), Element("body")
         self._title, self._count = title, count
@@ -393,9 +368,6 @@ def _is_abstract(element: Element) -> bool:
 # Articles as web pages: those of PubMed Central, now and before, and any other page with paragraphs.
 
 
-FORMAT = "HTML"
-
-_PAGES = frozenset({"html", "head", "body"})
 _PARTS_OF_PAGES = (BLOCKS | {"meta", "link", "span", "script", "style", "font"}) - {"article"}  # which is of JATS too
 _CHARSET = re.compile(rb"""<meta\b[^<>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype html", re.IGNORECASE)
@@ -414,20 +386,26 @@ _OBSTACLES = re.compile(
 def is_html(content: bytes) -> bool:
     """Say whether content is a web page, or a part of one."""
     tag = root_tag(content)
-    if tag in _PAGES or _DOCTYPE.match(content):
+    if tag in ("html", "head", "body") or _DOCTYPE.match(content):
         return True
     return tag in _PARTS_OF_PAGES and not _MARKED_UP.search(beginning(content[:_HEAD_BYTES]))
 
 
 def read_html(content: bytes, name: str) -> Paper:
-    """Return the paper in a web page; raises `UnreadableError` for a page that holds no article."""
     page = parse_html(_text(content, name), name=name)
-    metadata = metadata_of(page)
     root = article_root(page)
     if root is None:
         raise _refusal(name, "a list of articles, as search results are", "give the page of one of them")
+    metadata: dict[str, str] = {}  # the first of each name
+    for meta in page.all("meta"):
+        key = meta.attributes.get("name") or meta.attributes.get("property") or ""
+        metadata.setdefault(key.lower(), " ".join(meta.attributes.get("content", "").split()))
+    ids: dict[str, str] = {}
+    for scheme, (pattern, keys) in _IDS.items():
+        if match := next(filter(None, (pattern.search(metadata.get(key, "")) for key in keys)), None):
+            ids[scheme] = match[0]
     title = title_in(page, root, metadata)
-    return paper_of_page(root, title, name=name, file_format=FORMAT, ids=ids_of_page(metadata), page_text=page.raw_text)
+    return paper_of_page(root, title, name=name, file_format="HTML", ids=ids, page_text=page.raw_text)
 
 
 def paper_of_page(
@@ -452,17 +430,17 @@ def paper_of_page(
             raise _refusal(name, f"a page that says '{obstacle[0]}'", advice)
         if n < _LEAST_TEXT:
             raise _refusal(name, "a page almost without paragraphs", "give the page of the article itself")
-    blocks = BlockReader(Kind.HEADING, part="title", count=count).read(finder.title)[:1]
+    blocks = BlockReader(Kind.HEADING, count).read(finder.title)[:1]
     paper_title = blocks[0].text.text if blocks else ""
-    blocks += BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(finder.abstract)
-    blocks += BlockReader(Kind.BODY, part="body", count=count).read(finder.body)
+    blocks += BlockReader(Kind.ABSTRACT, count).read(finder.abstract)
+    blocks += BlockReader(Kind.BODY, count).read(finder.body)
     return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count.loss)
 
 
 def _text(content: bytes, name: str) -> str:
     """Return a page's characters: as UTF-8 where they are, as saved pages can be, else as the page declares."""
     declared, codec = _CHARSET.search(content[:_HEAD_BYTES]), "utf-8"
-    if declared and not has_mark(content):
+    if declared and not mark_of(content)[0]:
         try:
             content.decode()
         except UnicodeDecodeError:

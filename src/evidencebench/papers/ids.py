@@ -11,8 +11,6 @@ from evidencebench.tables import shortened
 
 
 class IdScheme(Enum):
-    """Whose id it is: PubMed Central's, the publisher's, or PubMed's."""
-
     PMCID = "PMCID"
     DOI = "DOI"
     PMID = "PMID"
@@ -26,12 +24,12 @@ class PublicId:
     value: str
 
     def __str__(self) -> str:
-        """Return the id as it is shown, and as `public_id` reads it again."""
         return f"PMID:{self.value}" if self.scheme is IdScheme.PMID else self.value
 
 
-_PMCID = re.compile(r"(?:pmcid:?\s*)?pmc[_ ]?([0-9]{1,10})", re.IGNORECASE)
-_PMID = re.compile(r"(?:pmid:?\s*|pubmed_)?([0-9]{1,10})", re.IGNORECASE)
+_NUMBER = r"(?![0-9]{11})0*([1-9][0-9]*)"  # at most ten digits, without zeros before them; there is no paper 0
+_PMCID = re.compile(rf"(?:pmcid:?\s*)?pmc[_ ]?{_NUMBER}", re.IGNORECASE)
+_PMID = re.compile(rf"(?:pmid:?\s*|pubmed_)?{_NUMBER}", re.IGNORECASE)
 _DOI_ADDRESS = re.compile(r"https?://(?:dx\.|www\.)?doi\.org/(?=10)", re.IGNORECASE)
 # The pages of papers at PubMed Central, PubMed and Europe PMC.
 _PAGE = re.compile(
@@ -46,20 +44,22 @@ _NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
 
 
 def public_id(text: str) -> PublicId:
-    """Return the id that a text spells; raises `DataError` for any other text."""
-    given = text.strip()
-    if page := _PAGE.fullmatch(given):
-        given = page["id"]
-    if match := _PMCID.fullmatch(given):
-        return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(match[1], text)}")
-    if match := _PMID.fullmatch(given):
-        return PublicId(scheme=IdScheme.PMID, value=_digits(match[1], text))
-    if address := _DOI_ADDRESS.match(given):
-        given = unquote(given[address.end() :])
-    given = given.rstrip(".,;")  # of the sentence that it was taken from
-    if (match := _DOI.fullmatch(given)) and not _NOT_IN_DOI.search(match[1]):
+    spelling = text.strip()
+    if page := _PAGE.fullmatch(spelling):
+        spelling = page["id"]
+    if match := _PMCID.fullmatch(spelling):
+        return PublicId(scheme=IdScheme.PMCID, value=f"PMC{match[1]}")
+    if match := _PMID.fullmatch(spelling):
+        return PublicId(scheme=IdScheme.PMID, value=match[1])
+    if address := _DOI_ADDRESS.match(spelling):
+        spelling = unquote(spelling[address.end() :])
+    spelling = spelling.rstrip(".,;")  # of the sentence that it was taken from
+    if (match := _DOI.fullmatch(spelling)) and not _NOT_IN_DOI.search(match[1]):
         return PublicId(scheme=IdScheme.DOI, value=match[1].lower())
-    raise _refusal(text)
+    raise DataError(
+        f"'{shortened(text.strip(), 60)}': expected the id of a paper, got another text; write a PMCID (PMC1280405), "
+        "a DOI (10.1186/1471-2458-5-99) or a PMID (9000312)"
+    )
 
 
 def public_ids(lines: Iterable[str], *, name: str) -> list[PublicId]:
@@ -72,20 +72,6 @@ def public_ids(lines: Iterable[str], *, name: str) -> list[PublicId]:
             except DataError as error:
                 raise DataError(f"{name}: line {number}: {error}") from error
     return ids
-
-
-def _digits(digits: str, text: str) -> str:
-    """Return a number without zeros before it; there is no paper 0."""
-    if not (number := digits.lstrip("0")):
-        raise _refusal(text)
-    return number
-
-
-def _refusal(text: str) -> DataError:
-    return DataError(
-        f"'{shortened(text.strip(), 60)}': expected the id of a paper, got another text; write a PMCID (PMC1280405), "
-        "a DOI (10.1186/1471-2458-5-99) or a PMID (9000312)"
-    )
 
 
 _ID_TYPES = {"pmc": "pmcid", "pmcid": "pmcid", "pmid": "pmid", "doi": "doi"}

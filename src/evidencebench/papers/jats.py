@@ -43,12 +43,15 @@ _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
 _FORMS = ("math", "tex-math")
 _OTHER_FORMS = "other form of a formula"
 
+# Kind of blocks -> the part of the paper that they count to.
+PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
+
 
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
-    def __init__(self, kind: Kind, *, part: Part, count: LossCount) -> None:
-        self._kind, self._part, self._count = kind, part, count
+    def __init__(self, kind: Kind, count: LossCount) -> None:
+        self._kind, self._part, self._count = kind, PARTS[kind], count
         # In a title, references lead to footnotes.
         self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
         self._blocks: list[Block] = []
@@ -59,7 +62,6 @@ class BlockReader:
         self._is_lead = False  # whether all that was written leads the paragraph to come
 
     def read(self, root: Element) -> list[Block]:
-        """Return the blocks of an element, in order."""
         waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
@@ -74,7 +76,11 @@ class BlockReader:
                 leave_out(node, sort, self._count)
                 self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in _FORMS:
-                self._add_formula(node)
+                self._is_lead = False
+                n_before, kept = n_visible(node.raw_text), self._text.add_formula(node)
+                self._count.read(self._part, kept)
+                if n_before > n_visible(kept):
+                    self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)))
             else:
                 self._enter(node)
                 self._open.append(node.tag)
@@ -132,7 +138,8 @@ class BlockReader:
         self._text = RunningText()
         self._is_lead = False
         if text.text:
-            self._count.keep(self._part, text.without_marks)
+            without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
+            self._count.keep(self._part, without_marks)
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -143,13 +150,6 @@ class BlockReader:
             if form is not best:
                 leave_out(form, LEFT_OUT.get(form.tag, _OTHER_FORMS), self._count)
         return [best] if best else []
-
-    def _add_formula(self, formula: Element) -> None:
-        self._is_lead = False
-        n_before, kept = n_visible(formula.raw_text), self._text.add_formula(formula)
-        self._count.read(self._part, kept)
-        if n_before > n_visible(kept):
-            self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)), n_elements=1)
 
 
 def leave_out(element: Element, sort: str, count: LossCount) -> None:
@@ -193,20 +193,20 @@ def articles_in(root: Element) -> list[Element]:
             waiting.extend(reversed(list(element.elements)))
     articles: list[Element] = []
     for article in outermost:
-        within = [part for part in article.elements if part.tag in _WITHIN and _child(part, "body")]
+        within = [child for child in article.elements if child.tag in _WITHIN and _child(child, "body")]
         articles.extend([article] if _child(article, "body") or not within else within)
     return articles
 
 
 def read_article(article: Element, name: str) -> Paper:
-    """Return the paper in an ``article``, ``sub-article`` or ``response``; ``name`` is its name in messages."""
+    """Return the paper in an ``article``, ``sub-article`` or ``response``."""
     count = LossCount()
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count)]
     for part in article.elements:
         if part.tag == "body":
-            blocks.extend(BlockReader(Kind.BODY, part="body", count=count).read(part))
+            blocks.extend(BlockReader(Kind.BODY, count).read(part))
         elif part.tag in ("back", "floats-group", "floats-wrap"):
             _count_back(part, count)
         elif part.tag in _WITHIN:
@@ -223,7 +223,6 @@ def read_article(article: Element, name: str) -> Paper:
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
-    """Return the article's ids, such as ``{"pmcid": "PMC13901"}``."""
     ids = (element for element in _meta(article).elements if element.tag == "article-id")
     return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
 
@@ -243,7 +242,7 @@ def _title(meta: Element, count: LossCount) -> list[Block]:
     # A colon stands between title and subtitle, as between a term and what it means.
     line: list[Element | Characters] = [Element("term", children=part.children) for part in parts[:-1]]
     line += [Element("p", children=part.children) for part in parts[-1:]]
-    return BlockReader(Kind.HEADING, part="title", count=count).read(Element("title-group", children=line))[:1]
+    return BlockReader(Kind.HEADING, count).read(Element("title-group", children=line))[:1]
 
 
 def _abstract(meta: Element, count: LossCount) -> list[Block]:
@@ -255,7 +254,7 @@ def _abstract(meta: Element, count: LossCount) -> list[Block]:
             leave_out(part, "further abstract", count)
         elif part.tag in ("kwd-group", "author-notes"):
             leave_out(part, LEFT_OUT.get(part.tag, "author note"), count)
-    return BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(main) if main else []
+    return BlockReader(Kind.ABSTRACT, count).read(main) if main else []
 
 
 def _count_back(back: Element, count: LossCount) -> None:

@@ -16,7 +16,6 @@ _PART = re.compile(r"[^\W_]+")
 _LONGEST_PART = 60
 # "pre- and post-operative": the hyphen and the space stay.
 _CONJUNCTIONS = frozenset({"and", "or", "to"})
-_SOFT = "\u00ad"
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -37,7 +36,7 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     >>> [joint(*lines, words) for lines in [("of tea", "was"), ("COX-", "2 rose"), ("pre-", "and post")]]
     [(0, ' '), (0, ''), (0, ' ')]
     """
-    if line.endswith(_SOFT):
+    if line.endswith("\u00ad"):  # a soft hyphen
         return 1, ""
     reversed_left = _PART.match(line[:-1][-_LONGEST_PART:][::-1]) if line.endswith(tuple(_HYPHENS)) else None
     right = _PART.match(after)
@@ -57,7 +56,6 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
 # The lines of a plain text, with their pages; what repeats at the edges of pages is told apart.
 
 
-_FORM_FEED = "\f"
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(r"(?:p(?:age|\.)?\s*)?0(?:\s*(?:of|/)\s*0)?", re.IGNORECASE)
 # Lines at a page's top and bottom that may be running heads, and the fewest pages that one stands on: heads of left and
@@ -82,13 +80,13 @@ def lines_of(text: str) -> list[Line]:
     """Return the lines of a text that are not empty; it has pages if it has form feeds."""
     lines: list[Line] = []
     position, page, after_blank = 0, 1, True
-    has_pages = _FORM_FEED in text
+    has_pages = "\f" in text
     for whole in text.splitlines(keepends=True):
         stripped = whole.strip()
         if stripped:
             start = position + len(whole) - len(whole.lstrip())
             lines.append(Line(stripped, start, page if has_pages else None, after_blank))
-        n_feeds = whole.count(_FORM_FEED)
+        n_feeds = whole.count("\f")
         page += n_feeds
         after_blank = not stripped or n_feeds > 0
         position += len(whole)

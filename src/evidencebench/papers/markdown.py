@@ -37,12 +37,9 @@ _FIRST = {
     ":": ("dropped",),
 }
 
-MARKS = frozenset(_PATTERNS)
-"""The types of the tokens."""
-
 
 def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the parser calls it
-    """Read the mark at a place; the markup of its token is all that is written."""
+    """Read the mark where the parser stands; the markup of its token is all that is written."""
     for sort in _FIRST.get(state.src[state.pos], ()):
         if match := _PATTERNS[sort].match(state.src, state.pos, state.posMax):
             if not silent:
@@ -57,7 +54,6 @@ def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as th
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_LOWEST = "h6"  # the level of a line in bold that is a known title
 _WHOLE = {"table_open": "table", "fence": "pre", "code_block": "pre", "html_block": "html-block"}
 # Type of a mark -> the element of a web page; others are dropped.
 _MARKED = {"display_formula": "display-formula", "formula": "span", "footnote": "footnote", "sup": "sup", "sub": "sub"}
@@ -94,13 +90,13 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             body.children.append(Element(tag, children=[characters]))
             until = stop
         elif after.type == "inline":
-            block = _MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after)
+            block = _MarkdownBlock(text, lines[first : stop + 1], token.tag, after).element
             is_below = body.children and isinstance(last := body.children[-1], Element) and last.tag == "table"
             is_table = _GRID_TABLE.match(after.content) or (is_below and after.content.startswith(": "))
             sorts = [child.type for child in after.children or () if child.type != "text" or child.content.strip()]
             is_bold = sorts[:1] == ["strong_open"] and sorts.index("strong_close") == len(sorts) - 1
             is_heading = is_bold and is_known_title(block.text)
-            tag = "table" if is_table else _LOWEST if is_heading else block.tag
+            tag = "table" if is_table else "h6" if is_heading else block.tag
             body.children.append(Element(tag, block.attributes, block.children))
             until = stop
     return body
@@ -111,15 +107,13 @@ def with_levels(body: Element) -> Element:
     headings = [element for element in body.elements if element.tag in HEADINGS][1:]
     if len({heading.tag for heading in headings}) != 1:
         return body
-    levels = {
-        id(heading): HEADINGS.index(heading.tag) + max(1, len(number_of(heading.text))) - 1 for heading in headings
+    tags = {
+        id(heading): HEADINGS[min(HEADINGS.index(heading.tag) + max(1, len(number_of(heading.text))) - 1, 5)]
+        for heading in headings
     }
-    children = [
-        Element(HEADINGS[min(levels[id(element)], 5)], element.attributes, element.children)
-        if id(element) in levels
-        else element
-        for element in body.elements
-    ]
+    children = (
+        Element(tags.get(id(element), element.tag), element.attributes, element.children) for element in body.elements
+    )
     return Element(body.tag, children=[*children])
 
 
@@ -145,25 +139,21 @@ def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
 
 
 class _MarkdownBlock:
-    """Puts a heading or paragraph together; ``content`` is its lines without what marks the blocks around it."""
+    """Puts the ``element`` of a heading or paragraph together, given its token of inline content."""
 
-    def __init__(self, text: str, lines: list[int], content: str) -> None:
-        self._content = content
-        self._at = 0  # the place in the content
+    def __init__(self, text: str, lines: list[int], tag: str, inline: Token) -> None:
+        self._content = inline.content  # the lines without what marks the blocks around them
+        self._at = 0  # the offset in the content
         # For each line, where it begins in the content and in the text.
-        self._begins = [0, *(line_end.end() for line_end in re.finditer("\n", content))]
+        self._begins = [0, *(line_end.end() for line_end in re.finditer("\n", self._content))]
         self._line_starts = [
             start + max(0, text[start:stop].rfind(line))
-            for line, (start, stop) in zip(content.split("\n"), pairwise(lines), strict=False)
+            for line, (start, stop) in zip(self._content.split("\n"), pairwise(lines), strict=False)
         ]
-        self._open = [Element("")]
-
-    def element(self, tag: str, inline: Token) -> Element:
-        is_footnote = _FOOTNOTE.match(self._content) is not None
-        self._open = [Element(tag, {"class": "fn"} if is_footnote else {})]
+        self.element = Element(tag, {"class": "fn"} if _FOOTNOTE.match(self._content) else {})
+        self._open = [self.element]
         for token in inline.children or ():
             self._add(token)
-        return self._open[0]
 
     def _add(self, token: Token) -> None:
         match token.type:
@@ -209,7 +199,7 @@ class _MarkdownBlock:
 
     def _add_mark(self, token: Token) -> None:
         sort = token.type
-        if sort not in MARKS:
+        if sort not in _PATTERNS:
             return
         start = self._find(token.markup)
         self._at = start + len(token.markup)
@@ -250,8 +240,6 @@ class _MarkdownBlock:
 # Papers in Markdown, as CommonMark and tables define it.
 
 
-FORMAT = "Markdown"
-
 MOST_CHARACTERS = 1_000_000
 """The most characters of one file: the time grows with them, up to two minutes where the file is made for it."""
 
@@ -282,7 +270,6 @@ def is_markdown(content: bytes) -> bool:
 
 
 def read_markdown(content: bytes, name: str) -> Paper:
-    """Return the paper in a file of Markdown; raises `UnreadableError` if it has no sentence, or is too long."""
     text = decoded(content, name=name)
     if len(text) > MOST_CHARACTERS:
         raise UnreadableError(
@@ -297,4 +284,4 @@ def read_markdown(content: bytes, name: str) -> Paper:
         title = next((element for element in body.elements if element.text and not element.first("figure")), None)
         if title and (title.tag not in HEADINGS or is_known_title(title.text)):
             title = None
-    return paper_of_page(body, title, name=name, file_format=FORMAT)
+    return paper_of_page(body, title, name=name, file_format="Markdown")

@@ -16,15 +16,11 @@ from evidencebench.query import Kind, Query, Wish
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a sentence stands: titles of its sections, outermost first; its paragraph, from 0; its page, from 1.
+    """Where a sentence stands; a heading has the sections around it, and the number of the paragraph behind it."""
 
-    A heading has the section path that leads to it, and the number of the paragraph behind it. ``page`` is None in a
-    format without pages.
-    """
-
-    section: tuple[str, ...] = ()
-    paragraph: int = 0
-    page: int | None = None
+    section: tuple[str, ...] = ()  # titles, outermost first
+    paragraph: int = 0  # from 0
+    page: int | None = None  # from 1; None in a format without pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +58,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """The sentences of a paper in order, headings included: a kind, a place and a span for each.
-
-    A span counts characters of the decoded file, so that the text between its ends is the sentence with its markup. For
-    a PDF it counts characters of the text of its pages, joined by form feeds; for BioC, whose passages have offsets of
-    their own, it is in these.
-    """
+    """The sentences of a paper in order, headings included: a kind, a place and a span for each."""
 
     name: str  # of its file or source, for messages
     format: str  # that was read, such as ``JATS XML``
@@ -75,13 +66,14 @@ class Paper:
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
     places: tuple[Place, ...]
+    # Characters of the decoded file, so that a sentence with its markup stands between the ends of its span; of a PDF,
+    # characters of the text of its pages, joined by form feeds; of BioC, its own offsets.
     spans: tuple[SourceSpan, ...]
     ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
 
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
-        """Return the query of a hypothesis and this paper; raises `UnreadableError` if the hypothesis is empty."""
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")
         return Query(
@@ -132,31 +124,17 @@ class SourcedText:
         """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
         runs = _between(self.runs, start, stop)
         # A mark has the place where the run before it ends, so only marks at the beginning matter.
-        places = [run for run in runs if run.start < run.stop] or runs[-1:]
-        return SourceSpan(start=min(run.start for run in places), stop=max(run.stop for run in places))
+        of_source = [run for run in runs if run.start < run.stop] or runs[-1:]
+        return SourceSpan(start=min(run.start for run in of_source), stop=max(run.stop for run in of_source))
 
     def __getitem__(self, part: slice) -> "SourcedText":
         start, stop, _ = part.indices(len(self.text))
         runs = tuple(run._replace(at=run.at - start, end=run.end - start) for run in _between(self.runs, start, stop))
         return SourcedText(self.text[part], runs)
 
-    @property
-    def without_marks(self) -> str:
-        """The characters that stand in the source."""
-        return "".join(self.text[run.at : run.end] for run in self.runs if run.start < run.stop)
-
 
 class TextWriter:
-    """Puts a `SourcedText` together from pieces of a source, in order.
-
-    >>> writer = TextWriter()
-    >>> writer.add("It  was ", start=10)
-    >>> writer.add_replaced("<", start=18, stop=22)  # &lt; in the file
-    >>> writer.add(" 5.", start=22)
-    >>> text = writer.finish()
-    >>> text.text, text.span(7, 8)
-    ('It was < 5.', SourceSpan(start=18, stop=22))
-    """
+    """Puts a `SourcedText` together from pieces of a source, in order."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -213,13 +191,11 @@ _UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
 
 
 def n_visible(text: str) -> int:
-    """Count the characters, without white space and characters of no width."""
+    """Count the characters, without white space and those of no width."""
     return len(_UNSEEN.sub("", text))
 
 
 class LossCount:
-    """Counts the characters of a file while it is read."""
-
     def __init__(self) -> None:
         self._read: Counter[str] = Counter()
         self._kept: Counter[str] = Counter()
@@ -227,11 +203,9 @@ class LossCount:
         self._left_out: Counter[str] = Counter()
 
     def read(self, part: Part, text: str) -> None:
-        """Count running text of the file."""
         self._read[part] += n_visible(text)
 
     def keep(self, part: Part, text: str) -> None:
-        """Count text of the blocks."""
         self._kept[part] += n_visible(text)
 
     def leave_out(self, sort: str, text: str, *, n_elements: int = 1) -> None:
@@ -241,7 +215,6 @@ class LossCount:
 
     @property
     def loss(self) -> Loss:
-        """What was counted."""
         left_out = {
             sort: LeftOut(n_elements=n, n_characters=self._left_out[sort]) for sort, n in sorted(self._elements.items())
         }

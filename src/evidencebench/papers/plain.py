@@ -10,7 +10,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of, sentence_spans, text_of
 from evidencebench.papers.lines import Line, captioned, joint, lines_of, page_edges, words_of
 from evidencebench.papers.paper import LossCount, Paper, Part, SourcedText, TextWriter
-from evidencebench.papers.sections import Outline, is_known_title, level_of, number_of
+from evidencebench.papers.sections import Outline, SectionSort, is_known_title, level_of, number_of, section_of
 from evidencebench.query import Kind
 
 # Headings of a plain text without marks, told by their wording and place, in doubt none.
@@ -67,8 +67,6 @@ _MOST_LINES = 2000  # that are examined
 
 
 class Layout(StrEnum):
-    """How the lines of a text are to be read."""
-
     SENTENCES = "one sentence a line"
     PARAGRAPHS = "a paragraph a line"
     WRAPPED = "paragraphs broken into lines"
@@ -97,7 +95,7 @@ def layout_of(lines: Iterable[str]) -> Layout:
     """Return how a text is laid out, given its lines that are not empty, without white space around them."""
     lines = [line for line in islice(lines, _MOST_LINES) if line[0] != "#"]
     wrapped = [line for line, after in pairwise(lines) if not _LINE_STOP.search(line) and after[0].islower()]
-    long, long_wrapped = ([line for line in some if len(line) >= _LONG] for some in (lines, wrapped))
+    long, long_wrapped = ([line for line in group if len(line) >= _LONG] for group in (lines, wrapped))
     if any(_has_signs(len(wrapped), lines, sign) for sign in _WRAPPED) or _has_signs(
         len(long_wrapped), long, _LONG_WRAPPED
     ):
@@ -138,7 +136,6 @@ class _Unit:
 
 
 def read_plain(content: bytes, name: str) -> Paper:
-    """Return the paper in a plain text: of labelled parts, of one sentence a line, or of paragraphs."""
     text = text_of(content, name=name)
     lines, count = lines_of(text), LossCount()
     if LABELLED.search(text):
@@ -182,11 +179,13 @@ def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
     waiting: list[Line] = []
     for line, after in zip(lines, [*lines[1:], None], strict=True):
         is_last = layout is Layout.PARAGRAPHS or after is None or after.after_blank
-        is_first = layout is Layout.PARAGRAPHS or _BULLET.match(line.text) is not None
-        is_first = is_first or (line.after_blank and not (waiting and _goes_on(waiting[-1], line)))
+        before = waiting[-1] if waiting else None
+        goes_on = before and before.page != line.page and not _STOPPED.search(before.text) and line.text[0].islower()
+        is_apart = line.after_blank and not goes_on  # what goes on behind a page's end is not
+        is_first = layout is Layout.PARAGRAPHS or _BULLET.match(line.text) is not None or is_apart
         level = finder.level(
             line.text,
-            before="" if line.after_blank or not waiting else waiting[-1].text,
+            before="" if line.after_blank or before is None else before.text,
             after=after.text if after else "",
             alone=line.after_blank and is_last,
         )
@@ -199,10 +198,6 @@ def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
             waiting.append(line)
     if waiting:
         yield _Unit(waiting)
-
-
-def _goes_on(line: Line, after: Line) -> bool:  # behind a page's end
-    return line.page != after.page and not _STOPPED.search(line.text) and after.text[0].islower()
 
 
 def _titled(units: Iterable[_Unit]) -> Iterator[_Unit]:
@@ -237,11 +232,11 @@ def _paper(
             continue
         above = outline.path
         if unit.level:
-            above = outline.above(text.text, level=unit.level)
-            outline.enter(text.text, level=unit.level)
+            above = outline.enter(text.text, level=unit.level)
         elif unit.level is None:
             outline.pass_paragraph()
-        if outline.is_in_references and not is_sentence:
+        is_reference = any(section_of(title) is SectionSort.REFERENCES for title in outline.path)
+        if is_reference and not is_sentence:
             count.leave_out("references", text.text)
             continue
         kind = unit.kind or outline.kind

@@ -36,7 +36,6 @@ def is_xml_paper(content: bytes) -> bool:
 
 
 def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
-    """Return each paper of an XML file, or why it cannot be read; raises `UnreadableError` if it has none."""
     root = parse_xml(content, name=name)
     if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
         raise metadata_only(name, "XML of PubMed", "titles and abstracts")
@@ -78,21 +77,15 @@ READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
 
 
 def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
-    """Return the paper that a file holds; with ``abstract_suffices``, also one of which it has the abstract alone.
-
-    Raises `UnreadableError` if the file cannot be read, no reader takes it, it has several papers, metadata only, more
-    than `MOST_SENTENCES`, or one longer than `LONGEST_SENTENCE`.
-    """
+    """Return the one paper that a file holds; with ``abstract_suffices``, also one without its body."""
     return read_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
 
 
 def read_all(path: Path, *, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
-    """Return each paper that a file holds, or why that one cannot be read; raises as `read` does for the file."""
     return read_all_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
 
 
 def read_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> Paper:
-    """Return the paper in a file's content; ``name`` is the file's name in messages. Raises as `read` does."""
     papers = read_all_content(content, name=name, abstract_suffices=abstract_suffices)
     if len(papers) > 1:
         names = ", ".join(paper.name for paper in papers if isinstance(paper, Paper))
@@ -106,7 +99,6 @@ def read_content(content: bytes, *, name: str, abstract_suffices: bool = False) 
 
 
 def read_all_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
-    """Return each paper in a file's content, as `read_all` does."""
     reader, is_record = next((reader, is_record) for is_its, reader, is_record in READERS if is_its(content))
     papers = reader(content, name)
     needs_body = is_record and not abstract_suffices
@@ -114,7 +106,6 @@ def read_all_content(content: bytes, *, name: str, abstract_suffices: bool = Fal
 
 
 def checked(paper: Paper | UnreadableError, *, needs_body: bool = True) -> Paper | UnreadableError:
-    """Return a paper, or the error that says why it is refused, such as one without a body where that is needed."""
     if isinstance(paper, UnreadableError):
         return paper
     if needs_body and Kind.BODY not in paper.kinds:

@@ -7,8 +7,6 @@ from evidencebench.query import Kind
 
 
 class SectionSort(StrEnum):
-    """What a section is, by its title."""
-
     ABSTRACT = "abstract"
     BODY = "body"
     REFERENCES = "references"
@@ -25,16 +23,16 @@ BACK_MATTER_STEMS = (
 
 # Titles in small letters.
 _TITLES = {
-    SectionSort.ABSTRACT: r"abstract|summary|synopsis",
-    SectionSort.BODY: (
+    SectionSort.ABSTRACT: re.compile(r"abstract|summary|synopsis"),
+    SectionSort.BODY: re.compile(
         r"backgrounds?|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|methodology|"
         r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
         r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?"
     ),
-    SectionSort.REFERENCES: (
+    SectionSort.REFERENCES: re.compile(
         r"references?(?: and notes| cited| list)?|bibliography|literature(?: cited)?|works cited|notes and references"
     ),
-    SectionSort.BACK_MATTER: (
+    SectionSort.BACK_MATTER: re.compile(
         rf"(?:{BACK_MATTER_STEMS})|"
         r"declarations|contributions|pre-?publication history|supplementary (?:materials?|information|data)|"
         r"supporting information|additional (?:files?|information)|(?:list of )?abbreviations(?: used)?|"
@@ -43,7 +41,6 @@ _TITLES = {
         r"declaration of (?:competing|conflicting) interests?|conflicts? of interests? statement|ethics declarations"
     ),
 }
-_PATTERNS = {section: re.compile(titles) for section, titles in _TITLES.items()}
 
 # Parts of a structured abstract, some of which papers have as sections; then those of a section alone.
 _PART = re.compile(
@@ -83,16 +80,14 @@ def level_of(title: str) -> int:
 def section_of(title: str) -> SectionSort | None:
     """Return what a title announces; None where its words are the paper's own."""
     plain = plain_title(title)
-    return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(plain)), None)
+    return next((section for section, pattern in _TITLES.items() if pattern.fullmatch(plain)), None)
 
 
 def is_abstract_title(title: str) -> bool:
-    """Say whether a title is that of an abstract."""
     return section_of(title) is SectionSort.ABSTRACT
 
 
 def is_abstract_part(title: str) -> bool:
-    """Say whether a title is one that parts of abstracts have."""
     return _PART.fullmatch(plain_title(title)) is not None
 
 
@@ -117,28 +112,19 @@ class Outline:
 
     @property
     def kind(self) -> Kind:
-        """The kind of a paragraph that comes next."""
         return Kind.ABSTRACT if any(is_abstract_title(title) for _, title in self._open) else Kind.BODY
 
-    @property
-    def is_in_references(self) -> bool:
-        """Whether what comes next is part of a list of references."""
-        return any(section_of(title) is SectionSort.REFERENCES for _, title in self._open)
-
-    def above(self, title: str, *, level: int) -> tuple[str, ...]:
-        """Return the path that leads to a heading that comes next."""
-        return tuple(outer for _, outer in self._open[: self._depth(title, level)])
-
-    def enter(self, title: str, *, level: int) -> None:
-        """Go into the section of a heading; level 1 is the outermost."""
-        depth = self._depth(title, level)
-        del self._open[depth:]
+    def enter(self, title: str, *, level: int) -> tuple[str, ...]:
+        """Go into the section of a heading, of which level 1 is the outermost; return the path that leads to it."""
+        del self._open[self._depth(title, level) :]
+        above = self.path
         if is_abstract_title(title):
             self._labels, self._is_structured = set(), True
         elif self._open and is_abstract_title(self._open[-1][1]) and self._open[-1][0] < level:
             self._is_structured = False  # its parts are told by their level
         self._labels.add(plain_title(title))
         self._open.append((level, title))
+        return above
 
     def pass_paragraph(self) -> None:
         """Take note of a paragraph: one right behind the abstract's title means that its parts have no titles."""

@@ -3,7 +3,7 @@
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import BlockReader, leave_out
-from evidencebench.papers.paper import LossCount, Paper, Part
+from evidencebench.papers.paper import LossCount, Paper
 from evidencebench.papers.text import NUMBERS
 from evidencebench.papers.tree import Characters, Element
 from evidencebench.query import Kind
@@ -30,15 +30,13 @@ _BACK = {"references": "references", "acknowledgement": "acknowledgements", "ann
 
 
 def read_tei(tei: Element, name: str) -> Paper:
-    """Return the paper in a ``TEI`` element; ``name`` is its name in messages."""
     count = LossCount()
     header = tei.first("teiheader") or Element("teiheader")
-    body = tei.first("body")
     title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
     blocks = [
-        *_blocks(title, Kind.HEADING, "title", count)[:1],
-        *_blocks(abstract, Kind.ABSTRACT, "abstract", count),
-        *_blocks(body, Kind.BODY, "body", count),
+        *_blocks(title, Kind.HEADING, count)[:1],
+        *_blocks(abstract, Kind.ABSTRACT, count),
+        *_blocks(tei.first("body"), Kind.BODY, count),
     ]
     for back in tei.all("back"):
         for part in back.elements:
@@ -55,8 +53,8 @@ def read_tei(tei: Element, name: str) -> Paper:
     )
 
 
-def _blocks(element: Element | None, kind: Kind, part: Part, count: LossCount) -> list[Block]:
-    return BlockReader(kind, part=part, count=count).read(_renamed(element)) if element else []
+def _blocks(element: Element | None, kind: Kind, count: LossCount) -> list[Block]:
+    return BlockReader(kind, count).read(_renamed(element)) if element else []
 
 
 def _renamed(root: Element) -> Element:

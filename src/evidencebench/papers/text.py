@@ -36,7 +36,6 @@ def math_pieces(formula: Element) -> Iterator[Characters | str]:
 
 
 def tex_text(tex: str) -> str:
-    """Return TeX as plain text, without its commands."""
     match = _TEX_BODY.search(tex[:_MOST_TEX])
     text = (match[1] or match[2]) if match else tex[:_MOST_TEX]
     text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", f"{_END}\\1", text)
@@ -125,11 +124,9 @@ class RunningText:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but white space was written."""
         return not self._visible
 
     def enter(self, element: Element) -> None:
-        """Begin an element within the paragraph."""
         if element.tag not in _INLINE:
             return
         raised = any(self._raised) or _is_raised(element) or self._is_glued(element)
@@ -147,7 +144,6 @@ class RunningText:
             self._n_references -= element.tag in REFERENCES
 
     def add(self, piece: Characters) -> None:
-        """Add text of the file."""
         is_between = _BETWEEN.fullmatch(piece.text) is not None
         if any(self._raised):
             self._add_reference(piece)
@@ -190,7 +186,6 @@ class RunningText:
         return "".join(piece.text for piece in added if isinstance(piece, Characters))
 
     def finish(self) -> SourcedText:
-        """Return the text, white space collapsed; it may be empty."""
         self._end_run()
         return self._writer.finish()
 

@@ -17,7 +17,7 @@ from evidencebench.files import disk
 
 
 MOST_DEPTH = 256
-"""The most elements around one place; articles have about 20."""
+"""The most elements around one; articles have about 20."""
 
 MOST_NODES = 2_000_000
 """The most elements and pieces of text of one file; an article has some thousands."""
@@ -55,11 +55,9 @@ class Element:
             waiting.extend(list(element.elements)[::-1])
 
     def first(self, *tags: str) -> "Element | None":
-        """Return the first of `all`; None if there is none."""
         return next(self.all(*tags), None)
 
     def characters(self) -> Iterator[Characters]:
-        """Return all text in it, in order."""
         waiting: list[Element | Characters] = self.children[::-1]
         while waiting:
             node = waiting.pop()
@@ -70,7 +68,6 @@ class Element:
 
     @property
     def raw_text(self) -> str:
-        """All its text."""
         return "".join(piece.text for piece in self.characters())
 
     @property
@@ -93,11 +90,6 @@ MOST_CHARACTERS = 20_000_000
 """The most characters of one file: a paper has about a hundred thousand, a book a million."""
 
 
-def has_mark(content: bytes) -> bool:
-    """Say whether a file begins with the mark of an encoding."""
-    return bool(disk.mark_of(content)[0])
-
-
 def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
     """Return the text of a file, without its mark; one in another encoding, never guessed, or too long is refused."""
     text = disk.decoded(content, name=name, declared=declared)
@@ -115,11 +107,10 @@ def beginning(content: bytes) -> str:
     return content[len(mark) :].decode(encoding or "utf-8", errors="replace")
 
 
-# The text of an XML file, decoded as the file says, and the name of its outermost element.
+# What the beginning of an XML file says: its encoding, and the name of its outermost element.
 
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
-_HEAD_BYTES = 1 << 17
 
 # Encodings of natural text, as Python names them. Others, such as punycode, are slow to decode, or no text.
 _CODECS = re.compile(
@@ -133,18 +124,9 @@ _PROLOGUE = re.compile(
 _FIRST_TAG = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
 
-def xml_text(content: bytes, *, name: str) -> str:
-    """Return an XML file's characters, without a byte order mark; raises `UnreadableError`, as `decoded` does."""
-    declared = _DECLARED.match(content[:1024])
-    codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
-    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
-        codec = "utf-8"
-    return decoded(content, name=name, declared=codec)
-
-
 def root_tag(content: bytes) -> str | None:
     """Return the name of the outermost element, in lower case and without a namespace; None if it is no markup."""
-    head = beginning(content[:_HEAD_BYTES])
+    head = beginning(content[: 1 << 17])
     position = 0
     while match := _PROLOGUE.match(head, position):
         position = match.end()
@@ -153,7 +135,7 @@ def root_tag(content: bytes) -> str | None:
 
 
 def known_codec(given: str, name: str) -> str:
-    """Return Python's name of an encoding that a file declares; raises `UnreadableError` if it is none of text."""
+    """Return Python's name of an encoding of text that a file declares."""
     try:
         codec = codecs.lookup(given).name
     except LookupError:
@@ -180,21 +162,24 @@ _CUT_OFF = frozenset(
 
 def parse_xml(content: bytes, *, name: str) -> Element:
     """Return the outermost element of an XML file; undeclared named characters are read as in HTML."""
-    text = xml_text(content, name=name)
-    builder = _XmlBuilder(text, name)
+    declared = _DECLARED.match(content[:1024])
+    codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
+    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
+        codec = "utf-8"
+    builder = _XmlBuilder(decoded(content, name=name, declared=codec), name)
     try:
         builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
     except expat.ExpatError as error:
         raise builder.malformed(error) from error
-    return builder.root
+    return next(builder.top.elements)
 
 
 class _XmlBuilder:
     def __init__(self, text: str, name: str) -> None:
         self.bytes = text.encode()
         self._name = name
-        self._top = Element("")
-        self._open = [self._top]
+        self.top = Element("")
+        self._open = [self.top]
         self._n_nodes = 0
         self._names: dict[str, str] = {}
         self._in_cdata = False
@@ -216,13 +201,9 @@ class _XmlBuilder:
         self.parser.StartCdataSectionHandler = lambda: setattr(self, "_in_cdata", True)
         self.parser.EndCdataSectionHandler = lambda: setattr(self, "_in_cdata", False)
 
-    @property
-    def root(self) -> Element:
-        return next(self._top.elements)
-
     def malformed(self, error: expat.ExpatError) -> UnreadableError:
         where = f"{self._name}: line {error.lineno}, column {error.offset + 1}"
-        if error.code in _CUT_OFF and self._open[-1] is not self._top:
+        if error.code in _CUT_OFF and self._open[-1] is not self.top:
             return UnreadableError(
                 f"{where}: expected </{self._open[-1].tag}>, got the end of the file; the file is cut off: get it again"
             )
@@ -321,8 +302,6 @@ _VOID = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 )
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
-_HAVE_REFERENCES = frozenset({"textarea", "title"})  # of these
-_FOREIGN = frozenset({"svg", "math"})
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -408,7 +387,7 @@ class _HtmlBuilder:
         """Add the text of an element in which there are no tags; returns where it ends."""
         end = re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE).search(text, start)
         stop = end.start() if end else len(text)
-        if tag in _HAVE_REFERENCES:
+        if tag in ("textarea", "title"):  # which have character references
             self.add_text(text, start, stop)
         else:
             self._add_characters(text[start:stop], start, stop)
@@ -423,7 +402,7 @@ class _HtmlBuilder:
         element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
         # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
-        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[name] for name in _FOREIGN))
+        ends_itself = rest.endswith("/") and (self._is_xhtml or self._n_open["svg"] or self._n_open["math"])
         if tag not in _VOID and not ends_itself and len(self._open) <= MOST_DEPTH:
             self._open.append(element)
             self._n_open[tag] += 1

@@ -43,19 +43,17 @@ class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
     size: float
 
 
-class PageFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A page: how many characters it has, and whether it is broken."""
-
+class PageHead(msgspec.Struct, frozen=True, kw_only=True):
     n_characters: int
     is_broken: bool = False
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What the child found: an error by its name, or the pages, and their fonts."""
+class PdfAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the child process says first: an error by its name, or the pages, and their fonts."""
 
     error: str = ""
     amount: int = 0
-    pages: list[PageFound] = []
+    pages: list[PageHead] = []
     fonts: list[PdfFont] = []
 
 
@@ -68,7 +66,7 @@ class PageArrays:
     lefts: "array[float]" = field(default_factory=lambda: array("f"))
     rights: "array[float]" = field(default_factory=lambda: array("f"))
     baselines: "array[float]" = field(default_factory=lambda: array("f"))
-    fonts: "array[int]" = field(default_factory=lambda: array("H"))  # places in `Found.fonts`
+    fonts: "array[int]" = field(default_factory=lambda: array("H"))  # places in `PdfAnswer.fonts`
     directions: "array[int]" = field(default_factory=lambda: array("B"))  # in right angles, or `OBLIQUE`
     flags: "array[int]" = field(default_factory=lambda: array("B"))  # `HIDDEN`, `OFF_PAGE`, `GENERATED`
 
@@ -76,15 +74,6 @@ class PageArrays:
     def all(self) -> "tuple[array[Any], ...]":
         """All arrays, in the order in which they are sent."""
         return self.codes, self.lefts, self.rights, self.baselines, self.fonts, self.directions, self.flags
-
-
-def turned(left: float, bottom: float, right: float, top: float, direction: int) -> tuple[float, float, float, float]:
-    """Return left, top, right, bottom of a box, downwards, on a page turned so that text of a direction is upright."""
-    return {
-        1: (bottom, left, top, right),
-        2: (-right, bottom, -left, top),
-        3: (-top, -right, -bottom, -left),
-    }.get(direction, (left, -top, right, -bottom))
 
 
 # The program of a child process: a PDF on standard input, its characters and where they stand on standard output.
@@ -99,7 +88,6 @@ _UPRIGHT = 0.98  # the cosine of the largest slant of a line of text
 
 
 def main() -> None:
-    """Read a PDF from standard input, and write its characters to standard output."""
     for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(limit, (most, most))
@@ -110,10 +98,10 @@ def main() -> None:
     if not document or not 1 <= n_pages <= MOST_PAGES:
         encrypted = not document and pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD
         error = "encrypted" if encrypted else "damaged" if not document else "pages"
-        target.write(msgspec.json.encode(Found(error=error, amount=n_pages)) + b"\n")
+        target.write(msgspec.json.encode(PdfAnswer(error=error, amount=n_pages)) + b"\n")
         return
     fonts: dict[PdfFont, int] = {}
-    pages: list[PageFound] = []
+    pages: list[PageHead] = []
     arrays: list[PageArrays] = []
     n_left = MOST_CHARACTERS
     for index in range(n_pages):
@@ -124,17 +112,17 @@ def main() -> None:
         if page:
             pdfium.FPDF_GetPageBoundingBox(page, box)
         bounds = (box.left, box.bottom, box.right, box.top)
-        pages.append(PageFound(n_characters=max(n, 0), is_broken=n < 0))
+        pages.append(PageHead(n_characters=max(n, 0), is_broken=n < 0))
         n_left -= max(n, 0)
         if n_left < 0:
-            target.write(msgspec.json.encode(Found(error="characters", amount=index + 1)) + b"\n")
+            target.write(msgspec.json.encode(PdfAnswer(error="characters", amount=index + 1)) + b"\n")
             return
         arrays.append(_characters(text, n, bounds, fonts) if n > 0 else PageArrays())
         if text:
             pdfium.FPDFText_ClosePage(text)
         if page:
             pdfium.FPDF_ClosePage(page)
-    target.write(msgspec.json.encode(Found(pages=pages, fonts=list(fonts))) + b"\n")
+    target.write(msgspec.json.encode(PdfAnswer(pages=pages, fonts=list(fonts))) + b"\n")
     for page_arrays in arrays:
         target.writelines(array.tobytes() for array in page_arrays.all)
 
@@ -164,7 +152,7 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
         is_off = not (left <= (start + stop) / 2 <= right and bottom <= y.value <= top)
         base = -y.value
         if direction not in (0, OBLIQUE):
-            start, _, stop, _ = turned(start, box.bottom, stop, box.top, direction)
+            start, stop = ((box.bottom, box.top), (-stop, -start), (-box.top, -box.bottom))[direction - 1]
             base = (x.value, y.value, -x.value)[direction - 1]
         if code in _HYPHENS and pdfium.FPDFText_IsHyphen(text, index) == 1:
             code = ord("-")
@@ -179,7 +167,7 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
 
 
 def _traits(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
-    """Return font, direction and flags of a character, and so of its text object."""
+    """Return font, direction and flags of a character, which are those of all its text object."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(text, index, matrix)
     name, name_flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
@@ -217,7 +205,6 @@ _ERRORS = {
     "the pages of one paper out of it",
 }
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_PROGRAM = "evidencebench.papers.pdf.extraction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,16 +231,14 @@ class PdfPage:
         return {sort: text for sort, text in texts.items() if text.strip()}
 
     def is_shown(self, index: int) -> bool:
-        """Whether a character can be seen."""
         flags = self.arrays.flags[index]
         return not flags & OFF_PAGE and (self.is_recognised or not flags & HIDDEN)
 
 
 def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
-    """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it cannot be opened."""
     try:
         ended = subprocess.run(  # noqa: S603 our own program
-            [sys.executable, "-P", "-m", _PROGRAM],
+            [sys.executable, "-P", "-m", __name__],
             input=content,
             capture_output=True,
             timeout=SECONDS,
@@ -270,13 +255,13 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
             f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
             "and print it to a new PDF"
         )
-    answer = msgspec.json.decode(head, type=Found)
+    answer = msgspec.json.decode(head, type=PdfAnswer)
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
 
 
-def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
+def _pages(heads: Sequence[PageHead], data: bytes) -> list[PdfPage]:
     pages: list[PdfPage] = []
     position, start = 0, 0
     for number, page in enumerate(heads, start=1):

@@ -39,7 +39,6 @@ class TypeStyle:
 
 
 def styles_of(fonts: Sequence[PdfFont]) -> tuple[TypeStyle, ...]:
-    """Return the styles of fonts, in the same order."""
     return tuple(
         TypeStyle(
             name=_SUBSET.sub("", font.name),
@@ -78,7 +77,6 @@ class PrintedLine:
 
     @property
     def size(self) -> float:
-        """Size of its type, at least a point."""
         return max(self.style.size, 1.0)
 
 

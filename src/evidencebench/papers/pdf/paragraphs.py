@@ -14,7 +14,7 @@ from evidencebench.papers.paper import SourcedText, TextWriter
 from evidencebench.papers.pdf.lines import PrintedLine, TypeStyle
 from evidencebench.papers.sections import BACK_MATTER_STEMS, SectionSort, plain_title
 
-# What the words of a printed heading or label say of the text below them, where `section_titles` is too strict.
+# What the words of a printed heading or label say of the text below them, where `sections` is too strict.
 
 
 ABSTRACT_LABEL = re.compile(
@@ -41,7 +41,6 @@ def section_of(heading: str) -> SectionSort | None:
 
 
 def is_abstract_part(heading: str) -> bool:
-    """Say whether a heading is one of those within abstracts."""
     name = name_of(heading)
     return any(map(sections.is_abstract_part, (name, _PART_GOES_ON.sub("", name))))
 
@@ -79,12 +78,10 @@ class PrintedParagraph:
 
     @property
     def text(self) -> str:
-        """Its text, hyphens at line ends kept."""
         return " ".join(line.text for line in self.lines)
 
     @property
     def style(self) -> TypeStyle:
-        """That of most of its characters."""
         styles: Counter[TypeStyle] = Counter()
         for line in self.lines:
             styles[line.style] += len(line.glyphs)
@@ -93,32 +90,27 @@ class PrintedParagraph:
 
 def paragraphs_of(lines: Sequence[PrintedLine]) -> list[PrintedParagraph]:
     """Return the paragraphs of lines in reading order; one that goes on in the next column is two."""
-    steps = _usual_steps(lines)
+    steps: dict[float, Counter[float]] = defaultdict(Counter)  # from line to line, by size of type
+    for above, below in pairwise(lines):
+        step = below.baseline - above.baseline
+        if above.page is below.page and above.style.size == below.style.size and 0 < step < 3 * above.size:
+            steps[above.style.size][round(step, 0)] += 1
+    usual_steps = {size: counter.most_common(1)[0][0] for size, counter in steps.items()}
     groups: list[list[PrintedLine]] = []
     for line in lines:
-        if groups and not _is_new(groups[-1], line, steps):
+        if groups and not _is_new(groups[-1], line, usual_steps):
             groups[-1].append(line)
         else:
             groups.append([line])
     return [PrintedParagraph(lines=tuple(group)) for group in groups]
 
 
-def _usual_steps(lines: Sequence[PrintedLine]) -> Mapping[float, float]:
-    """Return size of type -> the most frequent step from line to line, in points."""
-    steps: dict[float, Counter[float]] = defaultdict(Counter)
-    for above, below in pairwise(lines):
-        step = below.baseline - above.baseline
-        if above.page is below.page and above.style.size == below.style.size and 0 < step < 3 * above.size:
-            steps[above.style.size][round(step, 0)] += 1
-    return {size: counter.most_common(1)[0][0] for size, counter in steps.items()}
-
-
-def _is_new(group: Sequence[PrintedLine], line: PrintedLine, steps: Mapping[float, float]) -> bool:
+def _is_new(group: Sequence[PrintedLine], line: PrintedLine, usual_steps: Mapping[float, float]) -> bool:
     before = group[-1]
     size = max(before.size, line.size)
     step = line.baseline - before.baseline
     wider = _WIDER if ENDED.search(before.text) else _MUCH_WIDER
-    widest = wider * max(steps.get(before.style.size, _USUAL_STEP * size), size)
+    widest = wider * max(usual_steps.get(before.style.size, _USUAL_STEP * size), size)
     return (
         before.page is not line.page
         or before.column != line.column
@@ -248,11 +240,11 @@ def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequenc
 
 def _write(writer: TextWriter, run: Sequence[_Character]) -> None:
     """Write characters, those that stand side by side in the file at once."""
-    places = [character.start - number if character.start >= 0 else None for number, character in enumerate(run)]
-    for place, group in groupby(zip(places, run, strict=True), key=lambda pair: pair[0]):
+    offsets = [character.start - number if character.start >= 0 else None for number, character in enumerate(run)]
+    for offset, group in groupby(zip(offsets, run, strict=True), key=lambda pair: pair[0]):
         characters = [character for _, character in group]
         text = "".join(character.text for character in characters)
-        if place is None:
+        if offset is None:
             writer.add_mark(text)
         else:
             writer.add(text, start=characters[0].start)

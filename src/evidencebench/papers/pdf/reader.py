@@ -107,8 +107,6 @@ def _listed(pages: Sequence[PdfPage]) -> str:
 # Read a PDF as a paper.
 
 
-_HEAD_BYTES = 1024
-
 # Role -> the kind of its sentences, and the part of the paper that it counts to.
 _READ: dict[PartRole, tuple[Kind, Part]] = {
     PartRole.TITLE: (Kind.HEADING, "title"),
@@ -120,11 +118,10 @@ _READ: dict[PartRole, tuple[Kind, Part]] = {
 
 def is_pdf(content: bytes) -> bool:
     """Say whether a file is a PDF, which may begin with some bytes of something else."""
-    return b"%PDF-" in content[:_HEAD_BYTES]
+    return b"%PDF-" in content[:1024]
 
 
 def read_pdf(content: bytes, name: str) -> Paper:
-    """Return the paper in a PDF; raises `UnreadableError` if it is scanned, encrypted, damaged or too long."""
     pages, fonts = pages_of(content, name)
     styles = styles_of(fonts)
     count = LossCount()

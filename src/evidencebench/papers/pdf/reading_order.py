@@ -41,7 +41,13 @@ def in_reading_order(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
 def _blocks(lines: Sequence[PrintedLine]) -> list[_PageBlock]:
     groups: list[list[PrintedLine]] = []
     for line in lines:
-        if groups and _is_below(groups[-1][-1], line):
+        above = groups[-1][-1] if groups else line
+        size = max(above.size, line.size)
+        if (
+            0.5 * size < line.baseline - above.baseline < _FARTHEST * size
+            and abs(above.size - line.size) < 0.1 * size
+            and min(above.right, line.right) > max(above.left, line.left)
+        ):
             groups[-1].append(line)
         else:
             groups.append([line])
@@ -55,16 +61,6 @@ def _blocks(lines: Sequence[PrintedLine]) -> list[_PageBlock]:
         )
         for group in groups
     ]
-
-
-def _is_below(first: PrintedLine, second: PrintedLine) -> bool:
-    size = max(first.size, second.size)
-    step = second.baseline - first.baseline
-    return (
-        0.5 * size < step < _FARTHEST * size
-        and abs(first.size - second.size) < 0.1 * size
-        and min(first.right, second.right) > max(first.left, second.left)
-    )
 
 
 def _ordered(blocks: Sequence[_PageBlock], gutter: float, edges: tuple[float, float], n_cuts: int) -> list[PrintedLine]:

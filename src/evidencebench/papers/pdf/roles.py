@@ -59,15 +59,12 @@ class PartRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PaperPart:
-    """A paragraph and what it is; ``level`` of a heading, from 1."""
-
     paragraph: PrintedParagraph
     role: PartRole
-    level: int = 0
+    level: int = 0  # of a heading, from 1
 
 
 def parts_of(paragraphs: Sequence[PrintedParagraph]) -> list[PaperPart]:
-    """Return the paragraphs with their roles, in order."""
     if not paragraphs:
         return []
     reading = _Reading(paragraphs)
@@ -82,14 +79,16 @@ class _Reading:
         self._body = _body_style(paragraphs)
         self._width = _usual_width(paragraphs, self._body)
         self._title = _title(paragraphs, self._body)
-        headings = [part for part in paragraphs if part is not self._title and _is_heading(part, self._body)]
+        others = [paragraph for paragraph in paragraphs if paragraph is not self._title]
+        headings = [paragraph for paragraph in others if _is_heading(paragraph, self._body)]
         self._levels = _levels(headings)
         self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
         for heading in headings:
             name, rank = name_of(heading.text), _rank(heading)
             self._best[name] = min(rank, self._best.get(name, rank))
         self._has_abstract = any(
-            section_of(part.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(part.text) for part in paragraphs
+            section_of(paragraph.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(paragraph.text)
+            for paragraph in paragraphs
         )
         self._state = PartRole.BODY if self._title is None else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
@@ -168,22 +167,19 @@ class _Reading:
         return PartRole.HEADING, max(1, level - self._top)
 
     def _is_part(self, paragraph: PrintedParagraph, name: str, rank: _Rank) -> bool:
-        """Whether a heading stands within the abstract.
-
-        The first stands right behind the abstract's heading, and the others look like it. Where the abstract has no
-        heading, the body has one of the same name that stands out more, or another style.
-        """
+        """Whether a heading stands within the abstract."""
         is_known = is_abstract_part(paragraph.text)
-        if self._state is PartRole.ABSTRACT:
+        if self._state is PartRole.ABSTRACT:  # the first stands right behind its heading, and the others look like it
             is_lower = rank > self._abstract if self._abstract else self._below(paragraph).style != self._body
             is_like = rank in self._parts.values() if self._parts else self._is_headed
             return is_like and name not in self._parts and (is_known or is_lower)
         if self._state is not PartRole.AUTHORS or self._has_abstract or not is_known:
             return False
+        # Without a heading of the abstract, the body has one of this name that stands out more, or another style.
         return self._best[name] < rank or self._below(paragraph).style != self._body
 
     def _below(self, paragraph: PrintedParagraph) -> PrintedParagraph:
-        return next(after for part, after in pairwise((*self._paragraphs, paragraph)) if part is paragraph)
+        return next(below for above, below in pairwise((*self._paragraphs, paragraph)) if above is paragraph)
 
     def _front(self, text: str, *, is_prose: bool) -> PartRole:
         if ABSTRACT_LABEL.match(text):
@@ -275,7 +271,7 @@ def _usual_width(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> flo
 
 
 def _is_prose(paragraph: PrintedParagraph, body: TypeStyle, width: float) -> bool:
-    """Say whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
+    """Whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
     if paragraph.style.size < body.size - _SMALLER:
         return False
     widest = max(line.right - line.left for line in paragraph.lines)
