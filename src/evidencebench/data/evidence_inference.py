@@ -47,7 +47,6 @@ class TrialPrompt:
 
     @property
     def hypothesis(self) -> str:
-        """The question as a hypothesis, in one sentence."""
         return f"{self.intervention}, compared with {self.comparator}, changes {self.outcome}."
 
 
@@ -66,12 +65,10 @@ class Annotation:
 
     @property
     def direction(self) -> Direction | None:
-        """The label where it is a direction."""
         return _DIRECTIONS.get(self.label)
 
 
 def read_prompts(path: Path) -> list[TrialPrompt]:
-    """Return the prompts of a CSV file; raises `UnreadableError`, or `FormatError` with the line."""
     return [
         TrialPrompt(
             id=_words(row["PromptID"]),
@@ -85,7 +82,6 @@ def read_prompts(path: Path) -> list[TrialPrompt]:
 
 
 def read_annotations(path: Path) -> list[Annotation]:
-    """Return the annotations of a CSV file; raises `UnreadableError`, or `FormatError` with the line."""
     columns = ("UserID", "PromptID", "Valid Label", "Valid Reasoning", "Label", "Annotations")
     return [
         Annotation(
@@ -167,7 +163,6 @@ class TrialFolder:
     papers: dict[PaperFormat, Path]
 
     def paper(self, pmcid: str, paper_format: PaperFormat) -> Path | None:
-        """Return the file of a paper in a format; None where there is none."""
         folder = self.papers.get(paper_format)
         path = None if folder is None else folder / f"PMC{pmcid}.{paper_format}"
         return path if path is not None and path.is_file() else None
@@ -183,11 +178,8 @@ def find_folder(path: Path) -> TrialFolder:
     for folder in (path, path / "annotations"):
         prompts = _those_there(folder, _PROMPTS)
         annotations = _those_there(folder, _ANNOTATIONS)
-        papers = {
-            paper_format: folders[0]
-            for paper_format, names in _PAPERS.items()
-            if (folders := _those_there(folder, names))
-        }
+        there = {paper_format: _those_there(folder, names) for paper_format, names in _PAPERS.items()}
+        papers = {paper_format: folders[0] for paper_format, folders in there.items() if folders}
         if prompts and annotations and papers:
             return TrialFolder(path=path, prompts=prompts[0], annotations=tuple(annotations), papers=papers)
     papers_in = [name for names in _PAPERS.values() for name in names]
@@ -298,10 +290,10 @@ def read_trial_text(text: str, name: str) -> TrialText:
     Raises `UnreadableError` where there is no sentence.
 
     >>> lines = ["BODY.RESULTS:", "Pressure fell by 3 mmHg with tea (Table 1).Table 1Ages", "", "Age", "54 (3.1)"]
-    >>> found = read_trial_text("\n".join(lines), "tea.txt")
-    >>> found.paper.sentences
+    >>> trial = read_trial_text("\n".join(lines), "tea.txt")
+    >>> trial.paper.sentences
     ('RESULTS', 'Pressure fell by 3 mmHg with tea (Table 1).')
-    >>> [piece.part for piece in found.pieces]
+    >>> [piece.part for piece in trial.pieces]
     ['heading', 'running text', 'caption', 'table', 'table']
     """
     pieces = tuple(_pieces(text))
@@ -343,20 +335,15 @@ def _pieces(text: str) -> Iterator[_TextPiece]:
 def _part_of_line(line: str, after: str, *, continues: bool) -> TextPart:
     if _CAPTION.match(line):
         return "caption"
-    is_sentence = (
-        _ENDED.search(line) is not None or after[:1].islower()
-    )  # the source's line ends are kept in some texts
+    # The source's line ends are kept in some texts.
+    is_sentence = _ENDED.search(line) is not None or after[:1].islower()
     n_words = 0 if _LEADER.search(line) else len(_WORD.findall(line))
-    return (
-        "running text" if continues or n_words >= (_FEWEST_WORDS_ENDED if is_sentence else _FEWEST_WORDS) else "table"
-    )
+    fewest = _FEWEST_WORDS_ENDED if is_sentence else _FEWEST_WORDS
+    return "running text" if continues or n_words >= fewest else "table"
 
 
 def _is_cell(line: str) -> bool:
-    """Say whether a line is a cell, rather than goes on from the one before: a number, or a few words and a capital.
-
-    A single digit is a subscript, and a line that ends as sentences do is no cell.
-    """
+    """Say whether a line is a table cell: a number of two characters or more, or a few words and a capital."""
     words = _WORD.findall(line)
     is_number = not words and any(map(str.isdigit, line)) and len(line.strip()) > 1
     is_name = _CAPITALIZED.match(line) is not None and len(words) < _FEWEST_WORDS_ENDED
@@ -365,7 +352,7 @@ def _is_cell(line: str) -> bool:
 
 def _blocks(text: str, pieces: tuple[_TextPiece, ...]) -> Iterator[Block]:
     """Yield headings and paragraphs; captions and tables are left out."""
-    labels = [_HEADING.match(text[one.start : one.stop].rstrip()) for one in pieces]
+    labels = [_HEADING.match(text[piece.start : piece.stop].rstrip()) for piece in pieces]
     # Some texts say ABSTRACT of the whole paper; then the body begins with the introduction.
     has_body = any(label is not None and label["part"] == "BODY" for label in labels)
     kind, section = Kind.BODY, tuple[str, ...]()

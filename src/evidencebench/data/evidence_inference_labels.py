@@ -16,7 +16,6 @@ from evidencebench.data.dataset import write_dataset
 from evidencebench.data.evidence_inference import (
     INVALID_PROMPT,
     Annotation,
-    Direction,
     PaperFormat,
     SplitName,
     TrialFolder,
@@ -69,7 +68,6 @@ class SearchedPaper:
         self._starts = list(accumulate(map(len, letters), initial=0))
 
     def share_before(self, sentence: int) -> float:
-        """Return which share of the paper's letters stands before a sentence, in 0..1."""
         return self._starts[sentence] / max(1, len(self._letters))
 
     def places_of(self, text: str) -> list[tuple[int, ...]]:
@@ -213,7 +211,6 @@ class ConversionReport:
     unplaced: list[UnplacedAnnotation] = field(default_factory=list)
 
     def note_placement(self, prompt: TrialPrompt, annotation: Annotation, placement: Placement) -> None:
-        """Count a valid annotation."""
         reason = placement.reason
         self.n_valid += 1
         self.n_placed += reason is None
@@ -330,20 +327,16 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
         texts={aspect: text for (text, _), aspect in ids.items()},
     )
     instance = Instance(query=query, labels=labels)
+    directions = Counter(annotation.direction for annotation, _ in annotations).most_common(2)
+    is_undecided = len(directions) > 1 and directions[0][1] == directions[1][1]
     extras = {
         "intervention": prompt.intervention,
         "comparator": prompt.comparator,
         "outcome": prompt.outcome,
-        "direction": _most_often(annotation.direction for annotation, _ in annotations),
+        "direction": None if is_undecided else directions[0][0],
         "annotations": notes,
     }
     # Keys that the published format does not have are kept when the instance is written.
     instance = with_optima(instance, derive_optima(instance))
     fields: dict[str, Any] = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
     return replace(instance, origin=Origin(raw=msgspec.json.encode(fields | extras)))
-
-
-def _most_often(directions: Iterator[Direction | None]) -> Direction | None:
-    """Return the direction that more annotations have than any other; None where two have as many."""
-    most_common = Counter(directions).most_common(2)
-    return most_common[0][0] if len(most_common) == 1 or most_common[0][1] > most_common[1][1] else None

@@ -89,12 +89,12 @@ def _from_csv(text: str) -> Iterator[tuple[str, Any, Any]]:
         raise FormatError(f"line {rows.line_num}: expected CSV: {error}") from error
 
 
-def _decoded(text: str, place: str) -> Any:
+def _decoded(text: str, where: str) -> Any:
     """Return a JSON value; an object as a tuple of pairs, so that a key that stands twice is seen."""
     try:
         return json.loads(text, object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{place}: expected JSON: {error}") from error
+        raise FormatError(f"{where}: expected JSON: {error}") from error
 
 
 _READERS = {".json": _from_json, ".jsonl": _from_json_lines, ".csv": _from_csv}

@@ -25,7 +25,6 @@ class DataSource(ABC):
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the instances, in file order."""
         return tuple(self.places)
 
     def __contains__(self, instance_id: object) -> bool:
@@ -37,10 +36,7 @@ class DataSource(ABC):
 
     @abstractmethod
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values, and the keys in it that stand more than once.
-
-        Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
-        """
+        """Return plain JSON values, and repeated keys; raises `FormatError` (no JSON), `UnreadableError` (no text)."""
 
     def forget(self) -> None:  # noqa: B027 - most keep nothing
         """Let go of what was read and kept to answer the next question sooner."""
@@ -129,10 +125,7 @@ class Instance:
     origin: StoredForm | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
-        sentences, aspects = (
-            counted(len(self.query.sentences), "sentence"),
-            counted(len(self.labels.aspects), "aspect"),
-        )
+        sentences, aspects = counted(len(self.query.sentences), "sentence"), counted(len(self.labels.aspects), "aspect")
         return one_line(self, repr(self.id), f"paper {self.query.paper_id!r}", sentences, aspects)
 
     def _repr_html_(self) -> str:

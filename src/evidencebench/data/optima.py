@@ -105,11 +105,7 @@ def solve_file(
     max_errors: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
-    """Write a copy of a data set with all four evaluations derived from its labels, whatever it stores.
-
-    Results are kept in ``<name>.partial`` until the copy is whole, so that the same call goes on after a stop. More
-    than ``max_errors`` instances that fail raise `StopError`.
-    """
+    """Write a copy of a data set with all four evaluations derived; ``<name>.partial`` lets a stopped call go on."""
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved
     partial = path.with_name(f"{path.name}.partial")

@@ -83,7 +83,6 @@ class RowOrigin:
 
     @cached_property
     def raw(self) -> bytes:
-        """The JSON object, UTF-8."""
         return record_of(self._row)
 
 
@@ -214,7 +213,6 @@ OPTIONAL = ("result_aspects", *SELECTIONS, "other")
 
 @cache
 def schema() -> Any:
-    """Return the Arrow schema of the files that are written."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     texts, numbers = pa.list_(pa.string()), pa.list_(pa.int32())
@@ -359,8 +357,8 @@ class _TextsLater:
     def __init__(self, values: Any, name: str) -> None:
         self._values, self._name = values, name
 
-    def __getitem__(self, part: slice) -> list[Any]:
-        return values_in(self._values.slice(part.start, part.stop - part.start), self._name)
+    def __getitem__(self, row: slice) -> list[Any]:
+        return values_in(self._values.slice(row.start, row.stop - row.start), self._name)
 
 
 def _in_numpy(values: Any) -> Any:
@@ -432,10 +430,7 @@ class _SentenceAspects:
         self._has_null = bool(column.null_count or by_sentence.null_count or by_sentence.values.null_count)
 
     def by_aspect(self, row: int, n_sentences: int, n_aspects: int) -> tuple[tuple[int, ...], ...]:
-        """Return the sentences of each aspect of a row, in the paper's order.
-
-        Raises `FormatError` unless there is a list for each sentence, and each position in it is that of an aspect.
-        """
+        """Return the sentences of each aspect of a row, in the paper's order; raises `FormatError`."""
         if self._counts[row] != n_sentences:
             expected = f"one list for each of {counted(n_sentences, 'sentence')}"
             raise FormatError(f"sentence_aspects: expected {expected}, got {self._counts[row]}")
@@ -444,10 +439,10 @@ class _SentenceAspects:
         if self._has_null and None in positions:
             raise FormatError("sentence_aspects: expected positions in aspects, got null")
         if positions and not 0 <= min(positions) <= max(positions) < n_aspects:
-            at = next(index for index, position in enumerate(positions) if not 0 <= position < n_aspects)
+            wrong = next(index for index, position in enumerate(positions) if not 0 <= position < n_aspects)
             raise FormatError(
                 f"sentence_aspects: expected positions in aspects, of which there are {n_aspects}, got "
-                f"{positions[at]} for sentence {sentences[at]}"
+                f"{positions[wrong]} for sentence {sentences[wrong]}"
             )
         sentences_by_aspect: list[list[int]] = [[] for _ in range(n_aspects)]
         for sentence, position in zip(sentences, positions, strict=True):

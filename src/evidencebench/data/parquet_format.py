@@ -1,8 +1,4 @@
-"""Parquet files of data, an instance a row: the `DataSource` that reads them, and the function that writes them.
-
-`parquet_columns` has the types of the columns, `parquet_row` what a row says of an instance. Row groups are small, so
-that one instance is read without the others.
-"""
+"""Parquet files of data, an instance a row, in small row groups, so that one is read without the others."""
 
 import io
 from bisect import bisect_right
@@ -105,17 +101,14 @@ class ParquetFile(DataSource):
         return list(accumulate(part.n_rows for part in self.parts))
 
     def instance(self, instance_id: str) -> Instance:
-        """Return an instance, decoded."""
         return instance_of(self._row(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values; no key of it stands more than once."""
         row = self._row(instance_id)
         instance_of(row)  # raises where its columns contradict each other
         return msgspec.json.decode(record_of(row)), []
 
     def forget(self) -> None:
-        """Let go of the row groups that were read last."""
         with self._lock:
             self._held.clear()
             self._batches = None

@@ -42,27 +42,21 @@ def is_sharded(path: Path) -> bool:
 
 
 def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
-    """Return the data files of a folder or a pattern, numbers in their names in order of size: 2 before 10.
-
-    Of a folder, these are the files directly in it for whose names ``is_data`` is true, without hidden files and
-    descriptions of the data. Raises `UnreadableError` where there is none, or where the names of a folder's files say
-    that they are of several data sets, or that one is missing.
-    """
+    """Return the data files of a folder or a pattern, 2 before 10; raises `UnreadableError`, as if one is missing."""
     if not path.is_dir():
         matches = sorted(map(Path, glob.glob(str(path), recursive=True)), key=_natural)  # noqa: PTH207 - of any depth
         files = tuple(match for match in matches if not match.is_dir())
         if not files:
             raise UnreadableError(f"{path}: no file fits this pattern; expected data files")
-        _require_in_place(path, {one.parent for one in files})
+        _require_in_place(path, {file.parent for file in files})
         return files
     try:
         inside = sorted(path.iterdir(), key=_natural)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
     _require_in_place(path, [path])
-    files = tuple(
-        one for one in inside if is_data(one) and one.name[0] not in "._" and not _DESCRIPTIONS.fullmatch(one.name)
-    )
+    data_files = (file for file in inside if is_data(file) and file.name[0] not in "._")  # that are not hidden
+    files = tuple(file for file in data_files if not _DESCRIPTIONS.fullmatch(file.name))
     if not files:
         raise UnreadableError(f"{path}: is a folder without a data file; expected .parquet, .jsonl or .json in it")
     _require_one_whole_set(path, files)
@@ -115,7 +109,7 @@ def _put_in_place(whole: Path, path: Path) -> None:
 
 def _require_in_place(place: Path, folders: Iterable[Path]) -> None:
     """Raise where files may be shards of before, since a process puts new ones in place there, or was stopped at it."""
-    for whole in (found for folder in folders for found in folder.glob(f".*.part/{_WHOLE}")):
+    for whole in (whole for folder in folders for whole in folder.glob(f".*.part/{_WHOLE}")):
         raise UnreadableError(
             f"{place}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
             "command that replaces them works, or was stopped; give the same one again"
@@ -123,7 +117,7 @@ def _require_in_place(place: Path, folders: Iterable[Path]) -> None:
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", str(path))]
+    return [(int(text), "") if text.isdecimal() else (-1, text) for text in re.split(r"(\d{1,18})", str(path))]
 
 
 def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
@@ -184,23 +178,19 @@ class ShardedSource(DataSource):
     _read_last: list[DataSource] = field(default_factory=list)
 
     def shards_of(self, instance_id: str) -> tuple[Path, ...]:
-        """Return the shards in which an id stands."""
         return tuple(source.snapshot.path for source in self.sources if instance_id in source)
 
     def instance(self, instance_id: str) -> Instance:
-        """Return an instance, decoded."""
         source = self._turn_to(instance_id)
         with _errors_of(source):
             return source.instance(instance_id)
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
         source = self._turn_to(instance_id)
         with _errors_of(source):
             return source.fields(instance_id)
 
     def forget(self) -> None:
-        """Let go of what all shards keep."""
         for source in self.sources:
             source.forget()
 
@@ -215,7 +205,6 @@ class ShardedSource(DataSource):
 
 @contextmanager
 def _errors_of(source: DataSource) -> Iterator[None]:
-    """Let errors in an instance begin with the name of its shard."""
     try:
         yield
     except FormatError as error:
@@ -223,10 +212,7 @@ def _errors_of(source: DataSource) -> Iterator[None]:
 
 
 def open_source(place: Path | DataFile) -> DataSource:
-    """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON.
-
-    Raises `UnreadableError`, and `ChangedDataError` if a file that another process has opened is not the same.
-    """
+    """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON."""
     if isinstance(place, DataFile):
         return _sharded(place.path, place.shards) if place.shards else _reopen(place)
     if is_sharded(place):

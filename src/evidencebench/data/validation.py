@@ -44,7 +44,6 @@ class Violation:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error, not a warning about what the dialects allow."""
         return self.severity == "error"
 
     def __str__(self) -> str:
@@ -57,7 +56,7 @@ class CheckedRecord:
 
     instance_id: str
     record: Mapping[str, Any]
-    found: list[Violation] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
     is_dialect: bool = False
     sentences: list[str] | None = None
     aspects: list[str] | None = None
@@ -66,7 +65,7 @@ class CheckedRecord:
     def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_dialects: bool = False) -> None:
         """Record a violation; ``allowed_in_dialects`` makes it a warning in them."""
         severity = "warning" if allowed_in_dialects and self.is_dialect else "error"
-        self.found.append(Violation(self.instance_id, path, rule, expected, got, severity))
+        self.violations.append(Violation(self.instance_id, path, rule, expected, got, severity))
 
     def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
         """Say whether a value has its type; record a violation if not."""
@@ -81,7 +80,6 @@ class CheckedRecord:
         return value if self.expect(f"$.{key}", value, kind, expected) else None
 
     def expect_strings(self, path: str, values: list[Any], expected: str = "a string") -> None:
-        """Record a violation for each value of a list that is no string."""
         if not are_all(str, values):
             for index, value in enumerate(values):
                 self.expect(f"{path}[{index}]", value, str, expected)
@@ -129,7 +127,6 @@ def shown(value: Any) -> str:
 
 
 def check_evaluation(checked: CheckedRecord, task: str) -> None:
-    """Check what is stored for a task."""
     key = EVALUATION_KEYS[task]
     value = checked.record.get(key, MISSING)
     scope = TASKS[task].scope
@@ -163,7 +160,7 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         optima = derive_optima(instance)
     except DataError as error:
         checked.note("$", "optimum", "an instance that can be solved", str(error))
-        return checked.found
+        return checked.violations
     for task, evaluation in instance.labels.evaluations.items():
         best = optima.evaluations.get(task)
         path = f"$.{EVALUATION_KEYS[task]}"
@@ -174,7 +171,7 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         elif len(evaluation.covered) != len(best.covered):
             expected, got = counted(len(best.covered), "aspect"), str(len(evaluation.covered))
             checked.note(f"{path}.covered_aspects", "optimum", expected, got)
-    return checked.found
+    return checked.violations
 
 
 def _check_selection_length(checked: CheckedRecord, task: str, value: Mapping[str, Any], length: int) -> None:
@@ -225,7 +222,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     """Return all violations in an instance, except those of optimality."""
     checked = CheckedRecord(instance_id, record if isinstance(record, dict) else {})
     if not checked.expect("$", record, dict, "an object"):
-        return checked.found
+        return checked.violations
     kinds = record.get("sentence_types_in_candidate_pool")
     # Of EvidenceBench-100k, whose aspects may lack sentences.
     checked.is_dialect = "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
@@ -233,7 +230,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
         check(checked)
     for task in EVALUATION_KEYS:
         check_evaluation(checked, task)
-    return checked.found
+    return checked.violations
 
 
 def _check_texts(checked: CheckedRecord) -> None:
@@ -327,9 +324,7 @@ def _check_sources(checked: CheckedRecord) -> None:
 def _check_inverse(checked: CheckedRecord) -> None:
     path = "$.sentence_index2aspects"
     inverse = checked.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
-    if inverse is None:
-        return
-    if _is_inverse(inverse, checked.sources, len(checked.sentences or ())):
+    if inverse is None or _is_inverse(inverse, checked.sources, len(checked.sentences or ())):
         return
     expected: dict[str, set[str]] = {str(index): set() for index in range(len(checked.sentences or ()))}
     for aspect, indices in checked.sources.items():
@@ -347,12 +342,12 @@ def _check_inverse(checked: CheckedRecord) -> None:
 
 def _is_inverse(inverse: Mapping[str, Any], sources: Mapping[str, list[int]], n_sentences: int) -> bool:
     """Say whether an inverse is right and its sentences are in order; False may also mean another order."""
-    if list(inverse) != _numerals(n_sentences) or not are_all(list, inverse.values()):
+    numerals = _numerals(n_sentences)
+    if list(inverse) != numerals or not are_all(list, inverse.values()):
         return False
     # As many aspects as there should be, and each that should be there is: so no other is, and none stands twice.
     if sum(map(len, inverse.values())) != sum(map(len, sources.values())):
         return False
-    numerals = _numerals(n_sentences)
     return all(
         index < n_sentences and aspect in inverse[numerals[index]]
         for aspect, indices in sources.items()
@@ -483,7 +478,6 @@ def validate_files(
 
 
 def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
-    """Return how often each rule is broken."""
     return Counter(violation.rule for violation in violations)
 
 
