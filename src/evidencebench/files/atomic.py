@@ -233,10 +233,7 @@ _LOCK = "lock"
 
 
 def require_replaceable_folder(folder: Path, *, marker: str, overwrite: bool) -> None:
-    """Raise `DataError` where a folder cannot be written; one that is there needs ``overwrite``.
-
-    ``marker`` is the name of the file by which a folder of the same sort is told: no other is ever replaced.
-    """
+    """Raise `DataError` where a folder cannot be written, or replaced, as only one with the file ``marker`` can."""
     if not folder.parent.is_dir():
         raise DataError(f"{folder}: cannot be written: there is no folder '{folder.parent}'; make it first")
     if folder.exists() and not folder.is_dir():

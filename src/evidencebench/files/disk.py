@@ -45,7 +45,6 @@ PathText: TypeAlias = str | os.PathLike[str]
 
 
 def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
-    """Return paths, given several or a single one."""
     return (Path(given),) if isinstance(given, str | os.PathLike) else tuple(map(Path, given))
 
 
@@ -169,7 +168,6 @@ class ShardedSnapshot:
 
     @property
     def is_sha256_at_hand(self) -> bool:
-        """Whether the checksums are computed already, or quickly."""
         return all(shard.is_sha256_at_hand for shard in self.shards)
 
     @cached_property
@@ -215,7 +213,6 @@ def state_of(path: Path) -> FileState | None:
 
 
 def changed(path: Path) -> ChangedDataError:
-    """Return the error for a data file that has changed."""
     return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
 
 
@@ -279,10 +276,7 @@ def mark_of(content: bytes) -> tuple[bytes, str]:
 
 
 def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
-    """Return the text of a file, without its mark; ``declared`` is the encoding of a file that has none.
-
-    Raises `UnreadableError`, with ``name`` and line, if it is in another encoding, which is never guessed.
-    """
+    """Return text without its mark, or as ``declared`` if it has none; raises `UnreadableError`, with ``name``."""
     mark, marked = mark_of(content)
     encoding = marked or declared
     try:

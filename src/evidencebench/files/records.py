@@ -135,7 +135,6 @@ class Records(Generic[H, R]):
 
     @cached_property
     def records(self) -> tuple[R, ...]:
-        """The records, in the order of the file."""
         return tuple(self.by_id.values())
 
 
@@ -200,7 +199,7 @@ class RecordFormat(Generic[H, R]):
         first = next(lines, None)
         if first is None or (self.grows and _is_torn(first)):
             raise RunFormatError(f"{path}: line 1: expected {expected}, got nothing")
-        header = self._decoded(path, first, self._header_decoder, expected, self.check_header)
+        header = self._decoded(path, first, msgspec.json.Decoder(self.header), expected, self.check_header)
         version = 1 if self.version_field is None else getattr(header, self.version_field)
         if version != 1:
             raise RunFormatError(
@@ -211,10 +210,11 @@ class RecordFormat(Generic[H, R]):
 
     def records(self, path: Path, lines: Iterable[TextLine]) -> Iterator[RecordLine[R]]:
         """Yield the records of lines without a header; raises as `read`."""
+        decoder = msgspec.json.Decoder(self.record)
         for line in lines:
             if self.grows and _is_torn(line):
                 return
-            record = self._decoded(path, line, self._record_decoder, self.a_record, self.check)
+            record = self._decoded(path, line, decoder, self.a_record, self.check)
             yield RecordLine(line.number, line.start, line.content, record)
 
     def write(self, path: PathText, header: H, records: Iterable[R]) -> None:
@@ -225,24 +225,13 @@ class RecordFormat(Generic[H, R]):
     def append(
         self, path: Path, header: H, *, overwrite: bool = False, differing: Callable[[H, H], str] | None = None
     ) -> Iterator["Journal"]:
-        """Open a file that can be resumed; a header without a record is replaced, another one needs ``overwrite``.
-
-        Raises `RunMismatchError` with what is ``differing`` between both headers, and as `open_journal`.
-        """
+        """Open a file to go on with; a header without a record is replaced, another one needs ``overwrite``."""
         with open_journal(path, self.begins, truncate=overwrite) as journal:
             journal.begin(msgspec.json.encode(header))
             before = self.scan(path)[0]
             changes = differing(before, header) if differing else differences(asdict(before), asdict(header))
             require_same(path, changes, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
             yield journal
-
-    @cached_property
-    def _header_decoder(self) -> msgspec.json.Decoder[H]:
-        return msgspec.json.Decoder(self.header)
-
-    @cached_property
-    def _record_decoder(self) -> msgspec.json.Decoder[R]:
-        return msgspec.json.Decoder(self.record)
 
     def _decoded(
         self,
@@ -310,11 +299,9 @@ class Journal:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         os.close(self._descriptor)
 
     def lies_at(self, path: Path) -> bool:
-        """Whether `path` is still this file."""
         return _lies_at(path, self._descriptor)
 
     def append(self, line: bytes) -> None:

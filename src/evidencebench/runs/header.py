@@ -73,7 +73,6 @@ class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Its name as words, such as ``wrong hypothesis``."""
         return self.name.replace("_", " ")
 
 
@@ -131,10 +130,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def signature(self) -> str:
-        """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``.
-
-        A cross-validated run has the folds: ``finder(figures=False)[5-fold by paper, seed 0]``.
-        """
+        """The system as it ran: ``bm25(k1=0.9)[wrong hypothesis, seed 0]``, ``finder()[5-fold by paper, seed 0]``."""
         if self.crossval is not None and self.crossval.folds is not None:
             return f"{self.system.signature}[{self.crossval.folds}-fold by paper, seed {self.seed}]"
         if self.control is None:

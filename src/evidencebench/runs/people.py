@@ -118,7 +118,6 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The person's name."""
         return str(self._header.system.options["name"])
 
     @property
@@ -168,10 +167,7 @@ class Person:
             return self._drafts[instance_id]
 
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
-        """Save picks that are not final, and where the person is; a paper that was not opened yet is opened now.
-
-        Raises `StaleError` where another tab has changed the picks since: a tab replaces only picks that it has seen.
-        """
+        """Save picks that are not final; raises `StaleError` where another tab has changed the picks since."""
         with self._lock:
             draft = self._with_picks(instance_id, picks)
             if draft != self._drafts[instance_id]:
@@ -209,7 +205,6 @@ class Person:
             return submission
 
     def close(self) -> None:
-        """Close the files."""
         with self._lock:
             self._release()
 
@@ -337,7 +332,6 @@ SYSTEM_NAME = "person"
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -364,10 +358,7 @@ class PeopleFolder:
             raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
 
     def person(self, name: str) -> Person:
-        """Return a person by name, with the earlier picks; raises `PeopleError` for a name, and what `Person` raises.
-
-        Ask again for each action: the files of people who were not asked for lately are closed, and read again here.
-        """
+        """Return a person by name. Ask again for each action: files of others are closed, and read again here."""
         name = checked_name(name)
         with self._lock:
             if name in self._people:
@@ -389,7 +380,6 @@ class PeopleFolder:
             return self._people[name]
 
     def close(self) -> None:
-        """Close all files."""
         with self._lock:
             for person in self._people.values():
                 person.close()

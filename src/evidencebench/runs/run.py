@@ -19,10 +19,7 @@ from evidencebench.wording import counted, one_line
 
 
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of a run: the sentences of an answer, or the error in their place.
-
-    ``answered`` is the time, of people's answers only; ``crc`` is the line's checksum (see `storage.json_lines`).
-    """
+    """A line of a run: an answer or an ``error``; ``answered`` is the time (people only), ``crc`` the checksum."""
 
     id: str
     task: str | None = None

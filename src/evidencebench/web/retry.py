@@ -45,7 +45,6 @@ class Tries:
 
     @property
     def n(self) -> int:
-        """All attempts that failed."""
         return self.n_faults + self.n_busy
 
 
@@ -70,11 +69,7 @@ class Retry:
         on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
         on_pause: Callable[[float], object] = lambda _: None,
     ) -> T:
-        """Return what `attempt` returns, called again after each `TransientError`; raise the last one.
-
-        `on_pause` gets the seconds that the server asks to wait. If it asks for more than `total_seconds`,
-        `TooLongWaitError` is raised.
-        """
+        """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`."""
         tries = Tries(deadline=self.clock() + self.total_seconds)
         while True:
             try:
@@ -88,7 +83,9 @@ class Retry:
             asked = self._asked_wait(last, tries.n_busy if is_busy else 0)
             if asked:
                 on_pause(asked)
-            wait = self._wait(asked, tries.n_busy if is_busy else tries.n_faults)
+            n_waits = tries.n_busy if is_busy else tries.n_faults
+            grown = self.first_wait_seconds * 2.0 ** min(n_waits - 1, 60) * (0.5 + self.jitter())
+            wait = max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
             if tries.n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
                 raise last
             self.sleep(wait)
@@ -104,10 +101,6 @@ class Retry:
             raise TooLongWaitError(str(last), asked)
         return asked
 
-    def _wait(self, asked: float, n: int) -> float:
-        grown = self.first_wait_seconds * 2.0 ** min(n - 1, 60) * (0.5 + self.jitter())
-        return max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
-
 
 def spread(seconds: float, jitter: float) -> float:
     """Make a wait longer by up to a quarter, so that waiting requests do not start all at once; `jitter` is in 0..1."""
@@ -115,7 +108,6 @@ def spread(seconds: float, jitter: float) -> float:
 
 
 def is_transient(status: int) -> bool:
-    """Whether a status says that the next attempt may succeed."""
     return status in _TRANSIENT_STATUSES or status >= _SERVER_ERROR
 
 
