@@ -25,8 +25,6 @@ from evidencebench.query import Query
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import counted, one_line
 
-_N_SHOWN = 5
-
 
 class Dataset:
     """The instances of one file, or of several shards, decoded when they are asked for.
@@ -84,7 +82,7 @@ class Dataset:
     def _repr_html_(self) -> str:
         rows: list[list[Cell]] = []
         with suppress(OSError, DataError):  # what is shown raises nothing
-            for instance in self.instances(_N_SHOWN):
+            for instance in self.instances(limit=5):
                 query, n_aspects = instance.query, len(instance.labels.aspects)
                 rows.append([instance.id, query.paper_id, query.hypothesis, len(query.sentences), n_aspects])
         columns = ["id", "paper", "hypothesis", "sentences", "aspects"]

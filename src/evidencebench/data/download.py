@@ -89,9 +89,6 @@ def _disk_errors(path: Path) -> Iterator[None]:
         raise wrong_file(path, "to write there", reason, "free space there, or choose another folder") from error
 
 
-# Download a file of the catalogue: continue where a download was cut, refuse a wrong file.
-
-
 Progress = Callable[[int, int], None]
 """Called after each block with (bytes so far, bytes of the whole file, or bytes so far where that is not known)."""
 

@@ -17,9 +17,6 @@ from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.paper import Paper, SourceSpan, TextWriter
 from evidencebench.query import Kind
 
-# The prompts and annotations of Evidence Inference, as its CSV files have them.
-
-
 Direction = Literal["significantly increased", "significantly decreased", "no significant difference"]
 """What a trial found of an outcome, under the intervention as compared with the comparator."""
 

@@ -13,8 +13,6 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.tables import excerpt_html, printable
 from evidencebench.wording import counted, one_line
 
-_N_SHOWN = 12
-
 
 class DataSource(ABC):
     """The instances of a file, each decoded only when it is asked for."""
@@ -136,7 +134,7 @@ class Instance:
                 "yes" if aspect in labels.results else "",
                 ", ".join(map(str, labels.sources.get(aspect, ()))),
             ]
-            for aspect in labels.aspects[:_N_SHOWN]
+            for aspect in labels.aspects[:12]
         ]
         title = f"{self!r}\n{printable(self.query.hypothesis)}"
         return excerpt_html(title, ["aspect", "of Results", "its sentences"], rows, len(labels.aspects))

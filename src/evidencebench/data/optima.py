@@ -20,8 +20,6 @@ from evidencebench.files.records import RecordFormat
 from evidencebench.query import AspectScope
 from evidencebench.version import __version__
 
-_MIN_INSTANCES_A_JOB = 500
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optima:
@@ -113,7 +111,7 @@ def solve_file(
         solved = {line.record.id: bytes(line.content) for line in _PARTIALS.scan(partial)[1]}
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
-        engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
+        engine = engine_of(engine, jobs, at_most=1 + len(todo) // 500)  # fewer are not worth a process
         failed: dict[str, str] = {}
 
         def keep_error(instance_id: str, error: Exception) -> None:
@@ -129,10 +127,9 @@ def solve_file(
             if on_progress is not None:
                 on_progress(len(solved), len(dataset))
     unproven: dict[str, tuple[str, ...]] = {}
-    if failed:
-        return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven, failed=failed)
-    write_dataset(path, _with_solutions(dataset, solved, unproven))
-    partial.unlink()
+    if not failed:
+        write_dataset(path, _with_solutions(dataset, solved, unproven))
+        partial.unlink()
     return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven, failed=failed)
 
 

@@ -24,9 +24,6 @@ from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.query import Kind
 from evidencebench.wording import counted
 
-# A row of a Parquet data file: what its columns say of an instance, and the way back to the instance's JSON.
-
-
 KEYS_KEY = "$keys"
 
 
@@ -201,9 +198,6 @@ def _column_fields(row: Row, other: Mapping[str, Any]) -> dict[str, Any]:
 def _derived(row: Row) -> dict[str, Any]:
     """Return all fields of the published format that follow from the columns, in its order."""
     return published_fields(instance_from(row.id, PublishedInstance(**_column_fields(row, {}))))
-
-
-# The columns of a Parquet data file: their types, rows to columns, and columns to rows.
 
 
 REQUIRED = ("id", "paper_id", "hypothesis", "sentences", "sentence_types", "aspects", "sentence_aspects")

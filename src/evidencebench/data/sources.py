@@ -181,34 +181,28 @@ class ShardedSource(DataSource):
         return tuple(source.snapshot.path for source in self.sources if instance_id in source)
 
     def instance(self, instance_id: str) -> Instance:
-        source = self._turn_to(instance_id)
-        with _errors_of(source):
-            return source.instance(instance_id)
+        with self._shard_of(instance_id) as shard:
+            return shard.instance(instance_id)
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        source = self._turn_to(instance_id)
-        with _errors_of(source):
-            return source.fields(instance_id)
+        with self._shard_of(instance_id) as shard:
+            return shard.fields(instance_id)
 
     def forget(self) -> None:
         for source in self.sources:
             source.forget()
 
-    def _turn_to(self, instance_id: str) -> DataSource:
-        """Return the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
-        source = self.places[instance_id]
-        if self._read_last and self._read_last[0] is not source:
+    @contextmanager
+    def _shard_of(self, instance_id: str) -> Iterator[DataSource]:
+        """Yield the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
+        shard = self.places[instance_id]
+        if self._read_last and self._read_last[0] is not shard:
             self._read_last[0].forget()
-        self._read_last[:] = [source]
-        return source
-
-
-@contextmanager
-def _errors_of(source: DataSource) -> Iterator[None]:
-    try:
-        yield
-    except FormatError as error:
-        raise FormatError(f"{source.snapshot.path.name}: {error}") from error
+        self._read_last[:] = [shard]
+        try:
+            yield shard
+        except FormatError as error:
+            raise FormatError(f"{shard.snapshot.path.name}: {error}") from error
 
 
 def open_source(place: Path | DataFile) -> DataSource:

@@ -23,9 +23,6 @@ from evidencebench.files.disk import PathText
 from evidencebench.query import Kind, Wish
 from evidencebench.wording import counted, one_line
 
-# An instance that is checked, the violations found in it, and how values stand in messages.
-
-
 MISSING = object()
 """In place of the value of a key that is not there."""
 _MAX_SHOWN_CHARACTERS = 80
@@ -374,12 +371,6 @@ def _check_aspects_of_sentence(checked: CheckedRecord, path: str, aspects: list[
         checked.note(path, "inverse", f"{shown(aspect)}, whose sources hold this sentence", "a list without it")
 
 
-# Validate data files: every violation of the published format, with its place.
-
-
-_MIN_INSTANCES_A_JOB = 200
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
     """What validation found in one file, in file order."""
@@ -448,7 +439,7 @@ def validate_files(
             Violation(instance_id, "$", "unique", "an id that stands once", "the id more than once")
             for instance_id in source.repeated_ids
         ]
-        runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // _MIN_INSTANCES_A_JOB)
+        runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // 200)  # fewer are not worth a process
         if not runs_on.is_one_machine:
             _ = source.snapshot.sha256  # other machines know the file by it
         opened = source if runs_on.shares_memory else file_of(source)

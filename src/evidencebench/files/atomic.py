@@ -1,4 +1,4 @@
-"""Write files and folders so that a reader finds them whole or not at all."""
+"""Write files and folders so that a reader finds them whole or not at all, also after a power cut."""
 
 import errno
 import gzip
@@ -18,9 +18,6 @@ from typing import IO
 from evidencebench.errors import DataError
 from evidencebench.files.disk import read_whole
 from evidencebench.files.places import locked_file, locked_folder, remove_unless_held, try_lock
-
-# Write a file or a folder that is there whole or not at all, also after a power cut.
-
 
 Output = IO[bytes] | gzip.GzipFile
 

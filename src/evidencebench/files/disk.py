@@ -21,9 +21,6 @@ import msgspec
 
 from evidencebench.errors import ChangedDataError, UnreadableError
 
-# Open and read files: regular files only, and no more bytes than expected.
-
-
 BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
 
@@ -177,10 +174,7 @@ class ShardedSnapshot:
 
 
 def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
-    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
-
-    Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
-    """
+    """Return the snapshot of a file, unpacked if it is ``.gz``; raises `UnreadableError` and `ChangedDataError`."""
     if most_held_bytes is None:
         most_held_bytes = MOST_HELD_BYTES
     if path.is_dir():

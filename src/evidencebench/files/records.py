@@ -26,9 +26,6 @@ from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_by
 from evidencebench.files.places import try_lock
 from evidencebench.provenance import differences
 
-# JSON Lines: how lines are read, which lines are whole, and the checksum at the end of a line.
-
-
 _MOST_LINE_BYTES = 256 << 20
 
 # The last member of a JSON object: the CRC-32 of all that stands before it.
@@ -43,11 +40,6 @@ class TextLine(NamedTuple):
     start: int
     content: memoryview
     is_ended: bool
-
-
-def lines_of(text: bytes) -> Iterator[TextLine]:
-    """Yield the lines of a text that are not blank."""
-    return lines_in([text])
 
 
 def lines_in(parts: Iterable[bytes]) -> Iterator[TextLine]:
@@ -102,12 +94,8 @@ def repeated_keys(pairs: Iterable[tuple[str, object]]) -> list[str]:
     return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
 
 
-# The files that hold a header and then a record a line, as JSON: runs, drafts, tasks, answers of people and others.
-
-
 _MOST_BYTES = 1 << 30
 _SYNC_SECONDS = 1.0
-_MAX_OPENINGS = 100
 _BLOCK_BYTES = 1 << 16
 
 H = TypeVar("H", bound=msgspec.Struct)
@@ -172,10 +160,7 @@ class RecordFormat(Generic[H, R]):
         return next(read_blocks(path), b"").startswith(self.begins)
 
     def read(self, path: PathText) -> Records[H, R]:
-        """Return all of a file whose records have ids of their own.
-
-        Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is of another format.
-        """
+        """Return all of a file whose records have ids; raises `UnreadableError`, and `RunFormatError` with the line."""
         path = Path(path)
         content = read_bytes(path, at_most=_MOST_BYTES)
         header, lines = self.scan(path, [content])
@@ -190,10 +175,7 @@ class RecordFormat(Generic[H, R]):
         return Records(path=path, header=header, by_id=by_id, sha256=hashlib.sha256(content).hexdigest())
 
     def scan(self, path: Path, blocks: Iterable[bytes] | None = None) -> tuple[H, Iterator[RecordLine[R]]]:
-        """Return the header, and the records as they are read, with where they stand; raises as `read`.
-
-        Without ``blocks``, which are the bytes of the file, it is read piece by piece.
-        """
+        """Return the header, and the records as they are read; ``blocks`` hold the file; raises as `read`."""
         lines = lines_in(read_blocks(path) if blocks is None else blocks)
         expected = f"the header of {self.what}, which '{self.made_by}' makes"
         first = next(lines, None)
@@ -352,7 +334,7 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
 
 def _open_locked(target: Path, path: Path, begins: bytes) -> int:
     """Return a locked descriptor of a journal, made if missing; messages name it ``path``."""
-    for _ in range(_MAX_OPENINGS):
+    for _ in range(100):
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
         try:
             _require_journal(descriptor, path, begins)

@@ -17,7 +17,7 @@ import msgspec
 from evidencebench.errors import AnswerError, RunFormatError
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import BROKEN_JSON, PathText
-from evidencebench.files.records import is_whole_object, lines_of, repeated_keys, with_checksum
+from evidencebench.files.records import is_whole_object, lines_in, repeated_keys, with_checksum
 from evidencebench.provenance import require_extra
 from evidencebench.runs.run import RUNS, Answer, AnswerLine, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
@@ -59,7 +59,7 @@ def n_answers_in(content: bytes, name: Path) -> int:
 
 def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
     """Return the line of the header, empty where there is none, and those of the answers; all are checked."""
-    lines = [bytes(line.content) for line in lines_of(content) if line.is_ended or is_whole_object(line.content)]
+    lines = [bytes(line.content) for line in lines_in([content]) if line.is_ended or is_whole_object(line.content)]
     if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer_line(lines[0])):
         raise RunFormatError(f"{name}: expected a run of evidencebench, as 'evidencebench run' writes it")
     has_header = lines[0].startswith(RUNS.begins)
@@ -250,7 +250,6 @@ _NO_RUNS = {
     b'{"evidencebench_examples":': "a file of examples for prompts, and no run; 'evidencebench run' makes one",
     b'{"evidencebench_drafts":': "a person's drafts, and no run; the run lies beside it",
 }
-_MAX_SHOWN = 3
 
 
 def open_run(path: PathText) -> RunFile:
@@ -274,7 +273,7 @@ def open_run(path: PathText) -> RunFile:
     if content.startswith(PARQUET_BEGINS):
         lines = lines_from_parquet(path, content)
         return read_run(path, needs_header=lines.startswith(RUNS.begins), content=lines)
-    first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
+    first_line = next((bytes(line.content).lstrip() for line in lines_in([content])), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     if first_line.startswith(b"\x1f\x8b"):
@@ -337,7 +336,7 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     if wrong:
         are = counted(len(wrong), "answer is", "answers are")
         raise RunFormatError(
-            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
+            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:3])}; "
             'write whole numbers, {"ranking": [...]} where the best stands first, or null for a failed answer'
         )
     return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
@@ -369,7 +368,7 @@ def _dict_of_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_trec(path: Path, content: bytes) -> RunFile:
     scored: dict[str, list[tuple[float, int]]] = {}
-    for number, _, line, _ in lines_of(content):
+    for number, _, line, _ in lines_in([content]):
         columns = [column.decode() for column in bytes(line).split()]
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")

@@ -77,10 +77,7 @@ class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run was cross-validated: each paper was answered by a model that was trained on the other parts' papers.
-
-    ``folds`` is the number of parts; None where the system is not trained. The run's seed cut the papers.
-    """
+    """How a run was cross-validated: in ``folds`` parts of papers, cut by its seed; None where nothing is trained."""
 
     folds: Annotated[int, msgspec.Meta(ge=2)] | None = None
 
@@ -141,10 +138,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def differing_runs(old: RunHeader, new: RunHeader) -> str:
-    """Return how two runs differ; empty where the run of one header may be gone on with under the other.
-
-    All fields must agree, except where the data lies, when the run was begun, and what follows from other fields.
-    """
+    """Return how two runs differ; empty where the run of one header may be gone on with under the other."""
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         return f"system was {old.system.name}, now {new.system.name}"
     differing = (

@@ -74,9 +74,6 @@ def require_no_link(path: Path) -> None:
         raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
 
 
-# One person: a run that grows by an answer a submission, and the drafts of what is not submitted.
-
-
 Clock = Callable[[], datetime]
 """Returns the current time in UTC."""
 
@@ -287,27 +284,19 @@ class Person:
         self._open.close()
 
 
-# The names that people may have, and the names of their files.
-
-
 MAX_NAME_LENGTH = 80
 
-# Control, format and surrogate characters: they turn the text beside a name, or cannot be seen.
-_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs"})
-# Other characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
+# Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 
 
 def checked_name(text: str) -> str:
-    """Return a person's name as it is kept: composed, without white space around it, single spaces within.
-
-    Raises `PeopleError` where a name is empty or too long, shows nothing, or holds characters that cannot be seen. So
-    no two people have names that look the same.
-    """
+    """Return a name as it is kept; raises `PeopleError` where it shows nothing, or might look like another."""
     name = unicodedata.normalize("NFC", text.strip())
-    if _UNSEEN.search(name) or any(unicodedata.category(c) in _UNSEEN_CATEGORIES for c in name):
+    # Control, format and surrogate characters turn the text beside a name, or cannot be seen.
+    if _UNSEEN.search(name) or any(unicodedata.category(c) in {"Cc", "Cf", "Cs"} for c in name):
         raise PeopleError("the name holds a control character, or one that cannot be seen; type it again")
     name = " ".join(name.split())
     if len(name) > MAX_NAME_LENGTH:
@@ -322,9 +311,6 @@ def file_stem(name: str) -> str:
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:32].strip("-") or "person"
     return f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-# The people of a folder, each with files of their own.
 
 
 SYSTEM_NAME = "person"

@@ -15,8 +15,6 @@ from evidencebench.runs.header import SHOWN_DIGITS, RunHeader, code_text
 from evidencebench.system import Ranking
 from evidencebench.wording import counted, one_line
 
-# One answer, or the failure in its place, and the line of a run that holds it.
-
 
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of a run: an answer or an ``error``; ``answered`` is the time (people only), ``crc`` the checksum."""
@@ -88,9 +86,6 @@ def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
             )
     if (answer.sentences is None) == (answer.error is None):
         raise RunFormatError("expected either 'sentences' or 'error'")
-
-
-# A run: a header with everything that decides the result, then one answer a line.
 
 
 # A run with scores of all sentences of the largest data, for six tasks, has 3 GB.
@@ -177,12 +172,7 @@ class RunFile:
 
 
 def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
-    """Read a run in this package's own form.
-
-    A torn last line, as a killed process leaves it, is left out, and so are blank lines. Unless it ``needs_header``,
-    every line is an answer. ``content`` holds the file's bytes where they are read already. Raises `RunFormatError`,
-    which names the line, if the file cannot be read, has no header, or a line is not an answer.
-    """
+    """Read a run in this package's own form, without a torn last line; raises `RunFormatError`, with the line."""
     path = Path(path)
     content = read_content(path) if content is None else content
     header: RunHeader | None = None

@@ -110,7 +110,6 @@ class _PacedHandler(AbstractHTTPHandler):
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
 _PORTS = {"http": 80, "https": 443}
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 FETCHES = Retry(
     total_seconds=math.inf,
     first_wait_seconds=2.0,  # at most: without jitter, waits are 1, 2, 4, ... seconds
@@ -135,7 +134,7 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float, *, may_le
     target = address
     for _ in range(_MOST_REDIRECTS + 1):
         response = _open(opener, target, headers, timeout_seconds)
-        if response.status not in _REDIRECTS:
+        if response.status not in {301, 302, 303, 307, 308}:
             return response
         with response:
             target = _redirect_target(target, response.headers["Location"])

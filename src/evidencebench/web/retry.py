@@ -12,7 +12,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _SERVER_ERROR = 500
 _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # the wait if a busy server names none
 _SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
@@ -108,7 +107,7 @@ def spread(seconds: float, jitter: float) -> float:
 
 
 def is_transient(status: int) -> bool:
-    return status in _TRANSIENT_STATUSES or status >= _SERVER_ERROR
+    return status in {408, 409, 425, 429} or status >= _SERVER_ERROR
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

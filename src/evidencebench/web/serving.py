@@ -15,7 +15,6 @@ MAX_CONNECTIONS = 512
 HEAD_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
 _BACKLOG = 1024  # connections that wait to be taken
-_LONGEST_ENDING_SECONDS = 2
 
 
 class TimedConnection(H11Protocol):
@@ -103,7 +102,7 @@ def server_of(app: ASGIApp, connection: type[TimedConnection] = TimedConnection)
             loop="asyncio",
             http=connection,
             backlog=_BACKLOG,
-            timeout_graceful_shutdown=_LONGEST_ENDING_SECONDS,
+            timeout_graceful_shutdown=2,
             ws="none",
             lifespan="off",
             interface="asgi3",
