@@ -165,7 +165,6 @@ def reopen_dataset(file: DataFile) -> Dataset:
 
 
 def dataset_from(given: Dataset | PathText) -> Dataset:
-    """Return a data set, given as itself, a path or a catalogue name; raises `TypeError` for anything else."""
     if isinstance(given, Dataset):
         return given
     if not isinstance(given, str | os.PathLike):
@@ -189,7 +188,6 @@ def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | 
 
 
 def require_limit(limit: int | None) -> None:
-    """Raise `ValueError` unless a limit is at least 1, or None, which stands for all instances."""
     if limit is not None and limit < 1:
         raise ValueError(f"limit: expected at least 1, or None for all, got {limit}")
 

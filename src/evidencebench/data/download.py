@@ -62,7 +62,6 @@ def _origin_file(part: Path) -> Path:
 
 @contextmanager
 def locked_part_file(part: Path) -> Iterator[None]:
-    """Hold the lock of a part file, so that no two processes write it at once."""
     path = part.with_name(f"{part.name}.lock")
     while True:
         with _disk_errors(path):
@@ -98,8 +97,6 @@ _MOST_BYTES_AN_INSTANCE = 256 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """One download: the file that is expected, its address, and its part file."""
-
     entry: CatalogEntry
     address: str
     part: Path

@@ -166,12 +166,10 @@ class TrialFolder:
 
 
 def is_trial_folder(path: Path) -> bool:
-    """Say whether a path is a folder with prompts of Evidence Inference, directly in it or in its ``annotations``."""
     return any(_those_there(folder, _PROMPTS) for folder in (path, path / "annotations"))
 
 
 def find_folder(path: Path) -> TrialFolder:
-    """Return what lies in a folder of Evidence Inference or its ``annotations``; raises `UnreadableError`."""
     for folder in (path, path / "annotations"):
         prompts = _those_there(folder, _PROMPTS)
         annotations = _those_there(folder, _ANNOTATIONS)
@@ -188,7 +186,6 @@ def find_folder(path: Path) -> TrialFolder:
 
 
 def prompts_of(folder: TrialFolder, split: SplitName | None) -> list[TrialPrompt]:
-    """Return the prompts, all or those of a split; raises `DataError`."""
     prompts = read_prompts(folder.prompts)
     if split is None:
         return prompts
@@ -302,7 +299,6 @@ def read_trial_text(text: str, name: str) -> TrialText:
 
 
 def _pieces(text: str) -> Iterator[_TextPiece]:
-    """Yield the pieces of all lines that are not empty."""
     start, in_title = 0, False
     goes_on = False  # whether the line before is running text that has not ended
     lines = text.splitlines(keepends=True)

@@ -120,7 +120,6 @@ class PlacingPaper:
         self._searched = SearchedPaper(paper.sentences if paper is not None else ())
 
     def place(self, annotation: Annotation) -> Placement:
-        """Return the sentences that a valid annotation's marked text stands in, or why there are none."""
         span = None if self._plain is None else _span_in(self._plain.text, annotation)
         part = None if self._plain is None or span is None else self._plain.part_of(*span)
         is_in_running_text = part in {None, "running text"}
@@ -183,8 +182,6 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnplacedAnnotation:
-    """An annotation that became no part of an aspect, and why."""
-
     prompt_id: str
     pmcid: str
     annotator: str

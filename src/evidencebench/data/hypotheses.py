@@ -42,13 +42,11 @@ def write_hypotheses(path: Path, hypotheses: Mapping[str, str], own: Mapping[str
 
 
 def require_suffix(path: Path) -> None:
-    """Raise `DataError` if `write_hypotheses` has no form for a path."""
     if path.suffix != ".jsonl":
         raise DataError(f"{path}: expected the suffix .jsonl, in which hypotheses are written, got '{path.suffix}'")
 
 
 def _each_once(pairs: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
-    """Return id -> text of (place, id, text)."""
     hypotheses: dict[str, str] = {}
     for where, instance_id, text in pairs:
         if not isinstance(instance_id, str) or not instance_id:

@@ -69,7 +69,6 @@ def derive_optima(instance: Instance) -> Optima:
 
 
 def with_optima(instance: Instance, optima: Optima) -> Instance:
-    """Return the instance with these evaluations in place of its own."""
     return replace(instance, labels=replace(instance.labels, evaluations=optima.evaluations))
 
 

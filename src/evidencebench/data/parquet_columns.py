@@ -255,7 +255,6 @@ def _can_hold(given: Any, wanted: Any) -> bool:
 
 
 def table_of(rows: Sequence[Row]) -> Any:
-    """Return rows as an Arrow table; raises `FormatError` where a number is too large for its column."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     columns: dict[str, list[Any]] = {
@@ -289,7 +288,6 @@ class Rows:
         self._sentence_aspects = _SentenceAspects(columns["sentence_aspects"])
 
     def row(self, number: int) -> Row:
-        """Return a row; raises `FormatError` where something is null that must not be, or no text."""
         instance_id, paper_id, hypothesis, other = [column[number] for column in self._texts]
         if paper_id is None or hypothesis is None:
             name = "hypothesis" if hypothesis is None else "paper_id"

@@ -148,7 +148,6 @@ class ParquetFile(DataSource):
 
 
 def open_parquet(snapshot: Snapshot) -> ParquetFile:
-    """Return the instances of a Parquet file; raises `MissingExtraError` or `UnreadableError`."""
     path = snapshot.path
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -189,7 +188,6 @@ def _spans(metadata: Any) -> Iterator[_RowSpan]:
 
 @contextmanager
 def arrow_errors(path: Path) -> Iterator[None]:
-    """Turn what pyarrow raises for a file that is no Parquet, or is damaged, into an `UnreadableError`."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     damage = (pa.ArrowException, OSError, OverflowError, MemoryError, StopIteration, IndexError, UnicodeDecodeError)
@@ -203,7 +201,6 @@ def arrow_errors(path: Path) -> Iterator[None]:
 
 
 def write_parquet(file: Output, instances: Iterable[Instance]) -> None:
-    """Write instances as Parquet, in small row groups; raises `MissingExtraError` without pyarrow."""
     require_extra("Parquet", "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 

@@ -169,8 +169,6 @@ FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parq
 
 @dataclass(frozen=True, kw_only=True)
 class ShardedSource(DataSource):
-    """Several files, in their order."""
-
     snapshot: ShardedSnapshot
     sources: tuple[DataSource, ...]
     places: Mapping[str, DataSource]  # id -> its shard
@@ -252,7 +250,6 @@ def _sharded(path: Path, files: Iterable[Path | DataFile]) -> ShardedSource:
 
 
 def file_of(source: DataSource) -> DataFile:
-    """Return the description by which another process opens the file, with the checksum if that is known."""
     if isinstance(source, ShardedSource):
         return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
     snapshot = cast("Snapshot", source.snapshot)

@@ -388,7 +388,6 @@ class FileReport:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every instance was checked, and no rule is broken."""
         return not self.violations and not self.unchecked
 
 

@@ -74,7 +74,6 @@ def read_stream(stream: IO[bytes], *, at_most: int = MOST_BYTES, name: str | Pat
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 checksum of a regular file of any size, in lower-case hexadecimal; raises `OSError`."""
     with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -193,7 +192,6 @@ def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot
 
 
 def blocks(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield the whole content in order, in blocks of 1 MiB."""
     for start in range(0, snapshot.size, _BLOCK_BYTES):
         yield snapshot.read(start, min(start + _BLOCK_BYTES, snapshot.size))
 
@@ -215,8 +213,6 @@ def _state(status: os.stat_result) -> FileState:
 
 
 class _Hashed:
-    """A file that is hashed as it is read."""
-
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.total = file, hashlib.sha256()
 

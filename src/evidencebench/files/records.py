@@ -71,7 +71,6 @@ def start_of(text: bytes | mmap) -> int:
 
 
 def is_whole_object(line: bytes | memoryview) -> bool:
-    """Say whether a line, without its line end, is a whole JSON object; a torn line is not."""
     try:
         msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except BROKEN_JSON:
@@ -129,7 +128,6 @@ class Records(Generic[H, R]):
 def require_same(
     path: Path, differing: str, advice: str = "choose another file, or start over with --overwrite"
 ) -> None:
-    """Raise `RunMismatchError` if a file was made otherwise than it is to be gone on with."""
     if differing:
         raise RunMismatchError(f"{path}: was made with other settings: {differing}; {advice}")
 
@@ -200,7 +198,6 @@ class RecordFormat(Generic[H, R]):
             yield RecordLine(line.number, line.start, line.content, record)
 
     def write(self, path: PathText, header: H, records: Iterable[R]) -> None:
-        """Write a file; it appears whole or not at all. Raises `DataError` if it cannot be written."""
         write_whole(Path(path), (msgspec.json.encode(line) + b"\n" for line in (header, *records)))
 
     @contextmanager

@@ -53,7 +53,6 @@ def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
 
 
 def n_answers_in(content: bytes, name: Path) -> int:
-    """Return how many answers the JSON Lines of a run hold; raises `RunFormatError` where they are none."""
     return len(_header_and_answers(content, name)[1])
 
 
@@ -68,7 +67,6 @@ def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]
 
 
 def lines_from_parquet(path: Path, content: bytes) -> bytes:
-    """Return the JSON Lines of a run, given the bytes of its Parquet file; raises `RunFormatError`."""
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -128,7 +126,6 @@ def _row(line: bytes) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    """Return the line of an answer, with its checksum."""
     fields = {key: value for key, value in row.items() if value is not None}
     if "line" in fields:
         return str(fields["line"]).encode()
@@ -212,7 +209,6 @@ def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
 
 
 def _sentence(instance_id: str, sentence: object) -> int:
-    """Return the index of a sentence from a key of scores."""
     if not isinstance(sentence, str):
         return _index(instance_id, sentence)
     paper, mark, digits = sentence.rpartition("#")

@@ -41,8 +41,6 @@ class Picks:
 
 
 class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """Picks that are not final."""
-
     opened: str  # when the person first saw the paper, ISO 8601, UTC
     sentences: tuple[int, ...] = ()
     reached: int = 0  # the sentence that the person had got to; 0 in files of earlier versions
@@ -57,7 +55,6 @@ class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
-    """Return picks as they are; raise `PeopleError` where one does not exist or repeats, or they are too many."""
     for index in sentences:
         if not 0 <= index < n_sentences:
             raise PeopleError(f"sentence {index}: the paper has sentences 0..{n_sentences - 1}")
@@ -69,7 +66,6 @@ def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) ->
 
 
 def require_no_link(path: Path) -> None:
-    """Raise `RunError` where a path is a link, which might lead anywhere."""
     if path.is_symlink():
         raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
 
@@ -82,8 +78,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a person submitted for an instance."""
-
     sentences: tuple[int, ...]
     seconds: int  # of work, as the page says
     seconds_open: int  # by the server's clock, from when the person first saw it
@@ -119,7 +113,6 @@ class Person:
 
     @property
     def is_new(self) -> bool:
-        """Whether the person has opened no paper yet."""
         return not self._submitted and not self._drafts
 
     @property
@@ -135,7 +128,6 @@ class Person:
         return "draft" if draft is not None and draft.sentences else "open"
 
     def submission(self, instance_id: str) -> Submission | None:
-        """Return what was submitted for an instance, or None."""
         return self._submitted.get(instance_id)
 
     def draft(self, instance_id: str) -> PickDraft | None:

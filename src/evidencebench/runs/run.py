@@ -75,7 +75,6 @@ def decode_answer(line: memoryview) -> Answer:
 
 
 def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
-    """Raise `RunFormatError` where a decoded line holds no valid answer, or was changed since it was written."""
     if answer.crc is not None and not has_checksum(line, answer.crc):
         # Another program may have spelled the line otherwise.
         spelled = with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))

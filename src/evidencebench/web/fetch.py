@@ -47,7 +47,6 @@ class PacedReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read the bytes that are there; raises `TimeoutError` where it comes too slowly."""
         before = self._clock()
         n_read = self._raw.readinto(buffer) or 0
         if self._n_bytes or self._waited:
@@ -158,7 +157,6 @@ def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout
 
 
 def require_web_address(address: str) -> str:
-    """Return the address if it is one of the web."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -231,7 +229,6 @@ def transient_errors() -> Iterator[None]:
 
 
 def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
-    """Return the error that says where, what was expected, what was got, and what to do."""
     return DownloadError(f"{where}: expected {expected}, got {got}; {what_to_do}")
 
 
@@ -275,7 +272,6 @@ def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
 
 
 def _mend(content: bytes) -> bytes:
-    """Return damaged JSON as valid JSON, as far as it can be read."""
     if len(content) > _MOST_BYTES:
         raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
     text = content.decode("utf-8-sig", errors="replace")

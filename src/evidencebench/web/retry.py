@@ -36,8 +36,6 @@ class TooLongWaitError(TransientError):
 
 @dataclass(slots=True, kw_only=True)
 class Tries:
-    """The attempts at one request so far."""
-
     deadline: float
     n_faults: int = 0
     n_busy: int = 0  # not counted as attempts: only the deadline ends waiting for a busy server
