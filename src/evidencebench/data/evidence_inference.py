@@ -141,7 +141,6 @@ def _offset(cell: str, where: str) -> int | None:
 
 # Where the files of Evidence Inference lie: in its published folder, or in one with shorter names.
 
-
 PaperFormat = Literal["nxml", "txt"]
 SplitName = Literal["train", "validation", "test"]
 
@@ -214,9 +213,7 @@ def _those_there(folder: Path, names: Iterable[str]) -> list[Path]:
 
 # The plain text of a paper, as Evidence Inference has it: its sentences, and where its running text lies.
 
-
 TextPart = Literal["running text", "heading", "caption", "table"]
-"""What a line, or the rest of it, is."""
 
 _HEADING = re.compile(r"[\d.]{0,12}+(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:+(?P<rest>[^:\n]*)$")
 # Repeats are possessive, so that "Table 12 shows" is not read as "Table 1" with a caption behind it.

@@ -37,7 +37,6 @@ from evidencebench.query import Query
 
 # Find a marked text in a paper's sentences, however its white space and marks are written.
 
-
 _NO_LETTER = re.compile(r"[\W_]+")
 # Where a plain text lacks the break before a caption, a mark may end with the caption's label: "(Table 2).Table 2".
 _LABELS_AT_END = re.compile(r"(?:[\s.,(\[]*+(?:Table|Fig(?:ure)?)s?+\.?\s*+\d+\w?[)\]\s.]*+)+$", re.IGNORECASE)
@@ -95,9 +94,6 @@ class SearchedPaper:
 def occurrences(text: str, wanted: str) -> list[int]:
     """Return where a text begins in another, overlaps apart; nowhere if it is empty."""
     return [match.start() for match in re.finditer(re.escape(wanted), text)] if wanted else []
-
-
-# The sentences of each annotation's marked text, or why it has none.
 
 
 NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places", "no paper"
@@ -175,7 +171,6 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
 
 
 # Write Evidence Inference in the published format: an instance a prompt, an aspect a distinct marked text.
-
 
 _Read = TypeVar("_Read")
 

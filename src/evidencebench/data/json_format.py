@@ -50,7 +50,6 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Place = Span | Origin
-"""Where an instance stands in a file, or its JSON object itself."""
 
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
@@ -359,9 +358,6 @@ def published_fields(instance: Instance) -> dict[str, Any]:
     if query.wish is not None:
         fields["wish"] = query.wish
     return fields
-
-
-# JSON and JSON Lines files: the `DataSource` that reads them, and the functions that write them.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,9 +33,7 @@ from evidencebench.files.atomic import Output
 from evidencebench.files.disk import Snapshot
 from evidencebench.provenance import require_extra
 
-ROWS_IN_A_GROUP = 128
-"""The most rows of a row group that is written: some 5 MB, of which one instance is read in milliseconds."""
-
+ROWS_IN_A_GROUP = 128  # the most that are written: some 5 MB, of which one instance is read in milliseconds
 _MOST_GROUP_BYTES = 32 << 20  # of a row group that is written
 _MOST_ROWS_READ = 1024  # of a row group of another program, which is read in parts where it has more
 _HELD_PARTS = 2

@@ -23,8 +23,7 @@ from evidencebench.files.disk import PathText
 from evidencebench.query import Kind, Wish
 from evidencebench.wording import counted, one_line
 
-MISSING = object()
-"""In place of the value of a key that is not there."""
+MISSING = object()  # in place of the value of a key that is not there
 _MAX_SHOWN_CHARACTERS = 80
 
 
@@ -120,9 +119,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
 
 
-# The rules of stored evaluations: a selection of the right length, the aspects that it covers, its optimality.
-
-
 def check_evaluation(checked: CheckedRecord, task: str) -> None:
     key = EVALUATION_KEYS[task]
     value = checked.record.get(key, MISSING)
@@ -205,9 +201,6 @@ def _check_covered(
         checked.note(path, "covered", f"{shown(aspect)}, which the selection covers", "a list without it")
     for aspect in sorted(set(stored) - actual):
         checked.note(path, "covered", "only aspects that the selection covers", shown(aspect))
-
-
-# The rules of the published format, each a function that checks plain JSON values and records violations.
 
 
 # Both dialects' spellings, each once.

@@ -225,7 +225,6 @@ def _mode_for(path: Path) -> int:
 
 # Write a folder that appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved.
 
-
 _LOCK = "lock"
 
 

@@ -38,7 +38,6 @@ _WORDS = {
 
 
 PathText: TypeAlias = str | os.PathLike[str]
-"""A path, as text or as a `Path`."""
 
 
 def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
@@ -88,9 +87,7 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 
 # A file as it was when it was opened: parts are read when they are asked for, and a change of the file is an error.
 
-
 MOST_HELD_BYTES = 64 << 20
-"""Up to this size a file is held in memory."""
 
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30

@@ -25,7 +25,6 @@ from evidencebench.wording import counted
 
 # A run as Parquet, an answer a row, for tools that read columns; from it, the same run as JSON Lines comes back.
 
-
 PARQUET_BEGINS = b"PAR1"
 _HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or nothing where the run has none
 _CHECKSUM_KEY = b"evidencebench_crc"  # CRC-32 of the JSON Lines; it shows accidental damage, not forgery
@@ -232,7 +231,6 @@ def _index(instance_id: str, given: object) -> int:
 
 
 # Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header.
-
 
 _TREC_COLUMNS = 6
 # Plain digits only, as float() also takes 1_0 and digits of other scripts; lengths are bounded generously.

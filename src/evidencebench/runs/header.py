@@ -9,8 +9,7 @@ from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
 
-SHOWN_DIGITS = 12
-"""How many digits of a checksum a signature shows."""
+SHOWN_DIGITS = 12  # of a checksum, in signatures
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):

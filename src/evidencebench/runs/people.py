@@ -26,8 +26,6 @@ from evidencebench.system import Ranking
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
-# What a person picks, and the picks that are not submitted yet: one small file, written whole at every change.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picks:
@@ -306,7 +304,6 @@ def file_stem(name: str) -> str:
 
 
 SYSTEM_NAME = "person"
-"""The name of the system that every person is."""
 
 
 def utc_now() -> datetime:

@@ -23,7 +23,6 @@ from evidencebench.web.retry import Retry, TransientError, is_transient, retry_a
 
 # HTTP with a least speed and a longest head: a timeout alone lets a server send a byte now and then, without end.
 
-
 LEAST_BYTES_A_SECOND = 1_000
 """A server that sends fewer bytes a second, over a whole timeout, is taken for one that hangs."""
 
@@ -104,7 +103,6 @@ class _PacedHandler(AbstractHTTPHandler):
 
 
 # Ask an address of the web and read its answer: http and https only, redirects checked, failures of two kinds.
-
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
@@ -233,7 +231,6 @@ def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_EL
 
 
 # JSON as servers send it: a reply that was paid for is read even if fields that are not needed are damaged.
-
 
 T = TypeVar("T")
 
