@@ -24,10 +24,6 @@ from evidencebench.files.atomic import Output, is_stream, locked_part, put_in_pl
 from evidencebench.files.disk import FileState, ShardedSnapshot, Snapshot, changed, open_snapshot
 from evidencebench.wording import counted
 
-# Several files as one data set: which files a folder or a pattern names, and in which order; how new ones are
-# written.
-
-
 # Files beside the data that describe them, and are no data.
 _DESCRIPTIONS = re.compile(r"(?:croissant|dataset_infos?|state)\.json|.*\.placement\.json")
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<n>\d{5})(?P<suffix>\..+)")

@@ -147,7 +147,6 @@ def _arrow_errors(path: Path) -> Iterator[None]:
 # Answers in a dict, as Python and the tools of information retrieval hold them: indices or scores by instance.
 
 
-# What can stand for an answer: see `answers_in`.
 GivenAnswer: TypeAlias = (
     Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
 )

@@ -107,11 +107,8 @@ class RunFile:
         *,
         is_bare: bool = False,
     ) -> None:
-        self.path = path
-        self._content = content
-        self.header = header
-        self.is_bare = is_bare
-        self._lines = lines
+        self.path, self.header, self.is_bare = path, header, is_bare
+        self._lines, self._content = lines, content
         self._last: tuple[memoryview, Answer] | None = None
 
     def __repr__(self) -> str:
