@@ -98,7 +98,7 @@ def read_annotations(path: Path) -> list[Annotation]:
 def _rows(path: Path, *columns: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each row, for messages, and its cells by column; cells may hold line breaks."""
     text = read_text(path)
-    before = csv.field_size_limit(_MOST_CELL_CHARACTERS)
+    former_limit = csv.field_size_limit(_MOST_CELL_CHARACTERS)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""))
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
@@ -112,7 +112,7 @@ def _rows(path: Path, *columns: str) -> Iterator[tuple[str, dict[str, str]]]:
     except csv.Error as error:
         raise FormatError(f"{path}: line {reader.line_num + 1}: expected CSV: {error}") from error
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(former_limit)
 
 
 def _words(cell: str) -> str:
@@ -172,8 +172,8 @@ def find_folder(path: Path) -> TrialFolder:
     for folder in (path, path / "annotations"):
         prompts = _those_there(folder, _PROMPTS)
         annotations = _those_there(folder, _ANNOTATIONS)
-        there = {paper_format: _those_there(folder, names) for paper_format, names in _PAPERS.items()}
-        papers = {paper_format: folders[0] for paper_format, folders in there.items() if folders}
+        folders_by_format = {paper_format: _those_there(folder, names) for paper_format, names in _PAPERS.items()}
+        papers = {paper_format: folders[0] for paper_format, folders in folders_by_format.items() if folders}
         if prompts and annotations and papers:
             return TrialFolder(path=path, prompts=prompts[0], annotations=tuple(annotations), papers=papers)
     papers_in = [name for names in _PAPERS.values() for name in names]

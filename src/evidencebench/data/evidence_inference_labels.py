@@ -244,13 +244,13 @@ def _instances(
     for prompt in prompts:
         by_paper.setdefault(prompt.pmcid, []).append(prompt)
     report.n_prompts = len(prompts)
-    for n_done, (pmcid, asked) in enumerate(by_paper.items(), 1):
+    for n_done, (pmcid, prompts_of_paper) in enumerate(by_paper.items(), 1):
         paper = _paper(folder, pmcid, report)
-        made = [_instance(prompt, by_prompt.get(prompt.id, []), paper, report) for prompt in asked]
-        kept = [instance for instance in made if instance is not None]
-        report.n_papers += bool(kept)
-        report.n_instances += len(kept)
-        yield from kept
+        converted = [_instance(prompt, by_prompt.get(prompt.id, []), paper, report) for prompt in prompts_of_paper]
+        instances = [instance for instance in converted if instance is not None]
+        report.n_papers += bool(instances)
+        report.n_instances += len(instances)
+        yield from instances
         on_progress(n_done, len(by_paper))
     if not report.n_instances:
         reasons = ", ".join(f"{reason} ({n})" for reason, n in report.prompts_left_out.most_common())

@@ -134,11 +134,11 @@ class ParquetFile(DataSource):
 
         part = self.parts[number]
         first = number - part.skipped // _MOST_ROWS_READ
-        at, batches = self._batches or (first, None)
-        if batches is None or not first < at <= number:
+        next_number, batches = self._batches or (first, None)
+        if batches is None or not first < next_number <= number:
             batches = self.file.iter_batches(_MOST_ROWS_READ, row_groups=[part.group], columns=names, use_threads=False)
-            at = first
-        for _ in range(number - at):
+            next_number = first
+        for _ in range(number - next_number):
             next(batches)
         batch = next(batches)
         self._batches = (number + 1, batches)

@@ -81,8 +81,8 @@ def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
         whole = made.with_name(_WHOLE)
         was_stopped = whole.exists()
         _put_in_place(whole, path)
-        if (there := shards_named(path)) and not overwrite and not was_stopped:
-            raise DataError(f"{there[0]}: exists; choose another name, or replace all shards with --overwrite")
+        if (old_shards := shards_named(path)) and not overwrite and not was_stopped:
+            raise DataError(f"{old_shards[0]}: exists; choose another name, or replace all shards with --overwrite")
         try:
             yield made
             put_in_place(made, whole)
@@ -124,8 +124,8 @@ def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
     if len(numbers) > 1:
         sets = ", ".join(f"{name}-*-of-{n:05d}{suffix}" for name, suffix, n in sorted(numbers))
         raise UnreadableError(f"{folder}: expected the shards of one data set, got {sets}; give one of these patterns")
-    for (name, suffix, n), there in numbers.items():
-        missing = [shard_name(name + suffix, number, n) for number in range(n) if number not in there]
+    for (name, suffix, n), present in numbers.items():
+        missing = [shard_name(name + suffix, number, n) for number in range(n) if number not in present]
         if missing:
             shown = ", ".join(missing[:_MOST_SHOWN]) + (", ..." if len(missing) > _MOST_SHOWN else "")
             raise UnreadableError(

@@ -171,8 +171,7 @@ class ShardedSnapshot:
 
 def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
     """Return the snapshot of a file, unpacked if it is ``.gz``; raises `UnreadableError` and `ChangedDataError`."""
-    if most_held_bytes is None:
-        most_held_bytes = MOST_HELD_BYTES
+    most_held_bytes = MOST_HELD_BYTES if most_held_bytes is None else most_held_bytes
     if path.is_dir():
         raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, .gz of either, or .parquet)")
     try:

@@ -207,8 +207,8 @@ class RecordFormat(Generic[H, R]):
         """Open a file to go on with; a header without a record is replaced, another one needs ``overwrite``."""
         with open_journal(path, self.begins, truncate=overwrite) as journal:
             journal.begin(msgspec.json.encode(header))
-            before = self.scan(path)[0]
-            changes = differing(before, header) if differing else differences(asdict(before), asdict(header))
+            old = self.scan(path)[0]
+            changes = differing(old, header) if differing else differences(asdict(old), asdict(header))
             require_same(path, changes, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
             yield journal
 
