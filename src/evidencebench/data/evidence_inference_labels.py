@@ -162,9 +162,9 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
     start, stop, wanted = annotation.start, annotation.stop, "".join(annotation.text.split())
     if start is not None and stop is not None and "".join(text[start:stop].split()) == wanted:
         return start, stop
-    places = [place for place, character in enumerate(text) if not character.isspace()]
+    positions = [position for position, character in enumerate(text) if not character.isspace()]
     starts = occurrences("".join(text.split()), wanted)
-    spans = [(places[first], places[first + len(wanted) - 1] + 1) for first in starts]
+    spans = [(positions[first], positions[first + len(wanted) - 1] + 1) for first in starts]
     if not spans or (start is None and len(spans) > 1):
         return None
     return min(spans, key=lambda span: abs(span[0] - (start or 0)))

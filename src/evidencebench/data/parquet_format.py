@@ -109,8 +109,8 @@ class ParquetFile(DataSource):
             self._batches = None
 
     def _row(self, instance_id: str) -> Row:
-        place = self.places[instance_id]
-        number = bisect_right(self._ends, place)
+        row = self.places[instance_id]
+        number = bisect_right(self._ends, row)
         with self._lock:  # pyarrow's reader is not for several threads at once
             rows = self._held.get(number)
             if rows is None:
@@ -118,7 +118,7 @@ class ParquetFile(DataSource):
                 if len(self._held) > _HELD_PARTS:
                     self._held.popitem(last=False)
             self._held.move_to_end(number)
-        return rows.row(place - (self._ends[number] - self.parts[number].n_rows))
+        return rows.row(row - (self._ends[number] - self.parts[number].n_rows))
 
     def _read(self, number: int) -> Rows:
         part = self.parts[number]
@@ -153,7 +153,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     with arrow_errors(path):
         metadata = pq.read_metadata(_SnapshotStream(snapshot))
         spans = tuple(_spans(metadata))
-        leaves = (metadata.schema.column(place).path for place in range(metadata.num_columns))
+        leaves = (metadata.schema.column(index).path for index in range(metadata.num_columns))
         file = pq.ParquetFile(
             _SnapshotStream(snapshot),
             metadata=metadata,
@@ -169,7 +169,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
         ids = values_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
     if not ids:
         raise UnreadableError(f"{path}: holds no instance; expected at least one row")
-    places = {instance_id: place for place, instance_id in enumerate(ids)}
+    places = {instance_id: row for row, instance_id in enumerate(ids)}
     if None in places:
         raise UnreadableError(f"{path}: row {ids.index(None)}: id: expected text, got null")
     repeated = [name for name, n in Counter(ids).items() if n > 1] if len(places) < len(ids) else []

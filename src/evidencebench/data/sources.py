@@ -103,11 +103,11 @@ def _put_in_place(whole: Path, path: Path) -> None:
         whole.rmdir()
 
 
-def _require_in_place(place: Path, folders: Iterable[Path]) -> None:
+def _require_in_place(path: Path, folders: Iterable[Path]) -> None:
     """Raise where files may be shards of before, since a process puts new ones in place there, or was stopped at it."""
     for whole in (whole for folder in folders for whole in folder.glob(f".*.part/{_WHOLE}")):
         raise UnreadableError(
-            f"{place}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
+            f"{path}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
             "command that replaces them works, or was stopped; give the same one again"
         )
 
@@ -199,13 +199,13 @@ class ShardedSource(DataSource):
             raise FormatError(f"{shard.snapshot.path.name}: {error}") from error
 
 
-def open_source(place: Path | DataFile) -> DataSource:
+def open_source(file: Path | DataFile) -> DataSource:
     """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON."""
-    if isinstance(place, DataFile):
-        return _sharded(place.path, place.shards) if place.shards else _reopen(place)
-    if is_sharded(place):
-        return _sharded(place, shards_in(place, lambda path: _format_of(path) is not None))
-    return _open(open_snapshot(place))
+    if isinstance(file, DataFile):
+        return _sharded(file.path, file.shards) if file.shards else _reopen(file)
+    if is_sharded(file):
+        return _sharded(file, shards_in(file, lambda path: _format_of(path) is not None))
+    return _open(open_snapshot(file))
 
 
 def _open(snapshot: Snapshot) -> DataSource:
