@@ -74,7 +74,7 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
     return places, tuple(outermost)
 
 
-class _Window:
+class _LoadedPart:
     """A part of a file in memory: its bytes ``view``, of which the first is byte ``base`` of the file."""
 
     def __init__(self, snapshot: Snapshot, part_bytes: int) -> None:
@@ -98,7 +98,7 @@ class _Window:
 
 def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
     """Return the index of one JSON object, with a part of it in memory; None where anything is unexpected."""
-    window, places = _Window(snapshot, part_bytes), dict[str, Span]()
+    window, places = _LoadedPart(snapshot, part_bytes), dict[str, Span]()
     repeated: set[str] = set()
     position = start_of(window.view)
     while not (window.is_last and places and _END.fullmatch(window.view, position)):
