@@ -11,7 +11,7 @@ In reading order:
 * `parquet_columns`: the columns of these files: readable ones, and as JSON what they do not say
 * `validation`: check files against every rule of the format
 * `cover`: minimum_cover, maximum_coverage: exact
-* `branch_and_bound`: The search over masks, and over arrays for larger problems
+* `branch_and_bound`: The search over masks, within a node budget
 * `optima`: solve(): stored evaluations of a file
 * `statistics`: describe()
 * `catalog`: Known data sets

@@ -32,11 +32,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def packing_bound(holders: Mapping[int, list[int]]) -> int:
-    """Return a lower bound on the size of a cover: a number of aspects such that no mask holds two of them.
-
-    ``holders`` is bit of an aspect -> the masks with it. They are picked greedily, from the aspect whose masks hold the
-    fewest aspects.
-    """
+    """Return a lower bound on the size of a cover; ``holders`` is bit of an aspect -> the masks with it."""
     reach = {bit: union_of(masks) for bit, masks in holders.items()}
     picked, blocked = 0, 0
     for bit in sorted(reach, key=lambda bit: reach[bit].bit_count()):
@@ -55,7 +51,6 @@ def greedy_count(universe: int, masks: Iterable[int], size: int) -> int:
 
 
 def union_of(masks: Iterable[int]) -> int:
-    """Return the union of masks."""
     union = 0
     for mask in masks:
         union |= mask
@@ -70,14 +65,17 @@ class Search:
 
     def minimum_size(self, universe: int, masks: Collection[int]) -> int:
         """Return the smallest number of masks that cover the universe; all masks together must cover it."""
-        universe, masks, n_forced = _take_forced(universe, masks)
+        masks, n_forced = undominated(universe, masks), 0
+        # Masks that alone cover an aspect are taken.
+        while forced := {holders[0] for holders in _holders_by_aspect(universe, masks).values() if len(holders) == 1}:
+            universe &= ~union_of(forced)
+            masks, n_forced = undominated(universe, masks), n_forced + len(forced)
         size = packing_bound(_holders_by_aspect(universe, masks))
         while not self.can_reach(universe, masks, size, universe.bit_count()):
             size += 1
         return n_forced + size
 
     def most_covered(self, universe: int, masks: Collection[int], size: int) -> int:
-        """Return the most aspects of the universe that ``size`` masks cover."""
         masks = undominated(universe, masks)
         most = greedy_count(universe, masks, size)
         while most < universe.bit_count() and self.can_reach(universe, masks, size, most + 1):
@@ -142,15 +140,6 @@ def first_reaching(search: Search, universe: int, masks: Mapping[int, int], size
         else:
             failed.append(gain)
     return tuple(sorted(chosen))
-
-
-def _take_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
-    """Take masks that alone cover an aspect, until there is none; return the universe and masks left, and the count."""
-    kept, n_forced = undominated(universe, masks), 0
-    while forced := {holders[0] for holders in _holders_by_aspect(universe, kept).values() if len(holders) == 1}:
-        universe &= ~union_of(forced)
-        kept, n_forced = undominated(universe, kept), n_forced + len(forced)
-    return universe, kept, n_forced
 
 
 def _holders_by_aspect(universe: int, masks: Collection[int]) -> dict[int, list[int]]:

@@ -1,7 +1,4 @@
-"""The known data sets: where each file is, how large it is, its checksum and its licence.
-
-evidencebench ships none of them, since two of the licences forbid commercial use. `download` fetches them.
-"""
+"""The known data sets: file, size, checksum, licence. None is shipped, since two licences forbid commercial use."""
 
 import os
 from collections.abc import Mapping
@@ -86,7 +83,6 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for en
 
 
 SAMPLE = "sample"
-"""The name of the data set that ships with this package."""
 
 
 def data_path(name: PathText) -> Path:

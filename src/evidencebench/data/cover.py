@@ -41,7 +41,6 @@ class Coverage:
         return one_line(self, counted(self.n_aspects, "aspect"), f"{counted(len(self.masks), 'sentence')} cover any")
 
     def mask_of(self, sentences: Iterable[int]) -> int:
-        """Return the bit mask of the aspects that these sentences cover together."""
         return union_of(map(self.masks.get, sentences, repeat(0)))
 
 

@@ -25,8 +25,6 @@ from evidencebench.query import Query
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import counted, one_line
 
-_N_SHOWN = 5
-
 
 class Dataset:
     """The instances of one file, or of several shards, decoded when they are asked for.
@@ -84,7 +82,7 @@ class Dataset:
     def _repr_html_(self) -> str:
         rows: list[list[Cell]] = []
         with suppress(OSError, DataError):  # what is shown raises nothing
-            for instance in self.instances(_N_SHOWN):
+            for instance in self.instances(limit=5):
                 query, n_aspects = instance.query, len(instance.labels.aspects)
                 rows.append([instance.id, query.paper_id, query.hypothesis, len(query.sentences), n_aspects])
         columns = ["id", "paper", "hypothesis", "sentences", "aspects"]
@@ -167,7 +165,6 @@ def reopen_dataset(file: DataFile) -> Dataset:
 
 
 def dataset_from(given: Dataset | PathText) -> Dataset:
-    """Return a data set, given as itself, a path or a catalogue name; raises `TypeError` for anything else."""
     if isinstance(given, Dataset):
         return given
     if not isinstance(given, str | os.PathLike):
@@ -191,7 +188,6 @@ def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | 
 
 
 def require_limit(limit: int | None) -> None:
-    """Raise `ValueError` unless a limit is at least 1, or None, which stands for all instances."""
     if limit is not None and limit < 1:
         raise ValueError(f"limit: expected at least 1, or None for all, got {limit}")
 

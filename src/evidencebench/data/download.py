@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
@@ -50,10 +49,6 @@ class PartOrigin(msgspec.Struct, frozen=True, kw_only=True):
         """The value of If-Range: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified or None
 
-    def is_of(self, headers: Message) -> bool:
-        """Say whether an answer is of the same version, by its ETag or its date."""
-        return self.validator in {headers["ETag"], headers["Last-Modified"]} - {None, ""}
-
 
 def _discard(part: Path) -> None:
     """Delete a part file and its origin, in this order: bytes of unknown origin are safe, a wrong origin is not."""
@@ -67,7 +62,6 @@ def _origin_file(part: Path) -> Path:
 
 @contextmanager
 def locked_part_file(part: Path) -> Iterator[None]:
-    """Hold the lock of a part file, so that no two processes write it at once."""
     path = part.with_name(f"{part.name}.lock")
     while True:
         with _disk_errors(path):
@@ -87,15 +81,11 @@ def locked_part_file(part: Path) -> Iterator[None]:
 
 @contextmanager
 def _disk_errors(path: Path) -> Iterator[None]:
-    """Turn an `OSError` of the disk into a `DownloadError` that says what to do."""
     try:
         yield
     except (OSError, DataError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise wrong_file(path, "to write there", reason, "free space there, or choose another folder") from error
-
-
-# Download a file of the catalogue: continue where a download was cut, refuse a wrong file.
 
 
 Progress = Callable[[int, int], None]
@@ -107,8 +97,6 @@ _MOST_BYTES_AN_INSTANCE = 256 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """One download: the file that is expected, its address, and its part file."""
-
     entry: CatalogEntry
     address: str
     part: Path
@@ -117,12 +105,10 @@ class _Job:
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of the part file; 0 where there is none."""
         return self.part.stat().st_size if self.part.exists() else 0
 
     @property
     def most_bytes(self) -> int:
-        """The most bytes that the file may have."""
         return self.entry.size_bytes or self.entry.n_instances * _MOST_BYTES_AN_INSTANCE
 
 
@@ -142,21 +128,15 @@ def fetch(
     """Return the file of a catalogue entry, fetched into a folder (which is made) unless it lies there already.
 
     At most one of ``mirror`` (the address of a folder), ``url`` (of the file) and ``source_file`` (a copy on this disk)
-    replaces the entry's own address. Each of the ``attempts`` continues where the one before was cut;
-    ``timeout_seconds`` is how long the server may stay silent, or send fewer than a thousand bytes a second. Between
-    attempts ``sleep`` waits 1, 2, 4, ... seconds, or a longer Retry-After. ``force`` replaces a file that is
-    there.
-
-    Raises `DownloadError` if the file that is there or that came is not the right one, the server did not deliver it in
-    all attempts, another process fetches it, an address is not http or https or leads away from it, the disk refused,
-    or an argument is out of range. The file in the folder is then unchanged.
+    replaces the entry's own address. ``timeout_seconds`` is how long the server may stay silent, or send fewer than a
+    thousand bytes a second. Raises `DownloadError`; the file in the folder is then unchanged.
 
     Source: RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
     """
     if attempts < 1 or timeout_seconds <= 0:
         got = f"{attempts} and {timeout_seconds:g} s"
         raise wrong_file("fetch", "1 or more attempts and a timeout above 0 s", got, "raise them")
-    if sum(place is not None for place in (mirror, url, source_file)) > 1:
+    if sum(origin is not None for origin in (mirror, url, source_file)) > 1:
         raise wrong_file("fetch", "at most one of mirror, url and source file", "several", "choose one")
     folder = Path(folder)
     target = folder / entry.file_name
@@ -214,7 +194,6 @@ def _check(entry: CatalogEntry, path: Path) -> Fetched:
 
 @contextmanager
 def _add_advice(what_to_do: str) -> Iterator[None]:
-    """Add what to do to the message of a `DownloadError`."""
     try:
         yield
     except DownloadError as error:
@@ -270,16 +249,13 @@ def _advance(job: _Job) -> None:
 
 def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> int:
     """Return the whole file's length from an answer that goes on at ``start``, or ends there; else start again."""
-    place = response.headers["Content-Range"] or "no Content-Range"
-    form = (
-        r"bytes (\d{1,18})-\d+/(\d{1,18})"
-        if response.status == HTTPStatus.PARTIAL_CONTENT
-        else r"bytes \*/((\d{1,18}))"
-    )
-    match = re.fullmatch(form, place.strip())
+    stated = response.headers["Content-Range"] or "no Content-Range"
+    is_part = response.status == HTTPStatus.PARTIAL_CONTENT
+    match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})" if is_part else r"bytes \*/((\d{1,18}))", stated.strip())
+    is_same = origin.validator in {response.headers["ETag"], response.headers["Last-Modified"]} - {None, ""}
     if match is None or int(match[1]) != start:
-        reason = f"asked for the bytes from {start:,} on, got '{place}'"
-    elif not origin.is_of(response.headers) or (job.entry.size_bytes or origin.total) not in {None, int(match[2])}:
+        reason = f"asked for the bytes from {start:,} on, got '{stated}'"
+    elif not is_same or (job.entry.size_bytes or origin.total) not in {None, int(match[2])}:
         reason = "the file on the server changed between two parts"
     else:
         return int(match[2])

@@ -17,9 +17,6 @@ from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.paper import Paper, SourceSpan, TextWriter
 from evidencebench.query import Kind
 
-# The prompts and annotations of Evidence Inference, as its CSV files have them.
-
-
 Direction = Literal["significantly increased", "significantly decreased", "no significant difference"]
 """What a trial found of an outcome, under the intervention as compared with the comparator."""
 
@@ -47,7 +44,6 @@ class TrialPrompt:
 
     @property
     def hypothesis(self) -> str:
-        """The question as a hypothesis, in one sentence."""
         return f"{self.intervention}, compared with {self.comparator}, changes {self.outcome}."
 
 
@@ -66,12 +62,10 @@ class Annotation:
 
     @property
     def direction(self) -> Direction | None:
-        """The label where it is a direction."""
         return _DIRECTIONS.get(self.label)
 
 
 def read_prompts(path: Path) -> list[TrialPrompt]:
-    """Return the prompts of a CSV file; raises `UnreadableError`, or `FormatError` with the line."""
     return [
         TrialPrompt(
             id=_words(row["PromptID"]),
@@ -85,7 +79,6 @@ def read_prompts(path: Path) -> list[TrialPrompt]:
 
 
 def read_annotations(path: Path) -> list[Annotation]:
-    """Return the annotations of a CSV file; raises `UnreadableError`, or `FormatError` with the line."""
     columns = ("UserID", "PromptID", "Valid Label", "Valid Reasoning", "Label", "Annotations")
     return [
         Annotation(
@@ -105,7 +98,7 @@ def read_annotations(path: Path) -> list[Annotation]:
 def _rows(path: Path, *columns: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each row, for messages, and its cells by column; cells may hold line breaks."""
     text = read_text(path)
-    before = csv.field_size_limit(_MOST_CELL_CHARACTERS)
+    former_limit = csv.field_size_limit(_MOST_CELL_CHARACTERS)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""))
         missing = [column for column in columns if column not in (reader.fieldnames or ())]
@@ -119,7 +112,7 @@ def _rows(path: Path, *columns: str) -> Iterator[tuple[str, dict[str, str]]]:
     except csv.Error as error:
         raise FormatError(f"{path}: line {reader.line_num + 1}: expected CSV: {error}") from error
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(former_limit)
 
 
 def _words(cell: str) -> str:
@@ -148,7 +141,6 @@ def _offset(cell: str, where: str) -> int | None:
 
 # Where the files of Evidence Inference lie: in its published folder, or in one with shorter names.
 
-
 PaperFormat = Literal["nxml", "txt"]
 SplitName = Literal["train", "validation", "test"]
 
@@ -167,27 +159,21 @@ class TrialFolder:
     papers: dict[PaperFormat, Path]
 
     def paper(self, pmcid: str, paper_format: PaperFormat) -> Path | None:
-        """Return the file of a paper in a format; None where there is none."""
         folder = self.papers.get(paper_format)
         path = None if folder is None else folder / f"PMC{pmcid}.{paper_format}"
         return path if path is not None and path.is_file() else None
 
 
 def is_trial_folder(path: Path) -> bool:
-    """Say whether a path is a folder with prompts of Evidence Inference, directly in it or in its ``annotations``."""
     return any(_those_there(folder, _PROMPTS) for folder in (path, path / "annotations"))
 
 
 def find_folder(path: Path) -> TrialFolder:
-    """Return what lies in a folder of Evidence Inference or its ``annotations``; raises `UnreadableError`."""
     for folder in (path, path / "annotations"):
         prompts = _those_there(folder, _PROMPTS)
         annotations = _those_there(folder, _ANNOTATIONS)
-        papers = {
-            paper_format: folders[0]
-            for paper_format, names in _PAPERS.items()
-            if (folders := _those_there(folder, names))
-        }
+        folders_by_format = {paper_format: _those_there(folder, names) for paper_format, names in _PAPERS.items()}
+        papers = {paper_format: folders[0] for paper_format, folders in folders_by_format.items() if folders}
         if prompts and annotations and papers:
             return TrialFolder(path=path, prompts=prompts[0], annotations=tuple(annotations), papers=papers)
     papers_in = [name for names in _PAPERS.values() for name in names]
@@ -199,7 +185,6 @@ def find_folder(path: Path) -> TrialFolder:
 
 
 def prompts_of(folder: TrialFolder, split: SplitName | None) -> list[TrialPrompt]:
-    """Return the prompts, all or those of a split; raises `DataError`."""
     prompts = read_prompts(folder.prompts)
     if split is None:
         return prompts
@@ -228,9 +213,7 @@ def _those_there(folder: Path, names: Iterable[str]) -> list[Path]:
 
 # The plain text of a paper, as Evidence Inference has it: its sentences, and where its running text lies.
 
-
 TextPart = Literal["running text", "heading", "caption", "table"]
-"""What a line, or the rest of it, is."""
 
 _HEADING = re.compile(r"[\d.]{0,12}+(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:+(?P<rest>[^:\n]*)$")
 # Repeats are possessive, so that "Table 12 shows" is not read as "Table 1" with a caption behind it.
@@ -298,10 +281,10 @@ def read_trial_text(text: str, name: str) -> TrialText:
     Raises `UnreadableError` where there is no sentence.
 
     >>> lines = ["BODY.RESULTS:", "Pressure fell by 3 mmHg with tea (Table 1).Table 1Ages", "", "Age", "54 (3.1)"]
-    >>> found = read_trial_text("\n".join(lines), "tea.txt")
-    >>> found.paper.sentences
+    >>> trial = read_trial_text("\n".join(lines), "tea.txt")
+    >>> trial.paper.sentences
     ('RESULTS', 'Pressure fell by 3 mmHg with tea (Table 1).')
-    >>> [piece.part for piece in found.pieces]
+    >>> [piece.part for piece in trial.pieces]
     ['heading', 'running text', 'caption', 'table', 'table']
     """
     pieces = tuple(_pieces(text))
@@ -313,7 +296,6 @@ def read_trial_text(text: str, name: str) -> TrialText:
 
 
 def _pieces(text: str) -> Iterator[_TextPiece]:
-    """Yield the pieces of all lines that are not empty."""
     start, in_title = 0, False
     goes_on = False  # whether the line before is running text that has not ended
     lines = text.splitlines(keepends=True)
@@ -343,20 +325,15 @@ def _pieces(text: str) -> Iterator[_TextPiece]:
 def _part_of_line(line: str, after: str, *, continues: bool) -> TextPart:
     if _CAPTION.match(line):
         return "caption"
-    is_sentence = (
-        _ENDED.search(line) is not None or after[:1].islower()
-    )  # the source's line ends are kept in some texts
+    # The source's line ends are kept in some texts.
+    is_sentence = _ENDED.search(line) is not None or after[:1].islower()
     n_words = 0 if _LEADER.search(line) else len(_WORD.findall(line))
-    return (
-        "running text" if continues or n_words >= (_FEWEST_WORDS_ENDED if is_sentence else _FEWEST_WORDS) else "table"
-    )
+    fewest = _FEWEST_WORDS_ENDED if is_sentence else _FEWEST_WORDS
+    return "running text" if continues or n_words >= fewest else "table"
 
 
 def _is_cell(line: str) -> bool:
-    """Say whether a line is a cell, rather than goes on from the one before: a number, or a few words and a capital.
-
-    A single digit is a subscript, and a line that ends as sentences do is no cell.
-    """
+    """Say whether a line is a table cell: a number of two characters or more, or a few words and a capital."""
     words = _WORD.findall(line)
     is_number = not words and any(map(str.isdigit, line)) and len(line.strip()) > 1
     is_name = _CAPITALIZED.match(line) is not None and len(words) < _FEWEST_WORDS_ENDED
@@ -365,7 +342,7 @@ def _is_cell(line: str) -> bool:
 
 def _blocks(text: str, pieces: tuple[_TextPiece, ...]) -> Iterator[Block]:
     """Yield headings and paragraphs; captions and tables are left out."""
-    labels = [_HEADING.match(text[one.start : one.stop].rstrip()) for one in pieces]
+    labels = [_HEADING.match(text[piece.start : piece.stop].rstrip()) for piece in pieces]
     # Some texts say ABSTRACT of the whole paper; then the body begins with the introduction.
     has_body = any(label is not None and label["part"] == "BODY" for label in labels)
     kind, section = Kind.BODY, tuple[str, ...]()

@@ -16,7 +16,6 @@ from evidencebench.data.dataset import write_dataset
 from evidencebench.data.evidence_inference import (
     INVALID_PROMPT,
     Annotation,
-    Direction,
     PaperFormat,
     SplitName,
     TrialFolder,
@@ -37,7 +36,6 @@ from evidencebench.papers.read import read
 from evidencebench.query import Query
 
 # Find a marked text in a paper's sentences, however its white space and marks are written.
-
 
 _NO_LETTER = re.compile(r"[\W_]+")
 # Where a plain text lacks the break before a caption, a mark may end with the caption's label: "(Table 2).Table 2".
@@ -69,7 +67,6 @@ class SearchedPaper:
         self._starts = list(accumulate(map(len, letters), initial=0))
 
     def share_before(self, sentence: int) -> float:
-        """Return which share of the paper's letters stands before a sentence, in 0..1."""
         return self._starts[sentence] / max(1, len(self._letters))
 
     def places_of(self, text: str) -> list[tuple[int, ...]]:
@@ -99,9 +96,6 @@ def occurrences(text: str, wanted: str) -> list[int]:
     return [match.start() for match in re.finditer(re.escape(wanted), text)] if wanted else []
 
 
-# The sentences of each annotation's marked text, or why it has none.
-
-
 NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places", "no paper"
 
 
@@ -122,7 +116,6 @@ class PlacingPaper:
         self._searched = SearchedPaper(paper.sentences if paper is not None else ())
 
     def place(self, annotation: Annotation) -> Placement:
-        """Return the sentences that a valid annotation's marked text stands in, or why there are none."""
         span = None if self._plain is None else _span_in(self._plain.text, annotation)
         part = None if self._plain is None or span is None else self._plain.part_of(*span)
         is_in_running_text = part in {None, "running text"}
@@ -169,9 +162,9 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
     start, stop, wanted = annotation.start, annotation.stop, "".join(annotation.text.split())
     if start is not None and stop is not None and "".join(text[start:stop].split()) == wanted:
         return start, stop
-    places = [place for place, character in enumerate(text) if not character.isspace()]
+    positions = [position for position, character in enumerate(text) if not character.isspace()]
     starts = occurrences("".join(text.split()), wanted)
-    spans = [(places[first], places[first + len(wanted) - 1] + 1) for first in starts]
+    spans = [(positions[first], positions[first + len(wanted) - 1] + 1) for first in starts]
     if not spans or (start is None and len(spans) > 1):
         return None
     return min(spans, key=lambda span: abs(span[0] - (start or 0)))
@@ -179,14 +172,11 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
 
 # Write Evidence Inference in the published format: an instance a prompt, an aspect a distinct marked text.
 
-
 _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnplacedAnnotation:
-    """An annotation that became no part of an aspect, and why."""
-
     prompt_id: str
     pmcid: str
     annotator: str
@@ -213,7 +203,6 @@ class ConversionReport:
     unplaced: list[UnplacedAnnotation] = field(default_factory=list)
 
     def note_placement(self, prompt: TrialPrompt, annotation: Annotation, placement: Placement) -> None:
-        """Count a valid annotation."""
         reason = placement.reason
         self.n_valid += 1
         self.n_placed += reason is None
@@ -255,13 +244,13 @@ def _instances(
     for prompt in prompts:
         by_paper.setdefault(prompt.pmcid, []).append(prompt)
     report.n_prompts = len(prompts)
-    for n_done, (pmcid, asked) in enumerate(by_paper.items(), 1):
+    for n_done, (pmcid, prompts_of_paper) in enumerate(by_paper.items(), 1):
         paper = _paper(folder, pmcid, report)
-        made = [_instance(prompt, by_prompt.get(prompt.id, []), paper, report) for prompt in asked]
-        kept = [instance for instance in made if instance is not None]
-        report.n_papers += bool(kept)
-        report.n_instances += len(kept)
-        yield from kept
+        converted = [_instance(prompt, by_prompt.get(prompt.id, []), paper, report) for prompt in prompts_of_paper]
+        instances = [instance for instance in converted if instance is not None]
+        report.n_papers += bool(instances)
+        report.n_instances += len(instances)
+        yield from instances
         on_progress(n_done, len(by_paper))
     if not report.n_instances:
         reasons = ", ".join(f"{reason} ({n})" for reason, n in report.prompts_left_out.most_common())
@@ -330,20 +319,16 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
         texts={aspect: text for (text, _), aspect in ids.items()},
     )
     instance = Instance(query=query, labels=labels)
+    directions = Counter(annotation.direction for annotation, _ in annotations).most_common(2)
+    is_undecided = len(directions) > 1 and directions[0][1] == directions[1][1]
     extras = {
         "intervention": prompt.intervention,
         "comparator": prompt.comparator,
         "outcome": prompt.outcome,
-        "direction": _most_often(annotation.direction for annotation, _ in annotations),
+        "direction": None if is_undecided else directions[0][0],
         "annotations": notes,
     }
     # Keys that the published format does not have are kept when the instance is written.
     instance = with_optima(instance, derive_optima(instance))
     fields: dict[str, Any] = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
     return replace(instance, origin=Origin(raw=msgspec.json.encode(fields | extras)))
-
-
-def _most_often(directions: Iterator[Direction | None]) -> Direction | None:
-    """Return the direction that more annotations have than any other; None where two have as many."""
-    most_common = Counter(directions).most_common(2)
-    return most_common[0][0] if len(most_common) == 1 or most_common[0][1] > most_common[1][1] else None

@@ -42,13 +42,11 @@ def write_hypotheses(path: Path, hypotheses: Mapping[str, str], own: Mapping[str
 
 
 def require_suffix(path: Path) -> None:
-    """Raise `DataError` if `write_hypotheses` has no form for a path."""
     if path.suffix != ".jsonl":
         raise DataError(f"{path}: expected the suffix .jsonl, in which hypotheses are written, got '{path.suffix}'")
 
 
 def _each_once(pairs: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
-    """Return id -> text of (place, id, text)."""
     hypotheses: dict[str, str] = {}
     for where, instance_id, text in pairs:
         if not isinstance(instance_id, str) or not instance_id:
@@ -89,12 +87,12 @@ def _from_csv(text: str) -> Iterator[tuple[str, Any, Any]]:
         raise FormatError(f"line {rows.line_num}: expected CSV: {error}") from error
 
 
-def _decoded(text: str, place: str) -> Any:
+def _decoded(text: str, where: str) -> Any:
     """Return a JSON value; an object as a tuple of pairs, so that a key that stands twice is seen."""
     try:
         return json.loads(text, object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{place}: expected JSON: {error}") from error
+        raise FormatError(f"{where}: expected JSON: {error}") from error
 
 
 _READERS = {".json": _from_json, ".jsonl": _from_json_lines, ".csv": _from_csv}

@@ -13,8 +13,6 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.tables import excerpt_html, printable
 from evidencebench.wording import counted, one_line
 
-_N_SHOWN = 12
-
 
 class DataSource(ABC):
     """The instances of a file, each decoded only when it is asked for."""
@@ -25,7 +23,6 @@ class DataSource(ABC):
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the instances, in file order."""
         return tuple(self.places)
 
     def __contains__(self, instance_id: object) -> bool:
@@ -37,10 +34,7 @@ class DataSource(ABC):
 
     @abstractmethod
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values, and the keys in it that stand more than once.
-
-        Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
-        """
+        """Return plain JSON values, and repeated keys; raises `FormatError` (no JSON), `UnreadableError` (no text)."""
 
     def forget(self) -> None:  # noqa: B027 - most keep nothing
         """Let go of what was read and kept to answer the next question sooner."""
@@ -129,10 +123,7 @@ class Instance:
     origin: StoredForm | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
-        sentences, aspects = (
-            counted(len(self.query.sentences), "sentence"),
-            counted(len(self.labels.aspects), "aspect"),
-        )
+        sentences, aspects = counted(len(self.query.sentences), "sentence"), counted(len(self.labels.aspects), "aspect")
         return one_line(self, repr(self.id), f"paper {self.query.paper_id!r}", sentences, aspects)
 
     def _repr_html_(self) -> str:
@@ -143,7 +134,7 @@ class Instance:
                 "yes" if aspect in labels.results else "",
                 ", ".join(map(str, labels.sources.get(aspect, ()))),
             ]
-            for aspect in labels.aspects[:_N_SHOWN]
+            for aspect in labels.aspects[:12]
         ]
         title = f"{self!r}\n{printable(self.query.hypothesis)}"
         return excerpt_html(title, ["aspect", "of Results", "its sentences"], rows, len(labels.aspects))

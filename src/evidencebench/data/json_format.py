@@ -50,7 +50,6 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Place = Span | Origin
-"""Where an instance stands in a file, or its JSON object itself."""
 
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
@@ -66,10 +65,16 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
             whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
     text = memoryview(whole)[start_of(whole) :]
     places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
-    return places, _repeated_keys(text)
+    try:
+        *_, outermost = repeated_keys_by_object(bytes(text))
+    except UnicodeDecodeError as error:
+        raise UnreadableError(not_utf8(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"not readable as JSON: {error}") from error
+    return places, tuple(outermost)
 
 
-class _Window:
+class _LoadedPart:
     """A part of a file in memory: its bytes ``view``, of which the first is byte ``base`` of the file."""
 
     def __init__(self, snapshot: Snapshot, part_bytes: int) -> None:
@@ -78,7 +83,6 @@ class _Window:
 
     @property
     def is_last(self) -> bool:
-        """Whether the part ends where the file ends."""
         return self.base + len(self.view) == self._snapshot.size
 
     def move(self, position: int) -> bool:
@@ -93,12 +97,8 @@ class _Window:
 
 
 def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
-    """Return the index of one JSON object, with a part of it in memory; None where anything is unexpected.
-
-    A value ends where the decoder reports trailing characters. Where anything is unexpected, this message too, the
-    decoder of the whole file says what is wrong.
-    """
-    window, places = _Window(snapshot, part_bytes), dict[str, Span]()
+    """Return the index of one JSON object, with a part of it in memory; None where anything is unexpected."""
+    window, places = _LoadedPart(snapshot, part_bytes), dict[str, Span]()
     repeated: set[str] = set()
     position = start_of(window.view)
     while not (window.is_last and places and _END.fullmatch(window.view, position)):
@@ -127,7 +127,7 @@ def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
         name: str = msgspec.json.decode(member[1], type=str)
         _value.decode(memoryview(view)[member.end() :])
     except msgspec.DecodeError as error:
-        trailing = _TRAILING.search(str(error))
+        trailing = _TRAILING.search(str(error))  # the value ends where they begin
         if trailing is None:
             return None
         stop = member.end() + int(trailing[1]) - 1  # which counts from 1
@@ -189,7 +189,6 @@ def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Return the message for bytes that are not UTF-8."""
     return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
 
 
@@ -209,16 +208,6 @@ def _diagnosis(content: memoryview, message: str) -> str:
     except RecursionError:
         return "not readable as JSON: nested too deeply"
     return f"not valid JSON: {message}"
-
-
-def _repeated_keys(content: memoryview) -> tuple[str, ...]:
-    try:
-        *_, outermost = repeated_keys_by_object(bytes(content))
-    except UnicodeDecodeError as error:
-        raise UnreadableError(not_utf8(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"not readable as JSON: {error}") from error
-    return tuple(outermost)
 
 
 def repeated_keys_by_object(content: bytes) -> list[list[str]]:
@@ -263,11 +252,7 @@ _decoder = msgspec.json.Decoder(PublishedInstance)
 
 
 def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
-    """Return the instance in a published JSON object; ``instance_id`` is its id in the file.
-
-    Raises `FormatError` if a field is missing or of the wrong type, if the kinds are not one a sentence, or if a source
-    is out of range. `evidencebench.data.validation` reports every such place; this stops at the first.
-    """
+    """Return the instance in a published JSON object; raises `FormatError` at the first place that is wrong."""
     try:
         record = _decoder.decode(origin.raw)
     except BROKEN_JSON as error:
@@ -282,8 +267,8 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
     if indices and not 0 <= min(indices) <= max(indices) < n_sentences:
         aspect, wrong = next(
             (aspect, index)
-            for aspect, indices in record.aspect2sentence_indices.items()
-            for index in indices
+            for aspect, sources in record.aspect2sentence_indices.items()
+            for index in sources
             if not 0 <= index < n_sentences
         )
         raise FormatError(
@@ -319,11 +304,7 @@ def instance_from(instance_id: str, record: PublishedInstance, origin: StoredFor
 
 
 def encode_instance(instance: Instance) -> bytes:
-    """Return the published JSON object of an instance, on one line.
-
-    Fields that were read and not changed are written as they were read: unknown keys, null or missing fields, the 100k
-    dialect's spellings and duplicate indices all survive.
-    """
+    """Return the published JSON object of an instance, on one line; what was read and not changed stays as it was."""
     if instance.origin is None:
         return msgspec.json.encode(published_fields(instance))
     before = decode_instance(instance.id, instance.origin)
@@ -379,9 +360,6 @@ def published_fields(instance: Instance) -> dict[str, Any]:
     return fields
 
 
-# JSON and JSON Lines files: the `DataSource` that reads them, and the functions that write them.
-
-
 @dataclass(frozen=True, kw_only=True)
 class JsonFile(DataSource):
     """Where each instance of a file stands, with the bytes of the file as it was opened."""
@@ -391,18 +369,15 @@ class JsonFile(DataSource):
     repeated_ids: tuple[str, ...]
 
     def _origin(self, instance_id: str) -> Origin:
-        """Return the JSON object of an id; raises `ChangedDataError` if the file has changed."""
         place = self.places[instance_id]
         if isinstance(place, Origin):
             return place
         return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
 
     def instance(self, instance_id: str) -> Instance:
-        """Return an instance, decoded."""
         return decode_instance(instance_id, self._origin(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
         raw = bytes(self._origin(instance_id).raw)
         try:
             fields = msgspec.json.decode(raw)
@@ -436,13 +411,13 @@ def _n_keys(value: Any) -> int:
     """Return how many keys all objects in a value have; it is taken apart level by level, which is fast."""
     n_keys, nested = 0, [value]
     while nested:
-        objects = [one for one in nested if type(one) is dict]
+        objects = [container for container in nested if type(container) is dict]
         n_keys += sum(map(len, objects))
         members = list(chain.from_iterable(map(dict.values, objects)))
-        elements = list(chain.from_iterable(one for one in nested if type(one) is list))
+        elements = list(chain.from_iterable(container for container in nested if type(container) is list))
         # Most elements are texts, which are told from objects and lists in bulk.
-        several = (one for one in (members, elements) if not _NESTED.isdisjoint(map(type, one)))
-        nested = [one for values in several for one in values if type(one) in _NESTED]
+        mixed = (values for values in (members, elements) if not _NESTED.isdisjoint(map(type, values)))
+        nested = [value for values in mixed for value in values if type(value) in _NESTED]
     return n_keys
 
 
@@ -471,7 +446,6 @@ open_json_lines = partial(_open_indexed, index_lines)
 
 
 def write_json(file: Output, instances: Iterable[Instance]) -> None:
-    """Write instances as one JSON object: id -> instance."""
     n_written = 0
     for instance in instances:
         file.write(b",\n" if n_written else b"{\n")
@@ -481,12 +455,10 @@ def write_json(file: Output, instances: Iterable[Instance]) -> None:
 
 
 def write_json_lines(file: Output, instances: Iterable[Instance]) -> None:
-    """Write instances one a line, each with its id."""
     for instance in instances:
         fields, name = encode_instance(instance), msgspec.json.encode(instance.id)
-        if "id" in msgspec.json.decode(
-            fields, type=dict[str, msgspec.Raw]
-        ):  # it may differ from the instance's id, so the two cannot stand side by side
+        members = msgspec.json.decode(fields, type=dict[str, msgspec.Raw])
+        if "id" in members:  # it may differ from the instance's id, so the two cannot stand side by side
             file.write(b"{" + name + b":" + fields + b"}\n")
         else:
             file.write(b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n")

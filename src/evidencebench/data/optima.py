@@ -20,8 +20,6 @@ from evidencebench.files.records import RecordFormat
 from evidencebench.query import AspectScope
 from evidencebench.version import __version__
 
-_MIN_INSTANCES_A_JOB = 500
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optima:
@@ -71,7 +69,6 @@ def derive_optima(instance: Instance) -> Optima:
 
 
 def with_optima(instance: Instance, optima: Optima) -> Instance:
-    """Return the instance with these evaluations in place of its own."""
     return replace(instance, labels=replace(instance.labels, evaluations=optima.evaluations))
 
 
@@ -105,11 +102,7 @@ def solve_file(
     max_errors: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
-    """Write a copy of a data set with all four evaluations derived from its labels, whatever it stores.
-
-    Results are kept in ``<name>.partial`` until the copy is whole, so that the same call goes on after a stop. More
-    than ``max_errors`` instances that fail raise `StopError`.
-    """
+    """Write a copy of a data set with all four evaluations derived; ``<name>.partial`` lets a stopped call go on."""
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved
     partial = path.with_name(f"{path.name}.partial")
@@ -117,7 +110,7 @@ def solve_file(
         solved = {line.record.id: bytes(line.content) for line in _PARTIALS.scan(partial)[1]}
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
-        engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
+        engine = engine_of(engine, jobs, at_most=1 + len(todo) // 500)  # fewer are not worth a process
         failed: dict[str, str] = {}
 
         def keep_error(instance_id: str, error: Exception) -> None:
@@ -133,10 +126,9 @@ def solve_file(
             if on_progress is not None:
                 on_progress(len(solved), len(dataset))
     unproven: dict[str, tuple[str, ...]] = {}
-    if failed:
-        return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven, failed=failed)
-    write_dataset(path, _with_solutions(dataset, solved, unproven))
-    partial.unlink()
+    if not failed:
+        write_dataset(path, _with_solutions(dataset, solved, unproven))
+        partial.unlink()
     return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven, failed=failed)
 
 

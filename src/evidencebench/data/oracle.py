@@ -16,7 +16,6 @@ class Oracle:
     traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
 
     def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
-        """Return a maximum coverage, or without a budget a minimum cover; raises `UndefinedScoreError` if unproven."""
         coverage = coverage_of(labels, brief.scope)
         cover = minimum_cover(coverage) if brief.budget is None else maximum_coverage(coverage, brief.budget)
         if not cover.proven:
@@ -31,5 +30,4 @@ class GreedyOracle:
     traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
 
     def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
-        """Return the first sentences of a greedy cover, as many as the budget allows."""
         return Ranking(sentences=greedy_ranking(coverage_of(labels, brief.scope))[: brief.budget])

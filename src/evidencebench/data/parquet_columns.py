@@ -24,9 +24,6 @@ from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.query import Kind
 from evidencebench.wording import counted
 
-# A row of a Parquet data file: what its columns say of an instance, and the way back to the instance's JSON.
-
-
 KEYS_KEY = "$keys"
 
 
@@ -83,7 +80,6 @@ class RowOrigin:
 
     @cached_property
     def raw(self) -> bytes:
-        """The JSON object, UTF-8."""
         return record_of(self._row)
 
 
@@ -204,9 +200,6 @@ def _derived(row: Row) -> dict[str, Any]:
     return published_fields(instance_from(row.id, PublishedInstance(**_column_fields(row, {}))))
 
 
-# The columns of a Parquet data file: their types, rows to columns, and columns to rows.
-
-
 REQUIRED = ("id", "paper_id", "hypothesis", "sentences", "sentence_types", "aspects", "sentence_aspects")
 SELECTIONS = ("er_optimal", "er_10", "result_er_optimal", "result_er_5")  # in the order of `EVALUATION_KEYS`
 OPTIONAL = ("result_aspects", *SELECTIONS, "other")
@@ -214,7 +207,6 @@ OPTIONAL = ("result_aspects", *SELECTIONS, "other")
 
 @cache
 def schema() -> Any:
-    """Return the Arrow schema of the files that are written."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     texts, numbers = pa.list_(pa.string()), pa.list_(pa.int32())
@@ -263,7 +255,6 @@ def _can_hold(given: Any, wanted: Any) -> bool:
 
 
 def table_of(rows: Sequence[Row]) -> Any:
-    """Return rows as an Arrow table; raises `FormatError` where a number is too large for its column."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     columns: dict[str, list[Any]] = {
@@ -297,7 +288,6 @@ class Rows:
         self._sentence_aspects = _SentenceAspects(columns["sentence_aspects"])
 
     def row(self, number: int) -> Row:
-        """Return a row; raises `FormatError` where something is null that must not be, or no text."""
         instance_id, paper_id, hypothesis, other = [column[number] for column in self._texts]
         if paper_id is None or hypothesis is None:
             name = "hypothesis" if hypothesis is None else "paper_id"
@@ -359,8 +349,8 @@ class _TextsLater:
     def __init__(self, values: Any, name: str) -> None:
         self._values, self._name = values, name
 
-    def __getitem__(self, part: slice) -> list[Any]:
-        return values_in(self._values.slice(part.start, part.stop - part.start), self._name)
+    def __getitem__(self, row: slice) -> list[Any]:
+        return values_in(self._values.slice(row.start, row.stop - row.start), self._name)
 
 
 def _in_numpy(values: Any) -> Any:
@@ -432,10 +422,7 @@ class _SentenceAspects:
         self._has_null = bool(column.null_count or by_sentence.null_count or by_sentence.values.null_count)
 
     def by_aspect(self, row: int, n_sentences: int, n_aspects: int) -> tuple[tuple[int, ...], ...]:
-        """Return the sentences of each aspect of a row, in the paper's order.
-
-        Raises `FormatError` unless there is a list for each sentence, and each position in it is that of an aspect.
-        """
+        """Return the sentences of each aspect of a row, in the paper's order; raises `FormatError`."""
         if self._counts[row] != n_sentences:
             expected = f"one list for each of {counted(n_sentences, 'sentence')}"
             raise FormatError(f"sentence_aspects: expected {expected}, got {self._counts[row]}")
@@ -444,10 +431,10 @@ class _SentenceAspects:
         if self._has_null and None in positions:
             raise FormatError("sentence_aspects: expected positions in aspects, got null")
         if positions and not 0 <= min(positions) <= max(positions) < n_aspects:
-            at = next(index for index, position in enumerate(positions) if not 0 <= position < n_aspects)
+            wrong = next(index for index, position in enumerate(positions) if not 0 <= position < n_aspects)
             raise FormatError(
                 f"sentence_aspects: expected positions in aspects, of which there are {n_aspects}, got "
-                f"{positions[at]} for sentence {sentences[at]}"
+                f"{positions[wrong]} for sentence {sentences[wrong]}"
             )
         sentences_by_aspect: list[list[int]] = [[] for _ in range(n_aspects)]
         for sentence, position in zip(sentences, positions, strict=True):

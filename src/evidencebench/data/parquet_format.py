@@ -1,8 +1,4 @@
-"""Parquet files of data, an instance a row: the `DataSource` that reads them, and the function that writes them.
-
-`parquet_columns` has the types of the columns, `parquet_row` what a row says of an instance. Row groups are small, so
-that one instance is read without the others.
-"""
+"""Parquet files of data, an instance a row, in small row groups, so that one is read without the others."""
 
 import io
 from bisect import bisect_right
@@ -37,15 +33,10 @@ from evidencebench.files.atomic import Output
 from evidencebench.files.disk import Snapshot
 from evidencebench.provenance import require_extra
 
-ROWS_IN_A_GROUP = 128
-"""The most rows of a row group that is written: some 5 MB, of which one instance is read in milliseconds."""
-
+ROWS_IN_A_GROUP = 128  # the most that are written: some 5 MB, of which one instance is read in milliseconds
 _MOST_GROUP_BYTES = 32 << 20  # of a row group that is written
 _MOST_ROWS_READ = 1024  # of a row group of another program, which is read in parts where it has more
 _HELD_PARTS = 2
-_PAGE_BYTES = 8 << 20  # a page a column and row group, which compresses best
-_ZSTD_LEVEL = 6  # 18 % of the JSON; level 1 has 27 %, and takes a fifth less time to convert
-_BUFFER_BYTES = 1 << 20
 
 
 class _SnapshotStream(io.RawIOBase):
@@ -105,24 +96,21 @@ class ParquetFile(DataSource):
         return list(accumulate(part.n_rows for part in self.parts))
 
     def instance(self, instance_id: str) -> Instance:
-        """Return an instance, decoded."""
         return instance_of(self._row(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values; no key of it stands more than once."""
         row = self._row(instance_id)
         instance_of(row)  # raises where its columns contradict each other
         return msgspec.json.decode(record_of(row)), []
 
     def forget(self) -> None:
-        """Let go of the row groups that were read last."""
         with self._lock:
             self._held.clear()
             self._batches = None
 
     def _row(self, instance_id: str) -> Row:
-        place = self.places[instance_id]
-        number = bisect_right(self._ends, place)
+        row = self.places[instance_id]
+        number = bisect_right(self._ends, row)
         with self._lock:  # pyarrow's reader is not for several threads at once
             rows = self._held.get(number)
             if rows is None:
@@ -130,7 +118,7 @@ class ParquetFile(DataSource):
                 if len(self._held) > _HELD_PARTS:
                     self._held.popitem(last=False)
             self._held.move_to_end(number)
-        return rows.row(place - (self._ends[number] - self.parts[number].n_rows))
+        return rows.row(row - (self._ends[number] - self.parts[number].n_rows))
 
     def _read(self, number: int) -> Rows:
         part = self.parts[number]
@@ -146,11 +134,11 @@ class ParquetFile(DataSource):
 
         part = self.parts[number]
         first = number - part.skipped // _MOST_ROWS_READ
-        at, batches = self._batches or (first, None)
-        if batches is None or not first < at <= number:
+        next_number, batches = self._batches or (first, None)
+        if batches is None or not first < next_number <= number:
             batches = self.file.iter_batches(_MOST_ROWS_READ, row_groups=[part.group], columns=names, use_threads=False)
-            at = first
-        for _ in range(number - at):
+            next_number = first
+        for _ in range(number - next_number):
             next(batches)
         batch = next(batches)
         self._batches = (number + 1, batches)
@@ -158,7 +146,6 @@ class ParquetFile(DataSource):
 
 
 def open_parquet(snapshot: Snapshot) -> ParquetFile:
-    """Return the instances of a Parquet file; raises `MissingExtraError` or `UnreadableError`."""
     path = snapshot.path
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -166,12 +153,12 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     with arrow_errors(path):
         metadata = pq.read_metadata(_SnapshotStream(snapshot))
         spans = tuple(_spans(metadata))
-        leaves = (metadata.schema.column(place).path for place in range(metadata.num_columns))
+        leaves = (metadata.schema.column(index).path for index in range(metadata.num_columns))
         file = pq.ParquetFile(
             _SnapshotStream(snapshot),
             metadata=metadata,
             pre_buffer=False,
-            buffer_size=0 if all(span.is_whole for span in spans) else _BUFFER_BYTES,
+            buffer_size=0 if all(span.is_whole for span in spans) else 1 << 20,
             page_checksum_verification=True,
             read_dictionary=[leaf for leaf in leaves if leaf.startswith("sentence_types.")],
         )
@@ -182,7 +169,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
         ids = values_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
     if not ids:
         raise UnreadableError(f"{path}: holds no instance; expected at least one row")
-    places = {instance_id: place for place, instance_id in enumerate(ids)}
+    places = {instance_id: row for row, instance_id in enumerate(ids)}
     if None in places:
         raise UnreadableError(f"{path}: row {ids.index(None)}: id: expected text, got null")
     repeated = [name for name, n in Counter(ids).items() if n > 1] if len(places) < len(ids) else []
@@ -192,16 +179,13 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
 def _spans(metadata: Any) -> Iterator[_RowSpan]:
     for group in range(metadata.num_row_groups):
         n_rows = metadata.row_group(group).num_rows
-        if n_rows <= _MOST_ROWS_READ:
-            yield _RowSpan(group, 0, n_rows, is_whole=True)
-        else:
-            for start in range(0, n_rows, _MOST_ROWS_READ):
-                yield _RowSpan(group, start, min(_MOST_ROWS_READ, n_rows - start), is_whole=False)
+        for start in range(0, n_rows, _MOST_ROWS_READ):
+            n_read = min(_MOST_ROWS_READ, n_rows - start)
+            yield _RowSpan(group, start, n_read, is_whole=n_read == n_rows)
 
 
 @contextmanager
 def arrow_errors(path: Path) -> Iterator[None]:
-    """Turn what pyarrow raises for a file that is no Parquet, or is damaged, into an `UnreadableError`."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     damage = (pa.ArrowException, OSError, OverflowError, MemoryError, StopIteration, IndexError, UnicodeDecodeError)
@@ -215,7 +199,6 @@ def arrow_errors(path: Path) -> Iterator[None]:
 
 
 def write_parquet(file: Output, instances: Iterable[Instance]) -> None:
-    """Write instances as Parquet, in small row groups; raises `MissingExtraError` without pyarrow."""
     require_extra("Parquet", "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
@@ -223,8 +206,8 @@ def write_parquet(file: Output, instances: Iterable[Instance]) -> None:
         file,
         schema(),
         compression="zstd",
-        compression_level=_ZSTD_LEVEL,
-        data_page_size=_PAGE_BYTES,
+        compression_level=6,  # 18 % of the JSON; level 1 has 27 %, and takes a fifth less time to convert
+        data_page_size=8 << 20,  # a page a column and row group, which compresses best
         use_dictionary=["sentence_types.list.element"],
         write_statistics=["id"],
         write_page_checksum=True,

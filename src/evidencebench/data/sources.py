@@ -24,10 +24,6 @@ from evidencebench.files.atomic import Output, is_stream, locked_part, put_in_pl
 from evidencebench.files.disk import FileState, ShardedSnapshot, Snapshot, changed, open_snapshot
 from evidencebench.wording import counted
 
-# Several files as one data set: which files a folder or a pattern names, and in which order; how new ones are
-# written.
-
-
 # Files beside the data that describe them, and are no data.
 _DESCRIPTIONS = re.compile(r"(?:croissant|dataset_infos?|state)\.json|.*\.placement\.json")
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<n>\d{5})(?P<suffix>\..+)")
@@ -42,27 +38,21 @@ def is_sharded(path: Path) -> bool:
 
 
 def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
-    """Return the data files of a folder or a pattern, numbers in their names in order of size: 2 before 10.
-
-    Of a folder, these are the files directly in it for whose names ``is_data`` is true, without hidden files and
-    descriptions of the data. Raises `UnreadableError` where there is none, or where the names of a folder's files say
-    that they are of several data sets, or that one is missing.
-    """
+    """Return the data files of a folder or a pattern, 2 before 10; raises `UnreadableError`, as if one is missing."""
     if not path.is_dir():
         matches = sorted(map(Path, glob.glob(str(path), recursive=True)), key=_natural)  # noqa: PTH207 - of any depth
         files = tuple(match for match in matches if not match.is_dir())
         if not files:
             raise UnreadableError(f"{path}: no file fits this pattern; expected data files")
-        _require_in_place(path, {one.parent for one in files})
+        _require_in_place(path, {file.parent for file in files})
         return files
     try:
         inside = sorted(path.iterdir(), key=_natural)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
     _require_in_place(path, [path])
-    files = tuple(
-        one for one in inside if is_data(one) and one.name[0] not in "._" and not _DESCRIPTIONS.fullmatch(one.name)
-    )
+    data_files = (file for file in inside if is_data(file) and file.name[0] not in "._")  # that are not hidden
+    files = tuple(file for file in data_files if not _DESCRIPTIONS.fullmatch(file.name))
     if not files:
         raise UnreadableError(f"{path}: is a folder without a data file; expected .parquet, .jsonl or .json in it")
     _require_one_whole_set(path, files)
@@ -91,8 +81,8 @@ def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
         whole = made.with_name(_WHOLE)
         was_stopped = whole.exists()
         _put_in_place(whole, path)
-        if (there := shards_named(path)) and not overwrite and not was_stopped:
-            raise DataError(f"{there[0]}: exists; choose another name, or replace all shards with --overwrite")
+        if (old_shards := shards_named(path)) and not overwrite and not was_stopped:
+            raise DataError(f"{old_shards[0]}: exists; choose another name, or replace all shards with --overwrite")
         try:
             yield made
             put_in_place(made, whole)
@@ -113,17 +103,17 @@ def _put_in_place(whole: Path, path: Path) -> None:
         whole.rmdir()
 
 
-def _require_in_place(place: Path, folders: Iterable[Path]) -> None:
+def _require_in_place(path: Path, folders: Iterable[Path]) -> None:
     """Raise where files may be shards of before, since a process puts new ones in place there, or was stopped at it."""
-    for whole in (found for folder in folders for found in folder.glob(f".*.part/{_WHOLE}")):
+    for whole in (whole for folder in folders for whole in folder.glob(f".*.part/{_WHOLE}")):
         raise UnreadableError(
-            f"{place}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
+            f"{path}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
             "command that replaces them works, or was stopped; give the same one again"
         )
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", str(path))]
+    return [(int(text), "") if text.isdecimal() else (-1, text) for text in re.split(r"(\d{1,18})", str(path))]
 
 
 def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
@@ -134,8 +124,8 @@ def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
     if len(numbers) > 1:
         sets = ", ".join(f"{name}-*-of-{n:05d}{suffix}" for name, suffix, n in sorted(numbers))
         raise UnreadableError(f"{folder}: expected the shards of one data set, got {sets}; give one of these patterns")
-    for (name, suffix, n), there in numbers.items():
-        missing = [shard_name(name + suffix, number, n) for number in range(n) if number not in there]
+    for (name, suffix, n), present in numbers.items():
+        missing = [shard_name(name + suffix, number, n) for number in range(n) if number not in present]
         if missing:
             shown = ", ".join(missing[:_MOST_SHOWN]) + (", ..." if len(missing) > _MOST_SHOWN else "")
             raise UnreadableError(
@@ -175,8 +165,6 @@ FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parq
 
 @dataclass(frozen=True, kw_only=True)
 class ShardedSource(DataSource):
-    """Several files, in their order."""
-
     snapshot: ShardedSnapshot
     sources: tuple[DataSource, ...]
     places: Mapping[str, DataSource]  # id -> its shard
@@ -184,54 +172,40 @@ class ShardedSource(DataSource):
     _read_last: list[DataSource] = field(default_factory=list)
 
     def shards_of(self, instance_id: str) -> tuple[Path, ...]:
-        """Return the shards in which an id stands."""
         return tuple(source.snapshot.path for source in self.sources if instance_id in source)
 
     def instance(self, instance_id: str) -> Instance:
-        """Return an instance, decoded."""
-        source = self._turn_to(instance_id)
-        with _errors_of(source):
-            return source.instance(instance_id)
+        with self._shard_of(instance_id) as shard:
+            return shard.instance(instance_id)
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
-        source = self._turn_to(instance_id)
-        with _errors_of(source):
-            return source.fields(instance_id)
+        with self._shard_of(instance_id) as shard:
+            return shard.fields(instance_id)
 
     def forget(self) -> None:
-        """Let go of what all shards keep."""
         for source in self.sources:
             source.forget()
 
-    def _turn_to(self, instance_id: str) -> DataSource:
-        """Return the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
-        source = self.places[instance_id]
-        if self._read_last and self._read_last[0] is not source:
+    @contextmanager
+    def _shard_of(self, instance_id: str) -> Iterator[DataSource]:
+        """Yield the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
+        shard = self.places[instance_id]
+        if self._read_last and self._read_last[0] is not shard:
             self._read_last[0].forget()
-        self._read_last[:] = [source]
-        return source
+        self._read_last[:] = [shard]
+        try:
+            yield shard
+        except FormatError as error:
+            raise FormatError(f"{shard.snapshot.path.name}: {error}") from error
 
 
-@contextmanager
-def _errors_of(source: DataSource) -> Iterator[None]:
-    """Let errors in an instance begin with the name of its shard."""
-    try:
-        yield
-    except FormatError as error:
-        raise FormatError(f"{source.snapshot.path.name}: {error}") from error
-
-
-def open_source(place: Path | DataFile) -> DataSource:
-    """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON.
-
-    Raises `UnreadableError`, and `ChangedDataError` if a file that another process has opened is not the same.
-    """
-    if isinstance(place, DataFile):
-        return _sharded(place.path, place.shards) if place.shards else _reopen(place)
-    if is_sharded(place):
-        return _sharded(place, shards_in(place, lambda path: _format_of(path) is not None))
-    return _open(open_snapshot(place))
+def open_source(file: Path | DataFile) -> DataSource:
+    """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON."""
+    if isinstance(file, DataFile):
+        return _sharded(file.path, file.shards) if file.shards else _reopen(file)
+    if is_sharded(file):
+        return _sharded(file, shards_in(file, lambda path: _format_of(path) is not None))
+    return _open(open_snapshot(file))
 
 
 def _open(snapshot: Snapshot) -> DataSource:
@@ -272,7 +246,6 @@ def _sharded(path: Path, files: Iterable[Path | DataFile]) -> ShardedSource:
 
 
 def file_of(source: DataSource) -> DataFile:
-    """Return the description by which another process opens the file, with the checksum if that is known."""
     if isinstance(source, ShardedSource):
         return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
     snapshot = cast("Snapshot", source.snapshot)

@@ -12,8 +12,6 @@ from evidencebench.query import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Least, mean and most of a count over instances."""
-
     minimum: int
     mean: float
     maximum: int
@@ -43,7 +41,6 @@ class Description:
 
 
 def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = None) -> Description:
-    """Return the statistics of a data set, in one pass."""
     papers: set[str] = set()
     counts: dict[str, list[int]] = defaultdict(list)  # one an instance
     kinds: Counter[Kind] = Counter()

@@ -93,7 +93,6 @@ TASKS: Mapping[str, Task] = MappingProxyType(
 """The benchmark's six tasks, by name [Wang et al., COLM 2025]."""
 
 TaskOrName: TypeAlias = Task | str
-"""A task, or its name as `task_named` takes it."""
 
 
 def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:

@@ -23,11 +23,7 @@ from evidencebench.files.disk import PathText
 from evidencebench.query import Kind, Wish
 from evidencebench.wording import counted, one_line
 
-# An instance that is checked, the violations found in it, and how values stand in messages.
-
-
-MISSING = object()
-"""In place of the value of a key that is not there."""
+MISSING = object()  # in place of the value of a key that is not there
 _MAX_SHOWN_CHARACTERS = 80
 
 
@@ -44,7 +40,6 @@ class Violation:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error, not a warning about what the dialects allow."""
         return self.severity == "error"
 
     def __str__(self) -> str:
@@ -57,7 +52,7 @@ class CheckedRecord:
 
     instance_id: str
     record: Mapping[str, Any]
-    found: list[Violation] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
     is_dialect: bool = False
     sentences: list[str] | None = None
     aspects: list[str] | None = None
@@ -66,7 +61,7 @@ class CheckedRecord:
     def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_dialects: bool = False) -> None:
         """Record a violation; ``allowed_in_dialects`` makes it a warning in them."""
         severity = "warning" if allowed_in_dialects and self.is_dialect else "error"
-        self.found.append(Violation(self.instance_id, path, rule, expected, got, severity))
+        self.violations.append(Violation(self.instance_id, path, rule, expected, got, severity))
 
     def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
         """Say whether a value has its type; record a violation if not."""
@@ -81,7 +76,6 @@ class CheckedRecord:
         return value if self.expect(f"$.{key}", value, kind, expected) else None
 
     def expect_strings(self, path: str, values: list[Any], expected: str = "a string") -> None:
-        """Record a violation for each value of a list that is no string."""
         if not are_all(str, values):
             for index, value in enumerate(values):
                 self.expect(f"{path}[{index}]", value, str, expected)
@@ -125,11 +119,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
 
 
-# The rules of stored evaluations: a selection of the right length, the aspects that it covers, its optimality.
-
-
 def check_evaluation(checked: CheckedRecord, task: str) -> None:
-    """Check what is stored for a task."""
     key = EVALUATION_KEYS[task]
     value = checked.record.get(key, MISSING)
     scope = TASKS[task].scope
@@ -163,7 +153,7 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         optima = derive_optima(instance)
     except DataError as error:
         checked.note("$", "optimum", "an instance that can be solved", str(error))
-        return checked.found
+        return checked.violations
     for task, evaluation in instance.labels.evaluations.items():
         best = optima.evaluations.get(task)
         path = f"$.{EVALUATION_KEYS[task]}"
@@ -174,7 +164,7 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         elif len(evaluation.covered) != len(best.covered):
             expected, got = counted(len(best.covered), "aspect"), str(len(evaluation.covered))
             checked.note(f"{path}.covered_aspects", "optimum", expected, got)
-    return checked.found
+    return checked.violations
 
 
 def _check_selection_length(checked: CheckedRecord, task: str, value: Mapping[str, Any], length: int) -> None:
@@ -213,9 +203,6 @@ def _check_covered(
         checked.note(path, "covered", "only aspects that the selection covers", shown(aspect))
 
 
-# The rules of the published format, each a function that checks plain JSON values and records violations.
-
-
 # Both dialects' spellings, each once.
 _KINDS = tuple(dict.fromkeys([*map(str, Kind), *(kind.replace("_", " ") for kind in Kind)]))
 _KNOWN_KINDS = frozenset(_KINDS)
@@ -225,7 +212,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     """Return all violations in an instance, except those of optimality."""
     checked = CheckedRecord(instance_id, record if isinstance(record, dict) else {})
     if not checked.expect("$", record, dict, "an object"):
-        return checked.found
+        return checked.violations
     kinds = record.get("sentence_types_in_candidate_pool")
     # Of EvidenceBench-100k, whose aspects may lack sentences.
     checked.is_dialect = "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
@@ -233,7 +220,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
         check(checked)
     for task in EVALUATION_KEYS:
         check_evaluation(checked, task)
-    return checked.found
+    return checked.violations
 
 
 def _check_texts(checked: CheckedRecord) -> None:
@@ -327,9 +314,7 @@ def _check_sources(checked: CheckedRecord) -> None:
 def _check_inverse(checked: CheckedRecord) -> None:
     path = "$.sentence_index2aspects"
     inverse = checked.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
-    if inverse is None:
-        return
-    if _is_inverse(inverse, checked.sources, len(checked.sentences or ())):
+    if inverse is None or _is_inverse(inverse, checked.sources, len(checked.sentences or ())):
         return
     expected: dict[str, set[str]] = {str(index): set() for index in range(len(checked.sentences or ()))}
     for aspect, indices in checked.sources.items():
@@ -347,12 +332,12 @@ def _check_inverse(checked: CheckedRecord) -> None:
 
 def _is_inverse(inverse: Mapping[str, Any], sources: Mapping[str, list[int]], n_sentences: int) -> bool:
     """Say whether an inverse is right and its sentences are in order; False may also mean another order."""
-    if list(inverse) != _numerals(n_sentences) or not are_all(list, inverse.values()):
+    numerals = _numerals(n_sentences)
+    if list(inverse) != numerals or not are_all(list, inverse.values()):
         return False
     # As many aspects as there should be, and each that should be there is: so no other is, and none stands twice.
     if sum(map(len, inverse.values())) != sum(map(len, sources.values())):
         return False
-    numerals = _numerals(n_sentences)
     return all(
         index < n_sentences and aspect in inverse[numerals[index]]
         for aspect, indices in sources.items()
@@ -379,12 +364,6 @@ def _check_aspects_of_sentence(checked: CheckedRecord, path: str, aspects: list[
         checked.note(path, "inverse", f"{shown(aspect)}, whose sources hold this sentence", "a list without it")
 
 
-# Validate data files: every violation of the published format, with its place.
-
-
-_MIN_INSTANCES_A_JOB = 200
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
     """What validation found in one file, in file order."""
@@ -402,7 +381,6 @@ class FileReport:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every instance was checked, and no rule is broken."""
         return not self.violations and not self.unchecked
 
 
@@ -453,7 +431,7 @@ def validate_files(
             Violation(instance_id, "$", "unique", "an id that stands once", "the id more than once")
             for instance_id in source.repeated_ids
         ]
-        runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // _MIN_INSTANCES_A_JOB)
+        runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // 200)  # fewer are not worth a process
         if not runs_on.is_one_machine:
             _ = source.snapshot.sha256  # other machines know the file by it
         opened = source if runs_on.shares_memory else file_of(source)
@@ -483,7 +461,6 @@ def validate_files(
 
 
 def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
-    """Return how often each rule is broken."""
     return Counter(violation.rule for violation in violations)
 
 

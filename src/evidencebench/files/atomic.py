@@ -1,4 +1,4 @@
-"""Write files and folders so that a reader finds them whole or not at all."""
+"""Write files and folders so that a reader finds them whole or not at all, also after a power cut."""
 
 import errno
 import gzip
@@ -18,9 +18,6 @@ from typing import IO
 from evidencebench.errors import DataError
 from evidencebench.files.disk import read_whole
 from evidencebench.files.places import locked_file, locked_folder, remove_unless_held, try_lock
-
-# Write a file or a folder that is there whole or not at all, also after a power cut.
-
 
 Output = IO[bytes] | gzip.GzipFile
 
@@ -228,15 +225,11 @@ def _mode_for(path: Path) -> int:
 
 # Write a folder that appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved.
 
-
 _LOCK = "lock"
 
 
 def require_replaceable_folder(folder: Path, *, marker: str, overwrite: bool) -> None:
-    """Raise `DataError` where a folder cannot be written; one that is there needs ``overwrite``.
-
-    ``marker`` is the name of the file by which a folder of the same sort is told: no other is ever replaced.
-    """
+    """Raise `DataError` where a folder cannot be written, or replaced, as only one with the file ``marker`` can."""
     if not folder.parent.is_dir():
         raise DataError(f"{folder}: cannot be written: there is no folder '{folder.parent}'; make it first")
     if folder.exists() and not folder.is_dir():

@@ -21,9 +21,6 @@ import msgspec
 
 from evidencebench.errors import ChangedDataError, UnreadableError
 
-# Open and read files: regular files only, and no more bytes than expected.
-
-
 BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
 
@@ -41,11 +38,9 @@ _WORDS = {
 
 
 PathText: TypeAlias = str | os.PathLike[str]
-"""A path, as text or as a `Path`."""
 
 
 def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
-    """Return paths, given several or a single one."""
     return (Path(given),) if isinstance(given, str | os.PathLike) else tuple(map(Path, given))
 
 
@@ -78,7 +73,6 @@ def read_stream(stream: IO[bytes], *, at_most: int = MOST_BYTES, name: str | Pat
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 checksum of a regular file of any size, in lower-case hexadecimal; raises `OSError`."""
     with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -93,9 +87,7 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 
 # A file as it was when it was opened: parts are read when they are asked for, and a change of the file is an error.
 
-
 MOST_HELD_BYTES = 64 << 20
-"""Up to this size a file is held in memory."""
 
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
@@ -169,7 +161,6 @@ class ShardedSnapshot:
 
     @property
     def is_sha256_at_hand(self) -> bool:
-        """Whether the checksums are computed already, or quickly."""
         return all(shard.is_sha256_at_hand for shard in self.shards)
 
     @cached_property
@@ -179,12 +170,8 @@ class ShardedSnapshot:
 
 
 def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
-    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
-
-    Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
-    """
-    if most_held_bytes is None:
-        most_held_bytes = MOST_HELD_BYTES
+    """Return the snapshot of a file, unpacked if it is ``.gz``; raises `UnreadableError` and `ChangedDataError`."""
+    most_held_bytes = MOST_HELD_BYTES if most_held_bytes is None else most_held_bytes
     if path.is_dir():
         raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, .gz of either, or .parquet)")
     try:
@@ -201,7 +188,6 @@ def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot
 
 
 def blocks(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield the whole content in order, in blocks of 1 MiB."""
     for start in range(0, snapshot.size, _BLOCK_BYTES):
         yield snapshot.read(start, min(start + _BLOCK_BYTES, snapshot.size))
 
@@ -215,7 +201,6 @@ def state_of(path: Path) -> FileState | None:
 
 
 def changed(path: Path) -> ChangedDataError:
-    """Return the error for a data file that has changed."""
     return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
 
 
@@ -224,8 +209,6 @@ def _state(status: os.stat_result) -> FileState:
 
 
 class _Hashed:
-    """A file that is hashed as it is read."""
-
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.total = file, hashlib.sha256()
 
@@ -279,10 +262,7 @@ def mark_of(content: bytes) -> tuple[bytes, str]:
 
 
 def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
-    """Return the text of a file, without its mark; ``declared`` is the encoding of a file that has none.
-
-    Raises `UnreadableError`, with ``name`` and line, if it is in another encoding, which is never guessed.
-    """
+    """Return text without its mark, or as ``declared`` if it has none; raises `UnreadableError`, with ``name``."""
     mark, marked = mark_of(content)
     encoding = marked or declared
     try:

@@ -22,7 +22,6 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of downloaded data."""
     return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
 
 
@@ -77,10 +76,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file, and say whether that could be done; False: another process holds it.
-
-    A file system without locks is warned of, and the work goes on, since most files are written by one process alone.
-    """
+    """Lock an open file; False: another process holds it. A file system without locks is warned of, work goes on."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

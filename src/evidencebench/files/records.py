@@ -26,9 +26,6 @@ from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_by
 from evidencebench.files.places import try_lock
 from evidencebench.provenance import differences
 
-# JSON Lines: how lines are read, which lines are whole, and the checksum at the end of a line.
-
-
 _MOST_LINE_BYTES = 256 << 20
 
 # The last member of a JSON object: the CRC-32 of all that stands before it.
@@ -43,11 +40,6 @@ class TextLine(NamedTuple):
     start: int
     content: memoryview
     is_ended: bool
-
-
-def lines_of(text: bytes) -> Iterator[TextLine]:
-    """Yield the lines of a text that are not blank."""
-    return lines_in([text])
 
 
 def lines_in(parts: Iterable[bytes]) -> Iterator[TextLine]:
@@ -79,7 +71,6 @@ def start_of(text: bytes | mmap) -> int:
 
 
 def is_whole_object(line: bytes | memoryview) -> bool:
-    """Say whether a line, without its line end, is a whole JSON object; a torn line is not."""
     try:
         msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except BROKEN_JSON:
@@ -102,12 +93,8 @@ def repeated_keys(pairs: Iterable[tuple[str, object]]) -> list[str]:
     return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
 
 
-# The files that hold a header and then a record a line, as JSON: runs, drafts, tasks, answers of people and others.
-
-
 _MOST_BYTES = 1 << 30
 _SYNC_SECONDS = 1.0
-_MAX_OPENINGS = 100
 _BLOCK_BYTES = 1 << 16
 
 H = TypeVar("H", bound=msgspec.Struct)
@@ -135,14 +122,12 @@ class Records(Generic[H, R]):
 
     @cached_property
     def records(self) -> tuple[R, ...]:
-        """The records, in the order of the file."""
         return tuple(self.by_id.values())
 
 
 def require_same(
     path: Path, differing: str, advice: str = "choose another file, or start over with --overwrite"
 ) -> None:
-    """Raise `RunMismatchError` if a file was made otherwise than it is to be gone on with."""
     if differing:
         raise RunMismatchError(f"{path}: was made with other settings: {differing}; {advice}")
 
@@ -173,10 +158,7 @@ class RecordFormat(Generic[H, R]):
         return next(read_blocks(path), b"").startswith(self.begins)
 
     def read(self, path: PathText) -> Records[H, R]:
-        """Return all of a file whose records have ids of their own.
-
-        Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is of another format.
-        """
+        """Return all of a file whose records have ids; raises `UnreadableError`, and `RunFormatError` with the line."""
         path = Path(path)
         content = read_bytes(path, at_most=_MOST_BYTES)
         header, lines = self.scan(path, [content])
@@ -191,16 +173,13 @@ class RecordFormat(Generic[H, R]):
         return Records(path=path, header=header, by_id=by_id, sha256=hashlib.sha256(content).hexdigest())
 
     def scan(self, path: Path, blocks: Iterable[bytes] | None = None) -> tuple[H, Iterator[RecordLine[R]]]:
-        """Return the header, and the records as they are read, with where they stand; raises as `read`.
-
-        Without ``blocks``, which are the bytes of the file, it is read piece by piece.
-        """
+        """Return the header, and the records as they are read; ``blocks`` hold the file; raises as `read`."""
         lines = lines_in(read_blocks(path) if blocks is None else blocks)
         expected = f"the header of {self.what}, which '{self.made_by}' makes"
         first = next(lines, None)
         if first is None or (self.grows and _is_torn(first)):
             raise RunFormatError(f"{path}: line 1: expected {expected}, got nothing")
-        header = self._decoded(path, first, self._header_decoder, expected, self.check_header)
+        header = self._decoded(path, first, msgspec.json.Decoder(self.header), expected, self.check_header)
         version = 1 if self.version_field is None else getattr(header, self.version_field)
         if version != 1:
             raise RunFormatError(
@@ -211,38 +190,27 @@ class RecordFormat(Generic[H, R]):
 
     def records(self, path: Path, lines: Iterable[TextLine]) -> Iterator[RecordLine[R]]:
         """Yield the records of lines without a header; raises as `read`."""
+        decoder = msgspec.json.Decoder(self.record)
         for line in lines:
             if self.grows and _is_torn(line):
                 return
-            record = self._decoded(path, line, self._record_decoder, self.a_record, self.check)
+            record = self._decoded(path, line, decoder, self.a_record, self.check)
             yield RecordLine(line.number, line.start, line.content, record)
 
     def write(self, path: PathText, header: H, records: Iterable[R]) -> None:
-        """Write a file; it appears whole or not at all. Raises `DataError` if it cannot be written."""
         write_whole(Path(path), (msgspec.json.encode(line) + b"\n" for line in (header, *records)))
 
     @contextmanager
     def append(
         self, path: Path, header: H, *, overwrite: bool = False, differing: Callable[[H, H], str] | None = None
     ) -> Iterator["Journal"]:
-        """Open a file that can be resumed; a header without a record is replaced, another one needs ``overwrite``.
-
-        Raises `RunMismatchError` with what is ``differing`` between both headers, and as `open_journal`.
-        """
+        """Open a file to go on with; a header without a record is replaced, another one needs ``overwrite``."""
         with open_journal(path, self.begins, truncate=overwrite) as journal:
             journal.begin(msgspec.json.encode(header))
-            before = self.scan(path)[0]
-            changes = differing(before, header) if differing else differences(asdict(before), asdict(header))
+            old = self.scan(path)[0]
+            changes = differing(old, header) if differing else differences(asdict(old), asdict(header))
             require_same(path, changes, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
             yield journal
-
-    @cached_property
-    def _header_decoder(self) -> msgspec.json.Decoder[H]:
-        return msgspec.json.Decoder(self.header)
-
-    @cached_property
-    def _record_decoder(self) -> msgspec.json.Decoder[R]:
-        return msgspec.json.Decoder(self.record)
 
     def _decoded(
         self,
@@ -310,11 +278,9 @@ class Journal:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         os.close(self._descriptor)
 
     def lies_at(self, path: Path) -> bool:
-        """Whether `path` is still this file."""
         return _lies_at(path, self._descriptor)
 
     def append(self, line: bytes) -> None:
@@ -365,7 +331,7 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
 
 def _open_locked(target: Path, path: Path, begins: bytes) -> int:
     """Return a locked descriptor of a journal, made if missing; messages name it ``path``."""
-    for _ in range(_MAX_OPENINGS):
+    for _ in range(100):
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
         try:
             _require_journal(descriptor, path, begins)

@@ -16,8 +16,6 @@ _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFormat:
-    """A kind of SQLite file that this package makes."""
-
     keeps: str  # its content, as messages name it
     application_id: int  # in its head, to tell our files from those of others
     version: int  # a file of another one is refused

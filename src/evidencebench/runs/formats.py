@@ -17,14 +17,13 @@ import msgspec
 from evidencebench.errors import AnswerError, RunFormatError
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import BROKEN_JSON, PathText
-from evidencebench.files.records import is_whole_object, lines_of, repeated_keys, with_checksum
+from evidencebench.files.records import is_whole_object, lines_in, repeated_keys, with_checksum
 from evidencebench.provenance import require_extra
 from evidencebench.runs.run import RUNS, Answer, AnswerLine, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
 # A run as Parquet, an answer a row, for tools that read columns; from it, the same run as JSON Lines comes back.
-
 
 PARQUET_BEGINS = b"PAR1"
 _HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or nothing where the run has none
@@ -53,13 +52,12 @@ def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
 
 
 def n_answers_in(content: bytes, name: Path) -> int:
-    """Return how many answers the JSON Lines of a run hold; raises `RunFormatError` where they are none."""
     return len(_header_and_answers(content, name)[1])
 
 
 def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
     """Return the line of the header, empty where there is none, and those of the answers; all are checked."""
-    lines = [bytes(line.content) for line in lines_of(content) if line.is_ended or is_whole_object(line.content)]
+    lines = [bytes(line.content) for line in lines_in([content]) if line.is_ended or is_whole_object(line.content)]
     if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer_line(lines[0])):
         raise RunFormatError(f"{name}: expected a run of evidencebench, as 'evidencebench run' writes it")
     has_header = lines[0].startswith(RUNS.begins)
@@ -68,7 +66,6 @@ def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]
 
 
 def lines_from_parquet(path: Path, content: bytes) -> bytes:
-    """Return the JSON Lines of a run, given the bytes of its Parquet file; raises `RunFormatError`."""
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -128,7 +125,6 @@ def _row(line: bytes) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    """Return the line of an answer, with its checksum."""
     fields = {key: value for key, value in row.items() if value is not None}
     if "line" in fields:
         return str(fields["line"]).encode()
@@ -151,7 +147,6 @@ def _arrow_errors(path: Path) -> Iterator[None]:
 # Answers in a dict, as Python and the tools of information retrieval hold them: indices or scores by instance.
 
 
-# What can stand for an answer: see `answers_in`.
 GivenAnswer: TypeAlias = (
     Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
 )
@@ -212,7 +207,6 @@ def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
 
 
 def _sentence(instance_id: str, sentence: object) -> int:
-    """Return the index of a sentence from a key of scores."""
     if not isinstance(sentence, str):
         return _index(instance_id, sentence)
     paper, mark, digits = sentence.rpartition("#")
@@ -237,7 +231,6 @@ def _index(instance_id: str, given: object) -> int:
 
 # Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header.
 
-
 _TREC_COLUMNS = 6
 # Plain digits only, as float() also takes 1_0 and digits of other scripts; lengths are bounded generously.
 _SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
@@ -250,7 +243,6 @@ _NO_RUNS = {
     b'{"evidencebench_examples":': "a file of examples for prompts, and no run; 'evidencebench run' makes one",
     b'{"evidencebench_drafts":': "a person's drafts, and no run; the run lies beside it",
 }
-_MAX_SHOWN = 3
 
 
 def open_run(path: PathText) -> RunFile:
@@ -274,7 +266,7 @@ def open_run(path: PathText) -> RunFile:
     if content.startswith(PARQUET_BEGINS):
         lines = lines_from_parquet(path, content)
         return read_run(path, needs_header=lines.startswith(RUNS.begins), content=lines)
-    first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
+    first_line = next((bytes(line.content).lstrip() for line in lines_in([content])), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     if first_line.startswith(b"\x1f\x8b"):
@@ -337,7 +329,7 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     if wrong:
         are = counted(len(wrong), "answer is", "answers are")
         raise RunFormatError(
-            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
+            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:3])}; "
             'write whole numbers, {"ranking": [...]} where the best stands first, or null for a failed answer'
         )
     return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
@@ -369,7 +361,7 @@ def _dict_of_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_trec(path: Path, content: bytes) -> RunFile:
     scored: dict[str, list[tuple[float, int]]] = {}
-    for number, _, line, _ in lines_of(content):
+    for number, _, line, _ in lines_in([content]):
         columns = [column.decode() for column in bytes(line).split()]
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")

@@ -9,8 +9,7 @@ from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
 
-SHOWN_DIGITS = 12
-"""How many digits of a checksum a signature shows."""
+SHOWN_DIGITS = 12  # of a checksum, in signatures
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,15 +72,11 @@ class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Its name as words, such as ``wrong hypothesis``."""
         return self.name.replace("_", " ")
 
 
 class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run was cross-validated: each paper was answered by a model that was trained on the other parts' papers.
-
-    ``folds`` is the number of parts; None where the system is not trained. The run's seed cut the papers.
-    """
+    """How a run was cross-validated: in ``folds`` parts of papers, cut by its seed; None where nothing is trained."""
 
     folds: Annotated[int, msgspec.Meta(ge=2)] | None = None
 
@@ -131,10 +126,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def signature(self) -> str:
-        """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``.
-
-        A cross-validated run has the folds: ``finder(figures=False)[5-fold by paper, seed 0]``.
-        """
+        """The system as it ran: ``bm25(k1=0.9)[wrong hypothesis, seed 0]``, ``finder()[5-fold by paper, seed 0]``."""
         if self.crossval is not None and self.crossval.folds is not None:
             return f"{self.system.signature}[{self.crossval.folds}-fold by paper, seed {self.seed}]"
         if self.control is None:
@@ -145,10 +137,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def differing_runs(old: RunHeader, new: RunHeader) -> str:
-    """Return how two runs differ; empty where the run of one header may be gone on with under the other.
-
-    All fields must agree, except where the data lies, when the run was begun, and what follows from other fields.
-    """
+    """Return how two runs differ; empty where the run of one header may be gone on with under the other."""
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         return f"system was {old.system.name}, now {new.system.name}"
     differing = (

@@ -26,8 +26,6 @@ from evidencebench.system import Ranking
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
-# What a person picks, and the picks that are not submitted yet: one small file, written whole at every change.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picks:
@@ -41,8 +39,6 @@ class Picks:
 
 
 class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """Picks that are not final."""
-
     opened: str  # when the person first saw the paper, ISO 8601, UTC
     sentences: tuple[int, ...] = ()
     reached: int = 0  # the sentence that the person had got to; 0 in files of earlier versions
@@ -57,7 +53,6 @@ class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
-    """Return picks as they are; raise `PeopleError` where one does not exist or repeats, or they are too many."""
     for index in sentences:
         if not 0 <= index < n_sentences:
             raise PeopleError(f"sentence {index}: the paper has sentences 0..{n_sentences - 1}")
@@ -69,12 +64,8 @@ def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) ->
 
 
 def require_no_link(path: Path) -> None:
-    """Raise `RunError` where a path is a link, which might lead anywhere."""
     if path.is_symlink():
         raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
-
-
-# One person: a run that grows by an answer a submission, and the drafts of what is not submitted.
 
 
 Clock = Callable[[], datetime]
@@ -85,8 +76,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a person submitted for an instance."""
-
     sentences: tuple[int, ...]
     seconds: int  # of work, as the page says
     seconds_open: int  # by the server's clock, from when the person first saw it
@@ -118,12 +107,10 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The person's name."""
         return str(self._header.system.options["name"])
 
     @property
     def is_new(self) -> bool:
-        """Whether the person has opened no paper yet."""
         return not self._submitted and not self._drafts
 
     @property
@@ -139,7 +126,6 @@ class Person:
         return "draft" if draft is not None and draft.sentences else "open"
 
     def submission(self, instance_id: str) -> Submission | None:
-        """Return what was submitted for an instance, or None."""
         return self._submitted.get(instance_id)
 
     def draft(self, instance_id: str) -> PickDraft | None:
@@ -168,10 +154,7 @@ class Person:
             return self._drafts[instance_id]
 
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
-        """Save picks that are not final, and where the person is; a paper that was not opened yet is opened now.
-
-        Raises `StaleError` where another tab has changed the picks since: a tab replaces only picks that it has seen.
-        """
+        """Save picks that are not final; raises `StaleError` where another tab has changed the picks since."""
         with self._lock:
             draft = self._with_picks(instance_id, picks)
             if draft != self._drafts[instance_id]:
@@ -209,7 +192,6 @@ class Person:
             return submission
 
     def close(self) -> None:
-        """Close the files."""
         with self._lock:
             self._release()
 
@@ -292,27 +274,19 @@ class Person:
         self._open.close()
 
 
-# The names that people may have, and the names of their files.
-
-
 MAX_NAME_LENGTH = 80
 
-# Control, format and surrogate characters: they turn the text beside a name, or cannot be seen.
-_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs"})
-# Other characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
+# Characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 
 
 def checked_name(text: str) -> str:
-    """Return a person's name as it is kept: composed, without white space around it, single spaces within.
-
-    Raises `PeopleError` where a name is empty or too long, shows nothing, or holds characters that cannot be seen. So
-    no two people have names that look the same.
-    """
+    """Return a name as it is kept; raises `PeopleError` where it shows nothing, or might look like another."""
     name = unicodedata.normalize("NFC", text.strip())
-    if _UNSEEN.search(name) or any(unicodedata.category(c) in _UNSEEN_CATEGORIES for c in name):
+    # Control, format and surrogate characters turn the text beside a name, or cannot be seen.
+    if _UNSEEN.search(name) or any(unicodedata.category(c) in {"Cc", "Cf", "Cs"} for c in name):
         raise PeopleError("the name holds a control character, or one that cannot be seen; type it again")
     name = " ".join(name.split())
     if len(name) > MAX_NAME_LENGTH:
@@ -329,15 +303,10 @@ def file_stem(name: str) -> str:
     return f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-# The people of a folder, each with files of their own.
-
-
 SYSTEM_NAME = "person"
-"""The name of the system that every person is."""
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -364,10 +333,7 @@ class PeopleFolder:
             raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
 
     def person(self, name: str) -> Person:
-        """Return a person by name, with the earlier picks; raises `PeopleError` for a name, and what `Person` raises.
-
-        Ask again for each action: the files of people who were not asked for lately are closed, and read again here.
-        """
+        """Return a person by name. Ask again for each action: files of others are closed, and read again here."""
         name = checked_name(name)
         with self._lock:
             if name in self._people:
@@ -389,7 +355,6 @@ class PeopleFolder:
             return self._people[name]
 
     def close(self) -> None:
-        """Close all files."""
         with self._lock:
             for person in self._people.values():
                 person.close()

@@ -15,14 +15,9 @@ from evidencebench.runs.header import SHOWN_DIGITS, RunHeader, code_text
 from evidencebench.system import Ranking
 from evidencebench.wording import counted, one_line
 
-# One answer, or the failure in its place, and the line of a run that holds it.
-
 
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of a run: the sentences of an answer, or the error in their place.
-
-    ``answered`` is the time, of people's answers only; ``crc`` is the line's checksum (see `storage.json_lines`).
-    """
+    """A line of a run: an answer or an ``error``; ``answered`` is the time (people only), ``crc`` the checksum."""
 
     id: str
     task: str | None = None
@@ -80,7 +75,6 @@ def decode_answer(line: memoryview) -> Answer:
 
 
 def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
-    """Raise `RunFormatError` where a decoded line holds no valid answer, or was changed since it was written."""
     if answer.crc is not None and not has_checksum(line, answer.crc):
         # Another program may have spelled the line otherwise.
         spelled = with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))
@@ -91,9 +85,6 @@ def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
             )
     if (answer.sentences is None) == (answer.error is None):
         raise RunFormatError("expected either 'sentences' or 'error'")
-
-
-# A run: a header with everything that decides the result, then one answer a line.
 
 
 # A run with scores of all sentences of the largest data, for six tasks, has 3 GB.
@@ -116,11 +107,8 @@ class RunFile:
         *,
         is_bare: bool = False,
     ) -> None:
-        self.path = path
-        self._content = content
-        self.header = header
-        self.is_bare = is_bare
-        self._lines = lines
+        self.path, self.header, self.is_bare = path, header, is_bare
+        self._lines, self._content = lines, content
         self._last: tuple[memoryview, Answer] | None = None
 
     def __repr__(self) -> str:
@@ -180,12 +168,7 @@ class RunFile:
 
 
 def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
-    """Read a run in this package's own form.
-
-    A torn last line, as a killed process leaves it, is left out, and so are blank lines. Unless it ``needs_header``,
-    every line is an answer. ``content`` holds the file's bytes where they are read already. Raises `RunFormatError`,
-    which names the line, if the file cannot be read, has no header, or a line is not an answer.
-    """
+    """Read a run in this package's own form, without a torn last line; raises `RunFormatError`, with the line."""
     path = Path(path)
     content = read_content(path) if content is None else content
     header: RunHeader | None = None

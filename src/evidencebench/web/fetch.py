@@ -23,7 +23,6 @@ from evidencebench.web.retry import Retry, TransientError, is_transient, retry_a
 
 # HTTP with a least speed and a longest head: a timeout alone lets a server send a byte now and then, without end.
 
-
 LEAST_BYTES_A_SECOND = 1_000
 """A server that sends fewer bytes a second, over a whole timeout, is taken for one that hangs."""
 
@@ -44,11 +43,9 @@ class PacedReader(io.RawIOBase):
         self._head_bytes: int | None = 0
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read the bytes that are there; raises `TimeoutError` where it comes too slowly."""
         before = self._clock()
         n_read = self._raw.readinto(buffer) or 0
         if self._n_bytes or self._waited:
@@ -69,7 +66,6 @@ class PacedReader(io.RawIOBase):
         self._head_bytes = None
 
     def close(self) -> None:
-        """Let go of the connection."""
         if not self.closed:
             self._raw.close()
         super().close()
@@ -108,11 +104,9 @@ class _PacedHandler(AbstractHTTPHandler):
 
 # Ask an address of the web and read its answer: http and https only, redirects checked, failures of two kinds.
 
-
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
 _PORTS = {"http": 80, "https": 443}
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 FETCHES = Retry(
     total_seconds=math.inf,
     first_wait_seconds=2.0,  # at most: without jitter, waits are 1, 2, 4, ... seconds
@@ -134,15 +128,15 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float, *, may_le
     opener = OpenerDirector()  # with these two only: no file:, ftp: or data:, and redirects are followed here
     for handler in (ProxyHandler(), _PacedHandler()):
         opener.add_handler(handler)
-    there = address
+    target = address
     for _ in range(_MOST_REDIRECTS + 1):
-        response = _open(opener, there, headers, timeout_seconds)
-        if response.status not in _REDIRECTS:
+        response = _open(opener, target, headers, timeout_seconds)
+        if response.status not in {301, 302, 303, 307, 308}:
             return response
         with response:
-            there = _redirect_target(there, response.headers["Location"])
-        if not may_leave_host and _host_and_port(there) != _host_and_port(address):
-            raise wrong_file(address, "an answer, or a redirect on the same host and port", f"one to {there}")
+            target = _redirect_target(target, response.headers["Location"])
+        if not may_leave_host and _host_and_port(target) != _host_and_port(address):
+            raise wrong_file(address, "an answer, or a redirect on the same host and port", f"one to {target}")
     raise wrong_file(address, f"at most {_MOST_REDIRECTS} redirects", "more")
 
 
@@ -161,7 +155,6 @@ def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout
 
 
 def require_web_address(address: str) -> str:
-    """Return the address if it is one of the web."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -178,14 +171,14 @@ def _redirect_target(address: str, location: str | None) -> str:
         raise wrong_file(address, "a redirect to an address", "one to nowhere")
     try:
         # Some servers send spaces or bytes above 127 here; escape them and leave what is escaped already.
-        there = urljoin(address, quote(location, encoding="latin-1", safe=punctuation))
+        target = urljoin(address, quote(location, encoding="latin-1", safe=punctuation))
     except ValueError as error:
         raise wrong_file(address, "a redirect to an http or https address", f"one to {location}") from error
-    if urlsplit(there).scheme not in _PORTS:
-        raise wrong_file(address, "a redirect to an http or https address", f"one to {there}")
-    if urlsplit(address).scheme == "https" and urlsplit(there).scheme != "https":
-        raise wrong_file(address, "a redirect that stays on https", f"one to {there}")
-    return require_web_address(there)
+    if urlsplit(target).scheme not in _PORTS:
+        raise wrong_file(address, "a redirect to an http or https address", f"one to {target}")
+    if urlsplit(address).scheme == "https" and urlsplit(target).scheme != "https":
+        raise wrong_file(address, "a redirect that stays on https", f"one to {target}")
+    return require_web_address(target)
 
 
 def _host_and_port(address: str) -> tuple[str | None, int | None]:
@@ -234,12 +227,10 @@ def transient_errors() -> Iterator[None]:
 
 
 def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
-    """Return the error that says where, what was expected, what was got, and what to do."""
     return DownloadError(f"{where}: expected {expected}, got {got}; {what_to_do}")
 
 
 # JSON as servers send it: a reply that was paid for is read even if fields that are not needed are damaged.
-
 
 T = TypeVar("T")
 
@@ -278,41 +269,35 @@ def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
 
 
 def _mend(content: bytes) -> bytes:
-    """Return damaged JSON as valid JSON, as far as it can be read."""
     if len(content) > _MOST_BYTES:
         raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
     text = content.decode("utf-8-sig", errors="replace")
     mended: list[str] = []
     depth = 0
-    for found in _TOKENS.finditer(text):
-        piece = found[0]
+    for piece in (token[0] for token in _TOKENS.finditer(text)):
         if piece == '"':
             raise msgspec.DecodeError("JSON is malformed: it ends within a string")
         if piece in "[{":
             depth += 1
             if depth == _MOST_DEPTH:
                 mended.append("null")
-        if depth < _MOST_DEPTH:
-            mended.append(_mend_piece(piece))
+        if depth < _MOST_DEPTH and piece[0] == '"':
+            mended.append(_UNSOUND.sub(_mend_escape, piece))
+        elif depth < _MOST_DEPTH:
+            mended.append(piece if piece in "[]{}" else _NUMBERS.sub(_mend_number, piece))
         if piece in "]}":
             depth -= 1
     return "".join(mended).encode()
 
 
-def _mend_piece(piece: str) -> str:
-    if piece[0] == '"':
-        return _UNSOUND.sub(_mend_escape, piece)
-    return piece if piece in "[]{}" else _NUMBERS.sub(_mend_number, piece)
+def _mend_escape(match: re.Match[str]) -> str:
+    escape = match[0]
+    if escape[0] != "\\":  # a control character
+        return json.dumps(escape)[1:-1]
+    if escape[1] == "u" and len(escape) > len("\\u"):
+        return escape if _PAIR.fullmatch(escape) else _SURROGATE.sub(r"\\ufffd", escape)
+    return escape if escape[1] in _ESCAPED else "\\" + escape
 
 
-def _mend_escape(found: re.Match[str]) -> str:
-    part = found[0]
-    if part[0] != "\\":
-        return json.dumps(part)[1:-1]
-    if part[1] == "u" and len(part) > len("\\u"):
-        return part if _PAIR.fullmatch(part) else _SURROGATE.sub(r"\\ufffd", part)
-    return part if part[1] in _ESCAPED else "\\" + part
-
-
-def _mend_number(found: re.Match[str]) -> str:
-    return found[0] if _SOUND_NUMBER.fullmatch(found[0]) else "null"
+def _mend_number(number: re.Match[str]) -> str:
+    return number[0] if _SOUND_NUMBER.fullmatch(number[0]) else "null"

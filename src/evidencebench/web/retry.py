@@ -12,7 +12,6 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _SERVER_ERROR = 500
 _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # the wait if a busy server names none
 _SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
@@ -37,15 +36,12 @@ class TooLongWaitError(TransientError):
 
 @dataclass(slots=True, kw_only=True)
 class Tries:
-    """The attempts at one request so far."""
-
     deadline: float
     n_faults: int = 0
     n_busy: int = 0  # not counted as attempts: only the deadline ends waiting for a busy server
 
     @property
     def n(self) -> int:
-        """All attempts that failed."""
         return self.n_faults + self.n_busy
 
 
@@ -70,11 +66,7 @@ class Retry:
         on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
         on_pause: Callable[[float], object] = lambda _: None,
     ) -> T:
-        """Return what `attempt` returns, called again after each `TransientError`; raise the last one.
-
-        `on_pause` gets the seconds that the server asks to wait. If it asks for more than `total_seconds`,
-        `TooLongWaitError` is raised.
-        """
+        """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`."""
         tries = Tries(deadline=self.clock() + self.total_seconds)
         while True:
             try:
@@ -88,7 +80,9 @@ class Retry:
             asked = self._asked_wait(last, tries.n_busy if is_busy else 0)
             if asked:
                 on_pause(asked)
-            wait = self._wait(asked, tries.n_busy if is_busy else tries.n_faults)
+            n_waits = tries.n_busy if is_busy else tries.n_faults
+            grown = self.first_wait_seconds * 2.0 ** min(n_waits - 1, 60) * (0.5 + self.jitter())
+            wait = max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
             if tries.n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
                 raise last
             self.sleep(wait)
@@ -104,10 +98,6 @@ class Retry:
             raise TooLongWaitError(str(last), asked)
         return asked
 
-    def _wait(self, asked: float, n: int) -> float:
-        grown = self.first_wait_seconds * 2.0 ** min(n - 1, 60) * (0.5 + self.jitter())
-        return max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
-
 
 def spread(seconds: float, jitter: float) -> float:
     """Make a wait longer by up to a quarter, so that waiting requests do not start all at once; `jitter` is in 0..1."""
@@ -115,8 +105,7 @@ def spread(seconds: float, jitter: float) -> float:
 
 
 def is_transient(status: int) -> bool:
-    """Whether a status says that the next attempt may succeed."""
-    return status in _TRANSIENT_STATUSES or status >= _SERVER_ERROR
+    return status in {408, 409, 425, 429} or status >= _SERVER_ERROR
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -1,7 +1,4 @@
-"""Serve with uvicorn, and end the connections of slow clients.
-
-Of itself uvicorn waits forever for the rest of a request, or for a client to read.
-"""
+"""Serve with uvicorn, which waits forever for slow clients of itself, and end their connections."""
 
 import asyncio
 import signal
@@ -18,14 +15,10 @@ MAX_CONNECTIONS = 512
 HEAD_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
 _BACKLOG = 1024  # connections that wait to be taken
-_LONGEST_ENDING_SECONDS = 2
 
 
 class TimedConnection(H11Protocol):
-    """A connection to a server of ours that ends slow clients; there may be at most ``max_connections``.
-
-    It ends where a request's head, or its answer, is not complete in time, even if bytes trickle in.
-    """
+    """A connection that ends where a request's head, or its answer, is not whole in time, even if bytes trickle in."""
 
     head_seconds: float = HEAD_SECONDS
     answer_seconds: float | None = ANSWER_SECONDS  # None: an answer may take any time
@@ -36,7 +29,6 @@ class TimedConnection(H11Protocol):
     _is_late = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Wait for a request."""
         super().connection_made(transport)
         if self.max_connections is not None and len(self.connections) > self.max_connections:
             transport.abort()
@@ -44,23 +36,19 @@ class TimedConnection(H11Protocol):
             self._set_deadline(self.head_seconds)
 
     def data_received(self, data: bytes) -> None:
-        """Begin an answer where a request's head is whole."""
         super().data_received(data)
         self._update_deadline()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, which may be here already."""
         super().on_response_complete()
         self._update_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
         if self._deadline is not None:
             self._deadline.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are no HTTP by status 400, and end the connection."""
         self.refuse("400 Bad Request", "text/plain", msg.encode())
 
     def refuse(self, status: str, content_type: str, body: bytes) -> None:
@@ -71,10 +59,6 @@ class TimedConnection(H11Protocol):
         )
         self.transport.write(head.encode() + body)
         self.transport.close()
-
-    def end_late(self) -> None:
-        """End a connection whose time is over."""
-        self.transport.abort()
 
     def _update_deadline(self) -> None:
         """Start the next time limit where an answer has begun or ended."""
@@ -94,16 +78,16 @@ class TimedConnection(H11Protocol):
             self._is_late = True
             self._set_deadline(self.answer_seconds)
         else:
-            self.end_late()
+            self.transport.abort()
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address or name of this machine; port 0: any free port. Raises `OSError`."""
-    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     bound = socket.socket(family, kind, protocol)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(place)
+        bound.bind(address)
     except OSError:
         bound.close()
         raise
@@ -118,7 +102,7 @@ def server_of(app: ASGIApp, connection: type[TimedConnection] = TimedConnection)
             loop="asyncio",
             http=connection,
             backlog=_BACKLOG,
-            timeout_graceful_shutdown=_LONGEST_ENDING_SECONDS,
+            timeout_graceful_shutdown=2,
             ws="none",
             lifespan="off",
             interface="asgi3",

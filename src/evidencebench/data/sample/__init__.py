@@ -7,7 +7,6 @@ from evidencebench.data.dataset import Dataset, open_dataset
 
 
 def sample_path() -> Path:
-    """Return where the sample file lies."""
     return data_path(SAMPLE)
 
 
