@@ -71,7 +71,6 @@ _SYSTEM: Column[Standing] = Column(
 
 
 def print_board(board: Standings, table_format: str) -> None:
-    """Print one table for each task; as text, with a picture below it."""
     is_text = table_format == "text"
     for task, rows in board.items():
         notes = () if is_text else _notes(rows)
@@ -85,7 +84,6 @@ def print_board(board: Standings, table_format: str) -> None:
 
 
 def _notes(rows: Sequence[Standing]) -> list[str]:
-    """Return the meanings of the marks that stand in the rows."""
     control = "* a control, computed here; oracle knows the answers: the ceiling, unranked"
     notes = [control] if any(row.is_control for row in rows) else []
     return [*notes, f"† {TRAINED_ON_IT}"] if any(row.trained_on_it for row in rows) else notes

@@ -14,8 +14,6 @@ from evidencebench.scoring.score_runs import Caution, ScoredRuns, cautions_of, i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportScoring:
-    """The options of commands that score runs."""
-
     data: options.Data
     tasks: options.Tasks
     rules: options.RulesChoice
@@ -35,8 +33,6 @@ class ExportScoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions(ExportScoring):
-    """The options of ``score``, ``leaderboard``, ``compare`` and ``table``."""
-
     place: options.WorkPlaceChoice
     require_complete: Annotated[bool, option("--require-complete", "Exit with 1 where an answer failed or is missing.")]
     as_json: options.AsJson

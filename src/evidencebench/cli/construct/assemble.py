@@ -27,9 +27,9 @@ _SHARE = re.compile(r"(\w+)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?)", re.
 
 def _shares(text: str) -> dict[str, Fraction]:
     """Return split -> share, exactly as written."""
-    parts = [_SHARE.fullmatch(part.strip()) for part in text.split(",")]
-    shares = {match[1]: Fraction(match[2]) for match in parts if match}
-    if len(shares) != len(parts):
+    matches = [_SHARE.fullmatch(share.strip()) for share in text.split(",")]
+    shares = {match[1]: Fraction(match[2]) for match in matches if match}
+    if len(shares) != len(matches):
         raise ValueError(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{text}'")
     if wrong := wrong_with_shares(shares):
         raise ValueError(wrong)

@@ -1,7 +1,6 @@
 """``evidencebench papers fetch``."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -79,7 +78,10 @@ def command(
             click.echo(f"{service.search_address(paper_id)}\n{service.full_text_address(pmcid)}")
         return 0
     if missing:
-        _print_request(service, missing)
+        shown = ", ".join(map(str, missing[:_N_SHOWN]))
+        rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
+        host = urlsplit(service.base_url).netloc.rpartition("@")[2]
+        print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
     missing_ids = frozenset(map(str, missing))
     papers = fetch_papers(
         service,
@@ -101,13 +103,6 @@ def _wait(seconds: float) -> None:
     if seconds >= _LONG_SECONDS:
         click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
     time.sleep(seconds)
-
-
-def _print_request(service: EuropePmc, missing: Sequence[PublicId]) -> None:
-    shown = ", ".join(map(str, missing[:_N_SHOWN]))
-    rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
-    host = urlsplit(service.base_url).netloc.rpartition("@")[2]
-    print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
 
 
 def _print_paper(paper: FetchedPaper, *, was_here: bool) -> None:
