@@ -140,7 +140,7 @@ def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_
 @options.command
 def command(
     *,
-    runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True, kind=click.Path(path_type=Path))],
+    runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True)],
     details: Annotated[bool, option("--details", "Also print the tables of each pair, after the matrix.")],
     plot: PlotFile,
     scoring: ScoringOptions,

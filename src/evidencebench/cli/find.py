@@ -79,7 +79,6 @@ def read_papers(names: Iterable[str]) -> Iterator[Sequence[Paper | DataError]]:
 
 
 def _print_counts(finding: Finding, system: str, budget: int) -> None:
-    """Print on standard error what the counts of an answer say, and where more sentences are named than wanted."""
     if finding.notes:
         click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
     n_found = len(finding.evidence)

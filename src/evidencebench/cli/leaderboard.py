@@ -1,13 +1,12 @@
 """``evidencebench leaderboard``."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import argument, option
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
 from evidencebench.cli.plots import PlotFile, board_bars, board_chart, print_bars, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions
@@ -26,7 +25,7 @@ Standings = Mapping[str, Sequence[Standing]]
 @options.command
 def command(
     *,
-    runs: Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=click.Path(path_type=Path))],
+    runs: options.Runs,
     published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
     controls: options.Controls,
     plot: PlotFile,

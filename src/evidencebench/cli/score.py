@@ -116,7 +116,7 @@ _POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
 @options.command
 def command(
     *,
-    run: Annotated[Path, argument(type=click.Path(path_type=Path))],
+    run: Annotated[Path, argument()],
     curve: Annotated[
         int | None, options.number("--curve K", "Add recall at every budget up to K; CSV has only this.", most=500)
     ],
@@ -126,9 +126,7 @@ def command(
     per_instance: Annotated[
         Path | None,
         option(
-            "--per-instance FILE",
-            "Also write per-instance scores (.parquet or .csv). Overwrites FILE.",
-            click.Path(path_type=Path, dir_okay=False),
+            "--per-instance FILE", "Also write per-instance scores (.parquet or .csv). Overwrites FILE.", options.FILE
         ),
     ],
     plot: PlotFile,

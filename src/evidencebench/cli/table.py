@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import argument, option
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.data.tasks import Task
@@ -20,13 +20,11 @@ from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
-_UNCERTAINTIES = ("interval", "error", "none")
-
 
 @options.command
 def command(
     *,
-    runs: Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=click.Path(path_type=Path))],
+    runs: options.Runs,
     names: Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run in the table; repeatable.")],
     uncertainty: Annotated[
         str, options.choice("--uncertainty", "What stands behind a mean.", ("interval", "error", "none"))

@@ -36,13 +36,7 @@ def command(
     ],
     folder: Annotated[
         Path,
-        option(
-            "-o, --output FOLDER",
-            "Where the files go.",
-            click.Path(path_type=Path, file_okay=False),
-            default=".",
-            show_default=True,
-        ),
+        option("-o, --output FOLDER", "Where the files go.", options.FOLDER, default=".", show_default=True),
     ],
     overwrite: Annotated[bool, option("--overwrite", "Fetch papers that are here too, and replace them.")],
     dry_run: Annotated[bool, option("--dry-run", "Print the addresses that would be asked; send nothing.")],
