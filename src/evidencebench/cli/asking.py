@@ -52,7 +52,6 @@ class Asking:
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
-    """Raise where options for language models are given and the system asks none."""
     if not asks and (asking.estimate or asking.batch or asking.max_cost_usd is not None):
         raise click.UsageError("--estimate, --batch and --max-cost-usd are for systems that ask a language model")
 

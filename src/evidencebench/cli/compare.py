@@ -25,7 +25,6 @@ from evidencebench.tables import Cell, Column, Row, Table, printable, share_colu
 
 
 SEEN = f"† {TRAINED_ON_IT}"
-"""The meaning of the mark behind a run's label."""
 
 
 def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -> list[Table]:

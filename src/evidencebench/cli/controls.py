@@ -25,7 +25,7 @@ from evidencebench.scoring.query_controls import OWN, common_tasks_of, inquiries
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.significance import mean_or_none, p_text
 from evidencebench.system import NamedSystem
-from evidencebench.tables import Column, Table, share_column, table_for_csv, table_for_readers
+from evidencebench.tables import Column, share_column, table_for_csv, table_for_readers
 from evidencebench.wording import counted
 
 
@@ -163,20 +163,16 @@ def _print(results: Sequence[ControlResult], table_format: str) -> None:
     for result in results:
         groups.setdefault((result.control, result.comparison.task.name), []).append(result)
     for (control, task), members in groups.items():
-        print_table(_table(control, task, members), table_format)
+        columns, title = _READERS, f"{control}, {task}: aspect recall in %"
+        if stranger := members[0].stranger:
+            columns = [*columns, _stranger_column("selection", "stranger, %")]
+            title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
+        untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
+        notes = [untested] if any(result.adjusted is None for result in members) else []
+        print_table(table_for_readers(columns, members, title=title, notes=notes), table_format)
     if table_format == "text":
         print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
         click.echo()
-
-
-def _table(control: str, task: str, results: Sequence[ControlResult]) -> Table:
-    columns, title = _READERS, f"{control}, {task}: aspect recall in %"
-    if stranger := results[0].stranger:
-        columns = [*columns, _stranger_column("selection", "stranger, %")]
-        title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
-    untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
-    notes = [untested] if any(result.adjusted is None for result in results) else []
-    return table_for_readers(columns, results, title=title, notes=notes)
 
 
 def _signatures(

@@ -372,7 +372,6 @@ WorkPlaceChoice = Annotated[WorkPlace, _work_place]
 
 
 def refuse_exposed(host: str, *, expose: bool) -> None:
-    """Raise where other machines may reach the host without ``--expose``."""
     if not (expose or is_loopback(host)):
         message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
         raise click.BadParameter(message, param_hint="--host")
@@ -390,8 +389,6 @@ def listening(host: str, port: int) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageServing:
-    """The values of the options of commands that serve pages; each field has its option's name."""
-
     port: Annotated[int, number("--port N", "Port to listen on; 0: any free one.", least=0, most=65535)] = 8642
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1"
     expose: Annotated[bool, option("--expose", "Allow a host that other machines reach; a token is asked for.")]
@@ -432,11 +429,9 @@ class PageServing:
 
 
 STANDARD_INPUT = "-"
-"""What names standard input in place of a file."""
 
 
 def read_standard_input(*, at_most: int = MOST_BYTES) -> bytes:
-    """Return all bytes of standard input; raises `UnreadableError`."""
     try:
         return read_stream(sys.stdin.buffer, at_most=at_most)
     except OSError as error:

@@ -70,7 +70,6 @@ def json_text(value: Any) -> str:
 
 
 def print_table(table: Table, table_format: str = "text") -> None:
-    """Print a table and an empty line behind it; CSV without one."""
     click.echo(as_text(table, terminal_width()) if table_format == "text" else RENDERERS[table_format](table))
     if table_format != "csv":
         click.echo()
@@ -95,7 +94,6 @@ def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = Fals
 
 
 def print_cautions(cautions: Iterable[object]) -> None:
-    """Print on standard error what a reader should know before any score."""
     for caution in cautions:
         click.echo(f"warning: {printable(str(caution))}", err=True)
 

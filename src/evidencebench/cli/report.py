@@ -102,7 +102,6 @@ def command(
 
 @contextmanager
 def _exchanges(dataset: Dataset, *, is_wanted: bool) -> Iterator[ExchangeSource | None]:
-    """Yield what returns prompts and replies, where the page shall hold them; else None."""
     if not is_wanted:
         yield None
         return

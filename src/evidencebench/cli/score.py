@@ -251,7 +251,6 @@ def _print(
 
 
 def _tables(rows: Sequence[Fields], breakdowns: Mapping[str, PlaceBreakdown], curves: Curves) -> Iterator[Table]:
-    """Yield the tables below: other measures, counts, selections by kind of sentence, recall at every budget."""
     # Recall over coverable aspects has a column only where it differs from aspect recall.
     is_same = all(fields[COVERABLE_RECALL.key] == fields[ASPECT_RECALL.key] for fields in rows)
     measures = [column for column in _MEASURES if not (is_same and column.name == COVERABLE_RECALL.key)]

@@ -22,7 +22,6 @@ class ExportScoring:
     progress_style: options.ProgressStyle
 
     def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, tuple[Caution, ...]]:
-        """Score runs as `score_runs` does, with progress, and print the cautions about them on standard error."""
         dataset = open_dataset(self.data)
         with progress("scoring", self.progress_style) as shown:
             scored = score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
@@ -39,9 +38,7 @@ class ScoringOptions(ExportScoring):
     table_format: options.TableFormat
 
     def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, tuple[Caution, ...]]:
-        """Score runs, where the options say that work runs."""
         return ExportScoring.score(self, runs, jobs=self.place.jobs, engine=self.place.engine, **how)
 
     def exit_code(self, scored: ScoredRuns) -> int:
-        """Return 1 if `require_complete` is set and an answer failed or is missing, else 0."""
         return 1 if self.require_complete and not is_complete(scored) else 0

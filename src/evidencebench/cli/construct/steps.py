@@ -219,4 +219,3 @@ def filter_(
 COMMANDS: Mapping[str | None, click.Command] = {
     step.name: step for step in (summaries, hypotheses, aspects, judge, label_results, filter_)
 }
-"""Step -> its command."""
