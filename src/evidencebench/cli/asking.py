@@ -1,7 +1,7 @@
 """Options of commands that ask language models, the client that they make, and the estimate of their cost."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -23,9 +23,6 @@ from evidencebench.models.llm.costs import PriceTable, RequestTotals, RunningTot
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
-
-_HOUR_SECONDS = 3600.0
-
 
 _above_0 = partial(option, type=Finite(0, min_open=True))
 
@@ -50,13 +47,11 @@ class Asking:
     progress_style: options.ProgressStyle
 
     def __post_init__(self) -> None:
-        """Raise where limits of a rate are given with ``--batch``, which cannot keep them."""
         if self.batch and (self.requests_per_minute or self.tokens_per_minute):
             raise click.UsageError("--requests-per-minute and --tokens-per-minute cannot be combined with --batch")
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
-    """Raise where options for language models are given and the system asks none."""
     if not asks and (asking.estimate or asking.batch or asking.max_cost_usd is not None):
         raise click.UsageError("--estimate, --batch and --max-cost-usd are for systems that ask a language model")
 
@@ -88,13 +83,11 @@ def opened_client(
 
 
 def tell_asked(client: ChatClient | None) -> None:
-    """Print the counts of requests on standard error; nothing without a client."""
     if client is not None:
         click.echo(f"asked: {client.totals.dated_summary()}", err=True)
 
 
 def totals_fields(client: ChatClient | None) -> dict[str, Any]:
-    """Return the counts of requests as a program reads them; empty without a client."""
     return {} if client is None else {"asked": client.totals.fields()}
 
 
@@ -116,50 +109,46 @@ def closing(client: ChatClient) -> Iterator[None]:
 def print_estimate(
     asking: Asking, rehearse: Callable[[ChatClient, ProgressReporter], Rehearsal], *, how: str = ""
 ) -> int:
-    """Print the requests that a command would send and their cost; return 1 where an answer would fail, else 0.
-
-    ``rehearse`` asks everything with a client that sends nothing, and reports progress. ``how`` is printed behind the
-    number of instances, such as how often each is asked.
-    """
+    """Print what a command would send, ``how`` often, and its cost; return 1 where an answer would fail."""
     prices = PriceTable.load(asking.prices)
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
     client = ChatClient(sender=sender, cache=_open_cache(), prices=prices)
     with closing(client), progress("estimating", asking.progress_style) as shown:
-        found = rehearse(client, shown)
-    if found.first_error:
-        click.echo(
-            f"{counted(found.n_failed, 'answer')} would fail; the first: {printable(found.first_error)}", err=True
-        )
-    n_stored, as_of = client.totals.now.stored, prices.dated(one.model for one in sender.estimates())
+        rehearsal = rehearse(client, shown)
+    if rehearsal.first_error:
+        n_failed = counted(rehearsal.n_failed, "answer")
+        click.echo(f"{n_failed} would fail; the first: {printable(rehearsal.first_error)}", err=True)
+    estimates = sender.estimates()
+    n_stored, as_of = client.totals.now.stored, prices.dated(estimate.model for estimate in estimates)
     if asking.as_json:
-        models = [asdict(estimate) for estimate in sender.estimates()]
+        models = list(map(asdict, estimates))
         assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
-        print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": as_of, "models": models})
-        return 1 if found.n_failed else 0
+        print_json({**asdict(rehearsal), "stored": n_stored, **assumed, "prices_as_of": as_of, "models": models})
+        return 1 if rehearsal.n_failed else 0
     rows: list[list[Cell]] = [
         [
-            *(one.model, one.requests, one.prompt_tokens, one.completion_tokens),
-            "unknown" if one.cost_usd is None else shown_usd(one.cost_usd),
+            *(estimate.model, estimate.requests, estimate.prompt_tokens, estimate.completion_tokens),
+            "unknown" if estimate.cost_usd is None else shown_usd(estimate.cost_usd),
         ]
-        for one in sender.estimates()
+        for estimate in estimates
     ]
     print_table(Table(columns=["model", "requests", "prompt tokens", "reply tokens", "cost"], rows=rows))
+    are_stored = f"{counted(n_stored, 'request')} {'is' if n_stored == 1 else 'are'} stored and cost nothing"
     print_prose(
-        f"{counted(found.n_instances, 'instance')}{how}{_tasks_text(found)}. {counted(n_stored, 'request')} "
-        f"{'is' if n_stored == 1 else 'are'} stored and cost nothing. Tokens are estimated; replies are taken to be "
-        f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {as_of}: check "
-        "them (--prices). Nothing was sent."
+        f"{counted(rehearsal.n_instances, 'instance')}{how}{_tasks_text(rehearsal.tasks)}. {are_stored}. Tokens are "
+        f"estimated; replies are taken to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). "
+        f"Prices as of {as_of}: check them (--prices). Nothing was sent."
     )
-    return 1 if found.n_failed else 0
+    return 1 if rehearsal.n_failed else 0
 
 
-def _tasks_text(found: Rehearsal) -> str:
-    match found.tasks:
+def _tasks_text(tasks: Sequence[str]) -> str:
+    match tasks:
         case ():
             return ""
         case (task,):
             return f", asked for {task}"
-        case tasks:
+        case _:
             return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
 
 
@@ -171,7 +160,7 @@ def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]
         settings = CallSettings(
             max_attempts=asking.max_attempts,
             timeout_seconds=asking.timeout_seconds,
-            total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
+            total_timeout_seconds=max(3600.0, asking.timeout_seconds),
         )
         sender = BatchSender(
             cache,

@@ -25,14 +25,10 @@ from evidencebench.tables import Cell, Column, Row, Table, printable, share_colu
 
 
 SEEN = f"† {TRAINED_ON_IT}"
-"""The meaning of the mark behind a run's label."""
 
 
 def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -> list[Table]:
-    """Return one table for each task: the difference of every run to every other.
-
-    ``trained_on_it`` are the labels of runs whose models were trained on this data.
-    """
+    """Return a table for each task; ``trained_on_it`` are the labels of runs whose models were trained on this data."""
     labels = list(dict.fromkeys(label for pair in compared for label in (pair.first, pair.second)))
     letters = {label: letter_of(number) for number, label in enumerate(labels)}
     tables = []
@@ -59,11 +55,6 @@ def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -
     return tables
 
 
-def matrix_note(compared: Sequence[Pair[str]]) -> str:
-    """Return the note that explains the stars in `matrices`."""
-    return f"* p below {ALPHA} by sign flips, {holm_text(compared)}"
-
-
 def letter_of(number: int) -> str:
     """Return A, B, ..., Z, AA, AB, ... for 0, 1, ..."""
     n_rounds, left = divmod(number, len(ascii_uppercase))
@@ -78,10 +69,7 @@ def comparison_columns(
     p_holm: Callable[[Row], float | None],
     p_text: Callable[[Row], str],
 ) -> dict[str, Column[Row]]:
-    """Return the columns of a comparison of two systems with these names, by name, in the order of CSV.
-
-    ``difference`` is its heading; ``p_holm`` and ``p_text`` return the adjusted p-value.
-    """
+    """Return name -> column, in the order of CSV; ``difference`` is a heading."""
     first, second = names
     columns: list[Column[Row]] = [
         Column("task", "task", lambda row: comparison(row).task.name),
@@ -151,7 +139,7 @@ def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_
 @options.command
 def command(
     *,
-    runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True, kind=click.Path(path_type=Path))],
+    runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True)],
     details: Annotated[bool, option("--details", "Also print the tables of each pair, after the matrix.")],
     plot: PlotFile,
     scoring: ScoringOptions,
@@ -179,9 +167,9 @@ def command(
             scores = {label: scored.scores[label][task.name] for label in labels}
             compared += compare_pairs(scores, pairs, ceilings, resampling=resampling)
             on_progress(number, len(scored.tasks))
-    found = sorted(compared, key=lambda pair: pairs.index((pair.first, pair.second)))
+    ordered = sorted(compared, key=lambda pair: pairs.index((pair.first, pair.second)))
     if plot:
-        write_picture(plot, comparison_chart(found, scored.dataset.name, resampling))
+        write_picture(plot, comparison_chart(ordered, scored.dataset.name, resampling))
     if scoring.as_json:
         rows = [
             {
@@ -195,21 +183,21 @@ def command(
                     signature_of(scored, label, pair.comparison.task, resampling) for label in (pair.first, pair.second)
                 ],
             }
-            for pair in found
+            for pair in ordered
         ]
         warnings = [str(caution) for caution in cautions]
         print_json({"data": str(scored.dataset.path), "warnings": warnings, "pairs": rows})
         return scoring.exit_code(scored)
     known = [label for label in labels if scored.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
-        notes = [matrix_note(found), *([SEEN] if known else [])]
-        for table in matrices(found, known):
+        notes = [f"* p below {ALPHA} by sign flips, {holm_text(ordered)}", *([SEEN] if known else [])]
+        for table in matrices(ordered, known):
             print_table(table if table_format == "text" else replace(table, notes=notes), table_format)
         if table_format == "text":
             print_prose(notes[0])
             click.echo("\n".join([*notes[1:], ""]))
     if len(pairs) == 1 or details or table_format == "csv":
-        print_comparisons(found, table_format, known)
+        print_comparisons(ordered, table_format, known)
         signatures = (signature_of(scored, label, task, resampling) for label in labels for task in scored.tasks)
         print_signatures(signatures, table_format)
     else:

@@ -25,7 +25,7 @@ from evidencebench.scoring.query_controls import OWN, common_tasks_of, inquiries
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.significance import mean_or_none, p_text
 from evidencebench.system import NamedSystem
-from evidencebench.tables import Column, Table, share_column, table_for_csv, table_for_readers
+from evidencebench.tables import Column, share_column, table_for_csv, table_for_readers
 from evidencebench.wording import counted
 
 
@@ -77,7 +77,7 @@ def command(
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            named = {spec: one for spec, one in made(client).items() if one.waits}
+            named = {spec: system for spec, system in made(client).items() if system.waits}
             asked = tasks or common_tasks_of(named)
             inquiries = inquiries_of(named, dataset, asked, controls, limit=limit, seed=resampling.seed)
             return rehearse_all(list(inquiries.values()), dataset, asked, limit=limit, on_progress=shown)
@@ -87,43 +87,43 @@ def command(
     with warnings.catch_warnings(), opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
         named = made(client)
         warnings.simplefilter("ignore", UserWarning)  # of failed answers, which are told below
-        found = measure_query_controls(
+        results = measure_query_controls(
             named, dataset, tasks, controls, limit=limit, resampling=resampling, waiting=waiting, on_progress=shown
         )
     tell_asked(client)
-    n_failed = _tell_failed(found)
+    n_failed = _tell_failed(results)
     if asking.as_json:
-        print_json([_fields(one) for one in found])
+        print_json(list(map(_fields, results)))
     else:
-        _print(found, table_format)
-        print_signatures(_signatures(found, named, dataset, resampling), table_format)
+        _print(results, table_format)
+        print_signatures(_signatures(results, named, dataset, resampling), table_format)
     return 1 if n_failed else 0
 
 
-def _tell_failed(found: Sequence[ControlResult]) -> int:
+def _tell_failed(results: Sequence[ControlResult]) -> int:
     """Print how many answers of each system failed, and return how many in all; own ones stand in several results."""
     n_all = 0
-    for system, results in groupby(found, key=lambda one: one.system):
-        rows = list(results)
-        own = {one.comparison.task.name: one.comparison.first_counts.failed for one in rows}
-        n_failed = sum(own.values()) + sum(one.comparison.second_counts.failed for one in rows)
+    for system, results_of_system in groupby(results, key=lambda result: result.system):
+        comparisons = [result.comparison for result in results_of_system]
+        own = {comparison.task.name: comparison.first_counts.failed for comparison in comparisons}
+        n_failed = sum(own.values()) + sum(comparison.second_counts.failed for comparison in comparisons)
         n_all += n_failed
         if n_failed:
-            told = f"{counted(n_failed, 'answer')} failed, which scores 0"
-            click.echo(f"{told}; 'evidencebench run {system}' says why", err=True)
+            answers = counted(n_failed, "answer")
+            click.echo(f"{answers} failed, which scores 0; 'evidencebench run {system}' says why", err=True)
     return n_all
 
 
-def _fields(one: ControlResult) -> dict[str, Any]:
+def _fields(result: ControlResult) -> dict[str, Any]:
     return {
-        "system": one.system,
-        "control": one.control,
-        "task": one.comparison.task.name,
-        **comparison_fields(one.comparison, (OWN, "changed")),
-        "p_value_holm": one.p_value,
-        "can_differ": one.comparison.can_differ,
-        "reads_hypothesis": one.reads_hypothesis,
-        "stranger": None if one.stranger is None else asdict(one.stranger),
+        "system": result.system,
+        "control": result.control,
+        "task": result.comparison.task.name,
+        **comparison_fields(result.comparison, (OWN, "changed")),
+        "p_value_holm": result.p_value,
+        "can_differ": result.comparison.can_differ,
+        "reads_hypothesis": result.reads_hypothesis,
+        "stranger": None if result.stranger is None else asdict(result.stranger),
     }
 
 
@@ -163,30 +163,25 @@ def _print(results: Sequence[ControlResult], table_format: str) -> None:
     for result in results:
         groups.setdefault((result.control, result.comparison.task.name), []).append(result)
     for (control, task), members in groups.items():
-        print_table(_table(control, task, members), table_format)
+        columns, title = _READERS, f"{control}, {task}: aspect recall in %"
+        if stranger := members[0].stranger:
+            columns = [*columns, _stranger_column("selection", "stranger, %")]
+            title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
+        untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
+        notes = [untested] if any(result.adjusted is None for result in members) else []
+        print_table(table_for_readers(columns, members, title=title, notes=notes), table_format)
     if table_format == "text":
         print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
         click.echo()
 
 
-def _table(control: str, task: str, results: Sequence[ControlResult]) -> Table:
-    """Return the results of one control on one task, a row a system."""
-    columns, title = _READERS, f"{control}, {task}: aspect recall in %"
-    if stranger := results[0].stranger:
-        columns = [*columns, _stranger_column("selection", "stranger, %")]
-        title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
-    untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
-    notes = [untested] if any(result.adjusted is None for result in results) else []
-    return table_for_readers(columns, results, title=title, notes=notes)
-
-
 def _signatures(
-    found: Sequence[ControlResult], systems: Mapping[str, NamedSystem], dataset: Dataset, resampling: Resampling
+    results: Sequence[ControlResult], systems: Mapping[str, NamedSystem], dataset: Dataset, resampling: Resampling
 ) -> Iterator[str]:
     """Yield one signature for each system and task, which names all controls."""
-    controls = "+".join(dict.fromkeys(one.control for one in found))
-    rows = {(one.system, one.comparison.task.name): one.comparison for one in found}
-    for (name, _), comparison in rows.items():
+    controls = "+".join(dict.fromkeys(result.control for result in results))
+    comparisons = {(result.system, result.comparison.task.name): result.comparison for result in results}
+    for (name, _), comparison in comparisons.items():
         system = systems[name]
         asked = SystemHeader(name=system.name, options=dict(system.options)).signature
         label = f"{asked}{code_text(system.versions())}[own - {controls}]"

@@ -1,6 +1,6 @@
 """``evidencebench crossval``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, NamedTuple, get_args
@@ -85,9 +85,12 @@ def command(
       evidencebench crossval bm25 --data sample --folds 3 --seeds 2
       evidencebench crossval finder --data train --against minilm -j 2 -o f.jsonl
     """
+    journal: Path | None = None
+    run: Path | None = None
     if output is not None:
         require_file(output, "cannot be resumed; leave --output out to print the table there")
-    journal, run = (None, None) if output is None else _places(output)
+        # A journal of earlier versions stays one.
+        journal, run = (output, None) if is_journal(output) else (journal_beside(output), output)
     dataset = open_dataset(data)
     what = CrossValidation(
         systems=(system, *against),
@@ -98,7 +101,7 @@ def command(
         control=control,
         resampling=resampling,
     )
-    asks = any(trainable(one) is None and asks_model(one) for one in what.systems)
+    asks = any(trainable(spec) is None and asks_model(spec) for spec in what.systems)
     require_model(asking, asks=asks)
     if asking.estimate:
 
@@ -108,7 +111,7 @@ def command(
         how = f" with the own and with a changed query under {counted(n_seeds, 'seed')}"
         return print_estimate(asking, rehearse, how=how)
     with opened_client(asking, system, asks=asks) as (client, waiting, shown):
-        found = cross_validate(
+        measured = cross_validate(
             what,
             dataset,
             jobs=place.jobs,
@@ -121,35 +124,31 @@ def command(
             on_progress=shown,
         )
     tell_asked(client)
-    n_failed = sum(one.n_failed for one in found)
+    n_failed = sum(figures.n_failed for figures in measured)
     if asking.as_json:
         asked = {"folds": n_folds, "seeds": n_seeds, "control": control, "run": None if run is None else str(run)}
-        print_json(msgspec.to_builtins({**asked, "systems": found}))
+        print_json(msgspec.to_builtins({**asked, "systems": measured}))
         return 1 if n_failed else 0
-    rows = [row for one in found for task in one.tasks for row in _rows(one, task, control, found[0].system)]
+    own = measured[0]
+    rows = [row for figures in measured for task in figures.tasks for row in _rows(figures, task, control, own.system)]
     if table_format == "csv":
         print_table(table_for_csv(_columns(""), [row for row in rows if row.variant]), "csv")
-    for task in found[0].tasks if table_format != "csv" else ():
+    for task in own.tasks if table_format != "csv" else ():
         print_table(table_for_readers(_columns(task), [row for row in rows if row.task == task]), table_format)
     if table_format == "text":
-        _explain(found)
-    folds = "" if found[0].fit_seconds is None else f"{n_folds}-fold by paper, "
+        _explain(measured)
+    folds = "" if own.fit_seconds is None else f"{n_folds}-fold by paper, "
     own_code = code_text(versions_before_training([system]))
     label = f"{system}{own_code}[{folds}{counted(n_seeds, 'seed')}]"
     signatures = (
         signature(dataset, label, task=task_named(task), n=figures.recall.n, resampling=resampling)
-        for task, figures in found[0].tasks.items()
+        for task, figures in own.tasks.items()
     )
     print_signatures(signatures, table_format)
     if table_format == "text" and run is not None:
         seed = f"seed {resampling.seed}" + (", the first" if n_seeds > 1 else "")
         print_prose(f"{printable(str(run))}: the answers under {seed}, as a run")
     return 1 if n_failed else 0
-
-
-def _places(output: Path) -> tuple[Path, Path | None]:
-    """Return where finished work is kept, and where the run is written; a journal of earlier versions stays one."""
-    return (output, None) if is_journal(output) else (journal_beside(output), output)
 
 
 _ASKED = {
@@ -185,10 +184,6 @@ def _rows(system: SystemFigures, task: str, control: SeededControl, first: str) 
             yield _Row(system.system, variant, label, task, recall, test, figures.recall.n)
 
 
-def _difference(row: _Row) -> Estimate | None:
-    return None if row.test is None else row.test.difference
-
-
 def _columns(task: str) -> list[Column[_Row]]:
     """Return the columns; for readers, the first is headed by its task."""
     return [
@@ -196,17 +191,23 @@ def _columns(task: str) -> list[Column[_Row]]:
         Column("variant", "", attrgetter("variant")),
         Column("task", "", attrgetter("task")),
         *estimate_columns(("recall", "recall_low", "recall_high"), "aspect recall", attrgetter("recall"), none=""),
-        *estimate_columns(("difference", "difference_low", "difference_high"), "difference", _difference, none=""),
+        *estimate_columns(
+            ("difference", "difference_low", "difference_high"),
+            "difference",
+            lambda row: None if row.test is None else row.test.difference,
+            none="",
+        ),
         Column("p", "", lambda row: None if row.test is None else row.test.p_value),
         Column("n", "", attrgetter("n")),
     ]
 
 
-def _explain(found: list[SystemFigures]) -> None:
+def _explain(measured: Sequence[SystemFigures]) -> None:
     print_prose("A difference is paired: what stands above less this row. In brackets: intervals.")
-    for one in found:
-        trained = "" if one.fit_seconds is None else f"; {one.fit_seconds:.1f} s to train"
-        tried = f"; {one.n_tried} configurations compared within each training set" if one.n_tried > 1 else ""
-        failed = f"; {counted(one.n_failed, 'answer')} failed" if one.n_failed else ""
-        click.echo(f"{one.system}: {1000 * one.answer_seconds:.1f} ms a paper, all tasks{trained}{tried}{failed}")
+    for figures in measured:
+        trained = "" if figures.fit_seconds is None else f"; {figures.fit_seconds:.1f} s to train"
+        tried = f"; {figures.n_tried} configurations compared within each training set" if figures.n_tried > 1 else ""
+        failed = f"; {counted(figures.n_failed, 'answer')} failed" if figures.n_failed else ""
+        milliseconds = f"{1000 * figures.answer_seconds:.1f} ms a paper"
+        click.echo(f"{figures.system}: {milliseconds}, all tasks{trained}{tried}{failed}")
     click.echo()

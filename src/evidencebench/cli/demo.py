@@ -28,7 +28,6 @@ from evidencebench.scoring.significance import percent
 from evidencebench.tables import Cell, Table
 
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
-_SHOWN = ("er_at_optimal", "er_at_10")
 _NEXT = """\
 What to do next
   evidencebench data show sample 1 --evidence      read an instance
@@ -67,7 +66,10 @@ def command(
         solved = solve_file(dataset, Path(scratch) / "solved.json")
         n_optima = sum(len(instance.labels.evaluations) for instance in dataset)
         click.echo(f"2. Solved: {n_optima} optima derived exactly, {len(solved.unproven)} of them unproven.")
-        runs = _run(dataset, folder, seed)
+        runs = [folder / f"{system}.jsonl" for system in _SYSTEMS]
+        for system, run in zip(_SYSTEMS, runs, strict=True):
+            execute(system, dataset, run, seed=seed)
+        print_prose(f"3. Ran {len(_SYSTEMS)} systems: {', '.join(_SYSTEMS)}.", "   ")
         _rank(dataset, runs, seed)
         _swap_hypotheses(dataset, seed)
     if output:
@@ -75,17 +77,9 @@ def command(
     click.echo(_NEXT, nl=False)
 
 
-def _run(dataset: Dataset, folder: Path, seed: int) -> list[Path]:
-    paths = [folder / f"{system}.jsonl" for system in _SYSTEMS]
-    for system, path in zip(_SYSTEMS, paths, strict=True):
-        execute(system, dataset, path, seed=seed)
-    print_prose(f"3. Ran {len(_SYSTEMS)} systems: {', '.join(_SYSTEMS)}.", "   ")
-    return paths
-
-
 def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo("4. Leaderboard: aspect recall in %, with 95 % intervals over papers.\n")
-    tasks, resampling = [TASKS[name] for name in _SHOWN], Resampling(seed=seed)
+    tasks, resampling = [TASKS[name] for name in ("er_at_optimal", "er_at_10")], Resampling(seed=seed)
     graded = score_runs(runs, dataset, tasks, rules=Rules())
     board = {task.name: board_of(graded, task, resampling).standings for task in tasks}
     print_board(board, "text")
@@ -102,10 +96,10 @@ def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
     task = TASKS["er_at_10"]
     rows: list[list[Cell]] = []
     systems = {name: make_system(name) for name in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards")}
-    for one in measure_query_controls(systems, dataset, task, resampling=Resampling(seed=seed)):
-        found = one.comparison
-        means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-        rows.append([one.system, *means, percent(found.test.difference), percent(found.overlap)])
+    for result in measure_query_controls(systems, dataset, task, resampling=Resampling(seed=seed)):
+        comparison = result.comparison
+        means: list[Cell] = [100 * comparison.first.mean, 100 * comparison.second.mean]
+        rows.append([result.system, *means, percent(comparison.test.difference), percent(comparison.overlap)])
     columns = [task.name, "own", "wrong", "difference", "overlap of selections"]
     print_table(Table(columns=columns, rows=rows))
     click.echo("   A system whose recall and selections stay the same did not use the")

@@ -17,7 +17,6 @@ from evidencebench.tables import printable
 
 
 def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
-    """Print requests with their replies, in the order in which they were made."""
     if not as_json:
         for exchange in exchanges:
             click.echo("\n".join(_lines(exchange)))

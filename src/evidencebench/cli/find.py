@@ -54,10 +54,7 @@ _MOST_HYPOTHESES = 1_000
 
 
 def paper_names(given: Iterable[str]) -> Iterator[str]:
-    """Yield the names of the papers' files; a folder stands for all files in it and below, in order of their names.
-
-    Hidden files and the list that `papers fetch` writes are left out. Raises `UnreadableError` for an empty folder.
-    """
+    """Yield names of files; a folder stands for all below it, in order, but hidden ones and `papers fetch`'s list."""
     for name in given:
         folder = Path(name)
         if name == STANDARD_INPUT or not folder.is_dir():
@@ -81,17 +78,7 @@ def read_papers(names: Iterable[str]) -> Iterator[Sequence[Paper | DataError]]:
             yield [error]
 
 
-def _read_hypotheses(path: Path) -> tuple[str, ...]:
-    lines, name = read_lines(path)
-    hypotheses = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
-    n = len(hypotheses)
-    if not 0 < n <= _MOST_HYPOTHESES:
-        raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
-    return hypotheses
-
-
 def _print_counts(finding: Finding, system: str, budget: int) -> None:
-    """Print on standard error what the counts of an answer say, and where more sentences are named than wanted."""
     if finding.notes:
         click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
     n_found = len(finding.evidence)
@@ -254,11 +241,15 @@ def command(
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
-    """Return the hypotheses and the names of the papers' files."""
     if hypotheses_file is not None:
         if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
             raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
-        return _read_hypotheses(hypotheses_file), list(paper_names(given))
+        lines, name = read_lines(hypotheses_file)
+        hypotheses = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+        n = len(hypotheses)
+        if not 0 < n <= _MOST_HYPOTHESES:
+            raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
+        return hypotheses, list(paper_names(given))
     hypothesis, *papers = given
     if not papers:
         raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")

@@ -1,13 +1,12 @@
 """``evidencebench leaderboard``."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import argument, option
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
 from evidencebench.cli.plots import PlotFile, board_bars, board_chart, print_bars, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions
@@ -26,7 +25,7 @@ Standings = Mapping[str, Sequence[Standing]]
 @options.command
 def command(
     *,
-    runs: Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=click.Path(path_type=Path))],
+    runs: options.Runs,
     published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
     controls: options.Controls,
     plot: PlotFile,
@@ -71,7 +70,6 @@ _SYSTEM: Column[Standing] = Column(
 
 
 def print_board(board: Standings, table_format: str) -> None:
-    """Print one table for each task; as text, with a picture below it."""
     is_text = table_format == "text"
     for task, rows in board.items():
         notes = () if is_text else _notes(rows)
@@ -85,7 +83,6 @@ def print_board(board: Standings, table_format: str) -> None:
 
 
 def _notes(rows: Sequence[Standing]) -> list[str]:
-    """Return the meanings of the marks that stand in the rows."""
     control = "* a control, computed here; oracle knows the answers: the ceiling, unranked"
     notes = [control] if any(row.is_control for row in rows) else []
     return [*notes, f"† {TRAINED_ON_IT}"] if any(row.trained_on_it for row in rows) else notes

@@ -31,31 +31,24 @@ if TYPE_CHECKING:
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
-
-    Each command is a module of ``package`` with its name, or in ``COMMANDS`` of the module that ``modules`` has for it.
-    ``lines`` has its line of help by its name, so that help imports no command. ``former`` maps former names of
-    commands to the present ones.
-    """
+    """A group that imports a command, and no other, when it is used: a module of ``package`` or in its ``COMMANDS``."""
 
     def __init__(
         self,
         *args: Any,
         package: str,
-        lines: Mapping[str, str],
-        former: Mapping[str, str] | None = None,
-        modules: Mapping[str, str] | None = None,
+        lines: Mapping[str, str],  # name -> line of help
+        former: Mapping[str, str] | None = None,  # former name -> present name
+        modules: Mapping[str, str] | None = None,  # name -> module, where several commands share one
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
         self.package, self.lines, self.former, self.modules = package, lines, former or {}, modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names of all commands."""
         return list(self.lines)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        """Return a command, imported now, or None where there is none of the name."""
         if cmd_name not in self.lines:
             return None
         module = import_module(f"{self.package}.{self.modules.get(cmd_name, cmd_name.replace('-', '_'))}")
@@ -65,7 +58,6 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names; fail with a suggestion where there is none."""
         name = args[0]
         if name not in self.lines and not name.startswith("-") and not ctx.resilient_parsing:
             if name in self.former:
@@ -74,13 +66,11 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands, or the options, that begin with ``incomplete``; import no command."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(name, help=line) for name, line in self.lines.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """Write the names of all commands with their lines."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lines.items()))
 
@@ -89,15 +79,10 @@ class LazyGroup(click.Group):
 
 
 def open_streams() -> None:
-    """Make the standard streams safe to use.
-
-    A closed stream (``>&-``) becomes the null device: else the next file to be opened would get its number, and with it
-    the text meant for the stream. Text that cannot be written to standard error is dropped, since only messages go
-    there. A character that a terminal cannot show is escaped.
-    """
+    """Open closed streams, drop text that standard error cannot take, escape characters that a terminal cannot show."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # `os.open` takes the lowest free number, which is that of the closed stream.
+            # `os.open` takes the lowest free number: the closed stream's, which else the next file would get.
             descriptor = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
     if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test replaces it
@@ -109,7 +94,6 @@ def open_streams() -> None:
 
 
 def _is_unread(descriptor: int) -> bool:
-    """Say whether a descriptor is a pipe that nobody reads any more."""
     poller = select.poll()
     poller.register(descriptor, select.POLLOUT)
     return any(event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, event in poller.poll(0))
@@ -146,18 +130,9 @@ EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70,
 # The error numbers of a failed write.
 _WRITE_ERRORS = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
 
-_KEPT = "; finished work is kept: run the same command again to resume"
-# For a stop, whose message says what to do first.
-_KEPT_AT_STOP = "; finished work is kept, and the next run resumes with it"
-_EDITED = "; if you edit your code, start over with --overwrite"
-
 
 def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
-    """Call a command and return its exit code; print an error that it raises on standard error.
-
-    A pipe whose reader has left is no error. The arguments decide whether the message says that the command can be
-    resumed; an unexpected error is reported with them.
-    """
+    """Call a command and return its exit code; the message of an error may say, by the arguments, how to resume."""
     ended_by: list[int] = []
     try:
         with _others_as_interrupt(ended_by):
@@ -217,27 +192,27 @@ def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[i
             is_resumable = any(option.startswith(("-o", "--output")) for option in options)
         case _:
             is_resumable = False
-    kept = _KEPT if is_resumable else ""
+    kept = "; finished work is kept: run the same command again to resume" if is_resumable else ""
     match error:
         case KeyboardInterrupt() | click.exceptions.Abort():
             return EXIT_INTERRUPTED, f"interrupted{kept}"
-        case StopError():
-            edited = _EDITED if isinstance(error, FailedAnswerError) else ""
-            return EXIT_STOPPED, f"stopped: {printable(str(error))}{_KEPT_AT_STOP + edited if is_resumable else ''}"
+        case StopError():  # whose message says what to do first
+            resumed = "; finished work is kept, and the next run resumes with it" if is_resumable else ""
+            if is_resumable and isinstance(error, FailedAnswerError):
+                resumed += "; if you edit your code, start over with --overwrite"
+            return EXIT_STOPPED, f"stopped: {printable(str(error))}{resumed}"
         case EvidenceBenchError():
             return EXIT_BAD_INPUT, f"error: {printable(str(error))}"
         case OSError():
-            return EXIT_BAD_INPUT, f"error: {printable(_os_message(error))}"
+            reason = f"{error.filename}: {error.strerror}"
+            if error.filename is None:
+                is_written = error.errno in _WRITE_ERRORS
+                reason = f"standard output, or a file: {error.strerror}" if is_written else str(error)
+            return EXIT_BAD_INPUT, f"error: {printable(reason)}"
         case MemoryError():
             return EXIT_BAD_INPUT, f"error: there is not enough memory for this{kept}"
         case _:
             return EXIT_BUG, _bug_report(error, arguments, kept)
-
-
-def _os_message(error: OSError) -> str:
-    if error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return f"standard output, or a file: {error.strerror}" if error.errno in _WRITE_ERRORS else str(error)
 
 
 def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> str:
@@ -310,7 +285,6 @@ _COMPLETE = "_EVIDENCEBENCH_COMPLETE"
 
 
 def main() -> None:
-    """Run the command line and exit."""
     open_streams()
     arguments = sys.argv[1:]
     sys.exit(exit_code_of(partial(_invoke, arguments), arguments))

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # starlette is an extra
 
 
 # How a command says what it is given: each parameter of its function has, beside its type, the option that fills it.
+# A dataclass, or ``Annotated[type, make]``, stands for all parameters of that class or function.
 
 
 PATH = click.Path(path_type=Path)
@@ -57,7 +58,6 @@ class Declared:
     settings: Mapping[str, Any]
 
     def parameter(self, name: str, hint: Any, default: Any) -> click.Parameter:
-        """Return the parameter of click; an option that may not be None and has no default is required."""
         settings, is_tuple = dict(self.settings), get_origin(hint) is tuple
         is_required = not is_tuple and type(None) not in get_args(hint)
         if settings["type"] is None and Path in (hint, *get_args(hint)):
@@ -75,7 +75,6 @@ class Declared:
 
 
 def argument(metavar: str | None = None, kind: Any = None, **settings: Any) -> Declared:
-    """Declare an argument."""
     return Declared((), {"metavar": metavar, "type": kind, **settings})
 
 
@@ -88,7 +87,6 @@ def option(usage: str, text: str, kind: Any = None, **settings: Any) -> Declared
 
 
 def number(usage: str, text: str, *, least: int = 1, most: int | None = None, **settings: Any) -> Declared:
-    """Declare an option for a whole number."""
     return option(usage, text, WholeNumber(least, most), **settings)
 
 
@@ -99,29 +97,21 @@ def choice(usage: str, text: str, choices: Iterable[str], **settings: Any) -> De
 
 
 def data_option(text: str, **settings: Any) -> Declared:
-    """Declare the option ``--data``."""
     return option("-d, --data D", text, shell_complete=complete_data, **settings)
 
 
 def output(metavar: str, text: str, kind: Any = None) -> Declared:
-    """Declare the option ``--output``, by default for a file."""
     return option(f"-o, --output {metavar}", text, kind or OutputFile())
 
 
 def command(function: Callable[..., int | None]) -> click.Command:
-    """Return a function as the command that its module is named after; what it returns is the exit code.
-
-    A parameter is ``Annotated[type, declared]``. One whose type is a dataclass, or that is ``Annotated[type, make]``,
-    stands for all parameters of that class or function.
-    """
+    """Return a function, each parameter ``Annotated[type, declared]``, as a command; it returns the exit code."""
     name = function.__module__.rpartition(".")[2] if function.__name__ == "command" else function.__name__
     name = name.strip("_").replace("_", "-")
     return click.Command(name, callback=callback(function), params=parameters(function), help=getdoc(function))
 
 
 def callback(function: Callable[..., int | None]) -> Callable[..., None]:
-    """Return what click calls with the values of all options."""
-
     def call(**values: Any) -> None:
         if code := _filled(function, values):
             click.get_current_context().exit(code)
@@ -130,11 +120,10 @@ def callback(function: Callable[..., int | None]) -> Callable[..., None]:
 
 
 def parameters(make: Callable[..., Any]) -> list[click.Parameter]:
-    """Return the options and arguments that a function or a class declares, in its order."""
-    found: list[click.Parameter] = []
+    params: list[click.Parameter] = []
     for name, hint, default, declared in _declared(make):
-        found += [declared.parameter(name, hint, default)] if isinstance(declared, Declared) else parameters(declared)
-    return found
+        params += [declared.parameter(name, hint, default)] if isinstance(declared, Declared) else parameters(declared)
+    return params
 
 
 def _declared(make: Callable[..., Any]) -> Iterator[tuple[str, Any, Any, Any]]:
@@ -157,7 +146,6 @@ def _filled(make: Callable[..., Any], values: Mapping[str, Any]) -> Any:
 # Values that options take.
 
 
-_MOST = 2**63 - 1  # the largest whole number of 64 bits
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
 
 
@@ -167,10 +155,9 @@ class WholeNumber(click.IntRange):
     name = "whole number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or fail with a message."""
         _require_plain(self, value, param, ctx)
         whole: int = super().convert(value, param, ctx)
-        if abs(whole) > _MOST:
+        if abs(whole) >= 1 << 63:
             self.fail(f"{whole} is too large.", param, ctx)
         return whole
 
@@ -181,7 +168,6 @@ class Finite(click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail with a message."""
         _require_plain(self, value, param, ctx)
         finite: float = super().convert(value, param, ctx)
         if not isfinite(finite):
@@ -203,7 +189,6 @@ class Parsed(click.ParamType[Any]):
         self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value, or fail with a message."""
         try:
             return self._parse(value) if isinstance(value, str) else value
         except (EvidenceBenchError, ValueError) as error:
@@ -230,10 +215,8 @@ complete_data = completer(lambda: ("sample", *CATALOG), "file")
 
 
 def control_option(text: str) -> Declared:
-    """Declare the option ``--control`` for a query control."""
-    complete = completer(lambda: QUERY_CONTROLS)
     kind = Parsed("query control", query_control)
-    return option("--control CONTROL", text, kind, shell_complete=complete)
+    return option("--control CONTROL", text, kind, shell_complete=completer(lambda: QUERY_CONTROLS))
 
 
 # Parameters that several commands have.
@@ -269,7 +252,6 @@ _FORMS = f"{__name__}.forms"
 
 
 def output_format(*words: str) -> Declared:
-    """Declare the option ``--format`` with these choices; not with ``--json``."""
     return choice("--format", "How tables are printed.", words, callback=_refuse_both)
 
 
@@ -367,7 +349,6 @@ def _work_place(
         option("--gpus-per-worker N", "GPUs of each worker, such as 1 or 0.5.", Finite(0)),
     ],
 ) -> WorkPlace:
-    """Return the place that the options name; raise where they do not go together."""
     if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
         raise click.UsageError("--ray-address and --gpus-per-worker need --engine ray")
     if engine == "ray":
@@ -391,7 +372,6 @@ WorkPlaceChoice = Annotated[WorkPlace, _work_place]
 
 
 def refuse_exposed(host: str, *, expose: bool) -> None:
-    """Raise where other machines may reach the host without ``--expose``."""
     if not (expose or is_loopback(host)):
         message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
         raise click.BadParameter(message, param_hint="--host")
@@ -409,8 +389,6 @@ def listening(host: str, port: int) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageServing:
-    """The values of the options of commands that serve pages; each field has its option's name."""
-
     port: Annotated[int, number("--port N", "Port to listen on; 0: any free one.", least=0, most=65535)] = 8642
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1"
     expose: Annotated[bool, option("--expose", "Allow a host that other machines reach; a token is asked for.")]
@@ -451,11 +429,9 @@ class PageServing:
 
 
 STANDARD_INPUT = "-"
-"""What names standard input in place of a file."""
 
 
 def read_standard_input(*, at_most: int = MOST_BYTES) -> bytes:
-    """Return all bytes of standard input; raises `UnreadableError`."""
     try:
         return read_stream(sys.stdin.buffer, at_most=at_most)
     except OSError as error:

@@ -29,7 +29,6 @@ from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
 # How commands print text, tables, JSON, cautions and signatures, and where they may write.
 
 
-STANDARD_OUTPUT = Path("/dev/stdout")
 # In columns. A terminal that does not know its width says 0; tables need about this much.
 _NARROWEST = 40
 
@@ -41,8 +40,7 @@ class OutputFile(click.Path):
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path that was given, or that of standard output."""
-        return STANDARD_OUTPUT if value == "-" else Path(str(super().convert(value, param, ctx)))
+        return Path("/dev/stdout") if value == "-" else Path(str(super().convert(value, param, ctx)))
 
 
 def require_file(path: Path, why: str, option: str = "--output") -> None:
@@ -57,17 +55,14 @@ def tell_written(output: Path, text: str, *, beside_data: bool = False) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value, indented."""
     click.echo(json_text(value))
 
 
 def picked(value: object, *names: str) -> dict[str, Any]:
-    """Return attributes by their names, as a program reads them."""
     return {name: getattr(value, name) for name in names}
 
 
 def json_text(value: Any) -> str:
-    """Return one JSON value, indented."""
     try:
         return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     except UnicodeEncodeError:  # a file's name may hold bytes that are no text; JSON has an escape for them
@@ -75,7 +70,6 @@ def json_text(value: Any) -> str:
 
 
 def print_table(table: Table, table_format: str = "text") -> None:
-    """Print a table and an empty line behind it; CSV without one."""
     click.echo(as_text(table, terminal_width()) if table_format == "text" else RENDERERS[table_format](table))
     if table_format != "csv":
         click.echo()
@@ -90,7 +84,6 @@ def terminal_width() -> int:
 
 
 def prose_width() -> int:
-    """Return the width for running text in columns: the terminal's, at most 80."""
     return min(WIDTH, terminal_width())
 
 
@@ -101,7 +94,6 @@ def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = Fals
 
 
 def print_cautions(cautions: Iterable[object]) -> None:
-    """Print on standard error what a reader should know before any score."""
     for caution in cautions:
         click.echo(f"warning: {printable(str(caution))}", err=True)
 
@@ -132,10 +124,7 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise `DataError`, before any work is done, where its result cannot be written to a path.
-
-    A file that exists is replaced only with ``--overwrite``. A stream, such as ``/dev/null``, is always written to.
-    """
+    """Raise `DataError`, before any work is done, where its result cannot be written to a path; a stream can be."""
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
     if not path.parent.is_dir():
@@ -169,12 +158,7 @@ class ProgressReporter:
 def progress(
     what: str, style: str, status: Status | None = None, *, silent_seconds: float = _SILENT_SECONDS
 ) -> Iterator[ProgressReporter]:
-    """Yield a reporter, which shows progress on standard error.
-
-    The style is ``rich``: a bar; ``plain``: a line every few seconds and at the end; ``none``: nothing; or ``auto``: a
-    bar on a terminal, and elsewhere a line whenever ``silent_seconds`` have passed. ``status`` returns a few words that
-    are shown with the progress: requests, failures, cost.
-    """
+    """Yield a reporter to standard error; ``status`` returns a few words to show: requests, failures, cost."""
     what = printable(what)
     if style == "rich" or (style == "auto" and sys.stderr.isatty()):
         columns: list[ProgressColumn] = [
@@ -204,10 +188,7 @@ def progress(
 def _print_in_thread(
     say: Callable[[str], object], tick: Callable[[], object] = lambda: None, seconds: float | None = None
 ) -> Iterator[Callable[[str], object]]:
-    """Yield a function that passes a line to a thread that prints it, so that signal handlers may call it.
-
-    ``tick`` is called whenever ``seconds`` have passed without a line; None: never.
-    """
+    """Yield a function that signal handlers may call; ``tick`` is called after ``seconds`` without a line, if given."""
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # a signal's handler may use this queue
 
     def print_lines() -> None:
@@ -231,8 +212,6 @@ def _print_in_thread(
 
 
 class _Lines:
-    """Prints progress as lines of text."""
-
     def __init__(self, what: str, status: Status | None, *, is_quiet: bool) -> None:
         self._what, self._status, self._is_quiet = what, status, is_quiet
         self._shown_at = time.monotonic()

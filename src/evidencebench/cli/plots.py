@@ -50,7 +50,6 @@ PlotFile = Annotated[
 
 
 def write_picture(path: Path, chart: Node) -> None:
-    """Write a chart as SVG or PNG, as the file's name says, whole or not at all."""
     content = png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart).encode()
     with whole_file(path) as file:
         file.write(content)
@@ -67,16 +66,14 @@ def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
 
 
 def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
-    """Return the means of controls, one mapping for each task, as marks of a picture in a terminal."""
     names = dict.fromkeys(name for means in controls for name in means)
     return [
-        Mark(letter=one.letter, name=one.short_name, values=[means.get(one.name) for means in controls])
-        for one in map(CONTROLS.__getitem__, names)
+        Mark(letter=control.letter, name=control.short_name, values=[means.get(control.name) for means in controls])
+        for control in map(CONTROLS.__getitem__, names)
     ]
 
 
 def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
-    """Return the chart of a run beside the controls, with one group of bars for each task."""
     groups = []
     for task in scored.tasks:
         bars = [bar_of(label, scored.scores[label][task.name].estimate(resampling=resampling))]
@@ -92,7 +89,6 @@ def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
 def curve_chart(
     curves: Mapping[AspectScope, Sequence[Estimate]], scored: ScoredRuns, label: str, resampling: Resampling
 ) -> Node:
-    """Return the chart of recall by budget: a line for all aspects and one for Results."""
     lines = [
         ChartLine(
             name="Results aspects" if scope == "results" else "all aspects",
@@ -107,7 +103,6 @@ def curve_chart(
 
 
 def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: Resampling) -> Node:
-    """Return one chart for each task, the best system first, as one picture."""
     charts = [
         interval_chart(board_bars(rows), title=f"{task} on {data}", unit=_unit(resampling))
         for task, rows in board.items()
@@ -116,7 +111,6 @@ def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: 
 
 
 def board_bars(rows: Sequence[Standing]) -> list[Bar]:
-    """Return the rows of a leaderboard as bars of a chart, with their ranks as notes."""
     bars = []
     for row in rows:
         notes = [] if row.rank is None else [f"rank {row.rank_text}"]

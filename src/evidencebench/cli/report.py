@@ -102,7 +102,6 @@ def command(
 
 @contextmanager
 def _exchanges(dataset: Dataset, *, is_wanted: bool) -> Iterator[ExchangeSource | None]:
-    """Yield what returns prompts and replies, where the page shall hold them; else None."""
     if not is_wanted:
         yield None
         return
@@ -124,10 +123,10 @@ def _command_line(ctx: click.Context) -> str:
         if isinstance(value, bool):
             words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
             continue
-        for one in value if isinstance(value, tuple) else (value,):
-            word = one.name if isinstance(one, Task) else str(one)
+        for item in value if isinstance(value, tuple) else (value,):
+            word = item.name if isinstance(item, Task) else str(item)
             if isinstance(parameter, click.Argument):
-                words.append(argument_of(one))
+                words.append(argument_of(item))
             else:
                 words += [parameter.opts[-1], shareable(word) if parameter.name in _FILES else word]
     return join([*words, "--overwrite"])  # without it, the command would not replace the page that shows it

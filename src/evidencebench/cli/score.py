@@ -116,7 +116,7 @@ _POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
 @options.command
 def command(
     *,
-    run: Annotated[Path, argument(type=click.Path(path_type=Path))],
+    run: Annotated[Path, argument()],
     curve: Annotated[
         int | None, options.number("--curve K", "Add recall at every budget up to K; CSV has only this.", most=500)
     ],
@@ -126,9 +126,7 @@ def command(
     per_instance: Annotated[
         Path | None,
         option(
-            "--per-instance FILE",
-            "Also write per-instance scores (.parquet or .csv). Overwrites FILE.",
-            click.Path(path_type=Path, dir_okay=False),
+            "--per-instance FILE", "Also write per-instance scores (.parquet or .csv). Overwrites FILE.", options.FILE
         ),
     ],
     plot: PlotFile,
@@ -253,7 +251,6 @@ def _print(
 
 
 def _tables(rows: Sequence[Fields], breakdowns: Mapping[str, PlaceBreakdown], curves: Curves) -> Iterator[Table]:
-    """Yield the tables below: other measures, counts, selections by kind of sentence, recall at every budget."""
     # Recall over coverable aspects has a column only where it differs from aspect recall.
     is_same = all(fields[COVERABLE_RECALL.key] == fields[ASPECT_RECALL.key] for fields in rows)
     measures = [column for column in _MEASURES if not (is_same and column.name == COVERABLE_RECALL.key)]

@@ -14,8 +14,6 @@ from evidencebench.scoring.score_runs import Caution, ScoredRuns, cautions_of, i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportScoring:
-    """The options of commands that score runs."""
-
     data: options.Data
     tasks: options.Tasks
     rules: options.RulesChoice
@@ -24,7 +22,6 @@ class ExportScoring:
     progress_style: options.ProgressStyle
 
     def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, tuple[Caution, ...]]:
-        """Score runs as `score_runs` does, with progress, and print the cautions about them on standard error."""
         dataset = open_dataset(self.data)
         with progress("scoring", self.progress_style) as shown:
             scored = score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
@@ -35,17 +32,13 @@ class ExportScoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions(ExportScoring):
-    """The options of ``score``, ``leaderboard``, ``compare`` and ``table``."""
-
     place: options.WorkPlaceChoice
     require_complete: Annotated[bool, option("--require-complete", "Exit with 1 where an answer failed or is missing.")]
     as_json: options.AsJson
     table_format: options.TableFormat
 
     def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, tuple[Caution, ...]]:
-        """Score runs, where the options say that work runs."""
         return ExportScoring.score(self, runs, jobs=self.place.jobs, engine=self.place.engine, **how)
 
     def exit_code(self, scored: ScoredRuns) -> int:
-        """Return 1 if `require_complete` is set and an answer failed or is missing, else 0."""
         return 1 if self.require_complete and not is_complete(scored) else 0

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import argument, option
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.data.tasks import Task
@@ -19,15 +20,15 @@ from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
-_UNCERTAINTIES = ("interval", "error", "none")
-
 
 @options.command
 def command(
     *,
-    runs: Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=click.Path(path_type=Path))],
+    runs: options.Runs,
     names: Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run in the table; repeatable.")],
-    uncertainty: Annotated[str, options.choice("--uncertainty", "What stands behind a mean.", _UNCERTAINTIES)],
+    uncertainty: Annotated[
+        str, options.choice("--uncertainty", "What stands behind a mean.", ("interval", "error", "none"))
+    ],
     against: Annotated[
         str, option("--against SYSTEM", "Mark differences to a row of the table, to the best, or 'none'.")
     ] = BEST,
@@ -52,17 +53,17 @@ def command(
     scored, cautions = scoring.score(runs, with_controls=controls)
     by_label = {label: name_of[run.path] for label, run in scored.runs.items() if run.path in name_of}
     with progress("comparing", scoring.progress_style):
-        found = systems_table(scored, names=by_label, against=against, resampling=scoring.resampling)
-    shown = [row for row in PUBLISHED if any(task.name in row.percents for task in found.tasks)] if published else []
-    columns = _columns(found.tasks, uncertainty)
+        table = systems_table(scored, names=by_label, against=against, resampling=scoring.resampling)
+    shown = [row for row in PUBLISHED if any(task.name in row.percents for task in table.tasks)] if published else []
+    columns = _columns(table.tasks, uncertainty)
     if scoring.as_json:
         warnings = [str(caution) for caution in cautions]
-        print_json({"data": str(scored.dataset.path), "warnings": warnings, **_fields(found, scored, shown)})
+        print_json({"data": str(scored.dataset.path), "warnings": warnings, **_fields(table, scored, shown)})
     elif scoring.table_format == "csv":
-        print_table(_csv_table(found, columns, shown), "csv")
+        print_table(_csv_table(table, columns, shown), "csv")
     else:
-        caption = _caption(found, scored, scoring.resampling, uncertainty, has_published=bool(shown))
-        print_table(_paper_table(found, columns, shown, caption), scoring.table_format)
+        caption = _caption(table, scored, scoring.resampling, uncertainty, has_published=bool(shown))
+        print_table(_paper_table(table, columns, shown, caption), scoring.table_format)
         signatures = (signature_of_all(scored, label, scoring.resampling) for label in scored.runs)
         print_signatures(signatures, scoring.table_format)
     return scoring.exit_code(scored)
@@ -129,11 +130,10 @@ def _cell(cell: SystemCell | None, uncertainty: str) -> Cell:
 def _paper_table(
     table: SystemsTable, columns: Sequence[Column[SystemRow]], published: Sequence[PublishedResult], caption: str
 ) -> Table:
-    """Return the table for readers, with the published figures below."""
     systems, own = table.rows, table_for_readers(columns, table.rows)
     tasks = [task.name for task in table.tasks]
     n_of_tasks = [next(row.cells[task].recall.n for row in systems if task in row.cells) for task in tasks]
-    breaks = [place for place in range(1, len(systems)) if systems[place].sort != systems[place - 1].sort]
+    breaks = [number for number, (row, below) in enumerate(pairwise(systems), 1) if row.sort != below.sort]
     theirs = [
         [f"{row.name} ‡", *(f"{row.percents[task]:.1f}" if task in row.percents else "" for task in tasks)]
         for row in published
@@ -160,31 +160,29 @@ def _csv_table(
 
 
 def _caption(
-    found: SystemsTable, scored: ScoredRuns, resampling: Resampling, uncertainty: str, *, has_published: bool
+    table: SystemsTable, scored: ScoredRuns, resampling: Resampling, uncertainty: str, *, has_published: bool
 ) -> str:
-    """Return what a reader of the table must know."""
     unit = "review" if scored.dataset[0].labels.review_id else "paper"
     behind = {
         "interval": f" [{100 * resampling.level:g} % interval, bootstrap over {unit}s]",
         "error": f" ± standard error, robust to {unit}s",
         "none": "",
     }[uncertainty]
-    sorts = {row.sort for row in found.rows}
-    parts = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]
-    if found.reference is not None and found.holm:
-        to = "the best" if found.reference == BEST else found.reference
-        parts.append(f"* differs from {to} (p < {ALPHA}, sign flips by {unit}, {found.holm}).")
-    parts += [f"{name} {told}." for name, told in found.same.items()]
-    if any(row.trained_on_it for row in found.rows):
-        parts.append(f"† {TRAINED_ON_IT}: neither the best nor tested.")
-    if "ceiling" in sorts:
-        parts.append("The ceiling knows the answers.")
+    sentences = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]
+    if table.reference is not None and table.holm:
+        to = "the best" if table.reference == BEST else table.reference
+        sentences.append(f"* differs from {to} (p < {ALPHA}, sign flips by {unit}, {table.holm}).")
+    sentences += [f"{name} {sameness}." for name, sameness in table.same.items()]
+    if any(row.trained_on_it for row in table.rows):
+        sentences.append(f"† {TRAINED_ON_IT}: neither the best nor tested.")
+    if any(row.sort == "ceiling" for row in table.rows):
+        sentences.append("The ceiling knows the answers.")
     if has_published:
-        parts.append("‡ published figures (arXiv:2504.18736), on the official test split.")
-    return " ".join(parts)
+        sentences.append("‡ published figures (arXiv:2504.18736), on the official test split.")
+    return " ".join(sentences)
 
 
-def _fields(found: SystemsTable, scored: ScoredRuns, published: Sequence[PublishedResult]) -> Mapping[str, Any]:
+def _fields(table: SystemsTable, scored: ScoredRuns, published: Sequence[PublishedResult]) -> Mapping[str, Any]:
     rows = [
         {
             "system": row.name,
@@ -193,13 +191,13 @@ def _fields(found: SystemsTable, scored: ScoredRuns, published: Sequence[Publish
             "trained_on_it": row.trained_on_it,
             "tasks": {task: asdict(cell) for task, cell in row.cells.items()},
         }
-        for row in found.rows
+        for row in table.rows
     ]
     figures = [{"system": row.name, "tasks": {task: row.recall(task) for task in row.percents}} for row in published]
     return {
-        "against": found.reference,
-        "holm": found.holm,
-        "same": found.same,
+        "against": table.reference,
+        "holm": table.holm,
+        "same": table.same,
         "rows": rows,
         **({"published": figures} if published else {}),
     }

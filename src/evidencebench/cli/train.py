@@ -50,25 +50,25 @@ def command(
     """
     if str(output) == "-":
         raise click.UsageError("--output: expected a folder, which is what a model is; standard output is none")
-    found = trainable(what)
-    if found is None:
+    trained = trainable(what)
+    if trained is None:
         raise SystemSpecError(f"train: expected one of {', '.join(TRAININGS)}, without a model; got '{what}'")
-    if found.options:
-        raise SystemSpecError(f"train: '{next(iter(found.options))}' is an option of answering, not of training")
+    if trained.options:
+        raise SystemSpecError(f"train: '{next(iter(trained.options))}' is an option of answering, not of training")
     if output.exists() and any(output.iterdir()) and not overwrite:
         raise DataError(f"{output}: exists; choose another folder, or replace the model with --overwrite")
-    datasets = [open_dataset(one) for one in dict.fromkeys(data)]
+    datasets = [open_dataset(name) for name in dict.fromkeys(data)]
     name = ", ".join(dataset.name for dataset in datasets)
     digests = [dataset.sha256 for dataset in datasets]
     about = {"name": name, "sha256": digests if len(digests) > 1 else digests[0]}
     instances = LazyInstances(datasets, limit)
-    with progress(f"training {found.name}", progress_style) as on_progress:
-        card: Any = found.training.fit(instances, output, seed=seed, data=about, on_progress=on_progress)
+    with progress(f"training {trained.name}", progress_style) as on_progress:
+        card: Any = trained.training.fit(instances, output, seed=seed, data=about, on_progress=on_progress)
     if as_json:
         print_json({"model": str(output), "card": card})
         return
     click.echo(f"{output}: trained on {name}, {counted(len(instances), 'instance')}")
-    spec = found.specification(output)
+    spec = trained.specification(output)
     other = _TRIAL_DATA.get(data[0], "OTHER_DATA")
     click.echo("  a score on the data that it was trained on says nothing of other papers")
     click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")

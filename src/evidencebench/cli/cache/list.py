@@ -41,31 +41,32 @@ def command(*, as_json: options.AsJson, table_format: options.TableFormat) -> No
     if folder is None:
         click.echo("nothing is kept, since EVIDENCEBENCH_CACHE is 'off'")
         return
-    found = _contents(folder)
-    replies, embeddings = found["replies"], found["embeddings"]
+    contents = _contents(folder)
+    replies, embeddings = contents["replies"], contents["embeddings"]
     models: list[list[Cell]] = [
         [
-            *(one["model"], one["n_replies"], one["prompt_tokens"] + one["completion_tokens"]),
-            *(shown_cost(one["cost_usd"], one["n_unpriced"]), one["oldest"][:10], one["newest"][:10]),
+            *(model["model"], model["n_replies"], model["prompt_tokens"] + model["completion_tokens"]),
+            *(shown_cost(model["cost_usd"], model["n_unpriced"]), model["oldest"][:10], model["newest"][:10]),
         ]
-        for one in (replies["models"] if replies else ())
+        for model in (replies["models"] if replies else ())
     ]
     print_table(Table(columns=["model", "replies", "tokens", "cost", "oldest", "newest"], rows=models), table_format)
     if replies and replies["batches"]:
         batches: list[list[Cell]] = [
-            [one["model"], one["name"] or "not known", one["state"], one["n_requests"], one["created"]]
-            for one in replies["batches"]
+            [batch["model"], batch["name"] or "not known", batch["state"], batch["n_requests"], batch["created"]]
+            for batch in replies["batches"]
         ]
         columns = ["open batches of", "id", "state", "requests", "submitted"]
         print_table(Table(columns=columns, rows=batches), table_format)
     if embeddings and embeddings["encoders"]:
-        rows = [[one["identity"], one["n_vectors"], one["dimension"]] for one in embeddings["encoders"]]
+        encoders = embeddings["encoders"]
+        rows = [[encoder["identity"], encoder["n_vectors"], encoder["dimension"]] for encoder in encoders]
         print_table(Table(columns=["embeddings of", "vectors", "numbers each"], rows=rows), table_format)
     if table_format != "text":
         return
     for what, file in (("replies", replies), ("embeddings", embeddings)):
-        said = f"{printable(file['path'])}, {decimal(file['size_bytes'])}" if file else "none yet"
-        click.echo(f"{what}: {said}")
+        state = f"{printable(file['path'])}, {decimal(file['size_bytes'])}" if file else "none yet"
+        click.echo(f"{what}: {state}")
     if replies and replies["n_waiting"]:
         click.echo(f"{counted(replies['n_waiting'], 'request')} written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")
@@ -78,7 +79,7 @@ def _contents(folder: Path) -> dict[str, Any]:
         return {"path": str(path), "size_bytes": size_bytes(path)}
 
     replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
-    found: dict[str, Any] = {"replies": None, "embeddings": None}
+    contents: dict[str, Any] = {"replies": None, "embeddings": None}
     if replies.exists():
         with closing(ReplyCache(folder)) as cache:
             models = [
@@ -94,10 +95,10 @@ def _contents(folder: Path) -> dict[str, Any]:
                 }
                 for batch in BatchQueue(cache).batches()
             ]
-            found["replies"] = {**file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
+            contents["replies"] = {**file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
     if embeddings.exists():
-        found["embeddings"] = {**file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
-    return found
+        contents["embeddings"] = {**file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
+    return contents
 
 
 def _shown_time(seconds: float) -> str:

@@ -37,7 +37,6 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _DAY_SECONDS = 86_400.0
-_REPLY_PARTS = frozenset({"replies", "damaged", "batches"})
 
 
 @options.command
@@ -87,19 +86,20 @@ def command(
         raise CacheError("cache: nothing is kept, since EVIDENCEBENCH_CACHE is 'off'; set it to a folder, or unset it")
     with ExitStack() as stack:
         cache = stack.enter_context(closing(ReplyCache(folder))) if (folder / REPLIES_NAME).exists() else None
-        parts = [part for part in _removables(wanted, folder, cache, which) if part.n]
-        for part in parts if yes else ():
-            part.remove()
-    if yes and cache is not None and any(part.name in _REPLY_PARTS for part in parts):
+        removables = [removable for removable in _removables(wanted, folder, cache, which) if removable.n]
+        for removable in removables if yes else ():
+            removable.remove()
+    if yes and cache is not None and any(removable.name != "embeddings" for removable in removables):
         try:
             compact(cache.path, REPLIES)
         except sqlite3.Error as error:
             click.echo(f"removed, but the space is not free yet: {error}; prune again later", err=True)
     if as_json:
-        print_json({"removed": yes, **{part.name: part.n for part in parts}})
+        print_json({"removed": yes, **{removable.name: removable.n for removable in removables}})
         return
-    click.echo("\n".join(line for part in parts for line in part.lines) or "nothing to remove")
-    if parts:
+    lines = [line for removable in removables for line in removable.lines]
+    click.echo("\n".join(lines) or "nothing to remove")
+    if removables:
         click.echo("removed" if yes else "nothing is removed yet; add --yes to remove it")
 
 

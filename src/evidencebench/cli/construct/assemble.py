@@ -14,7 +14,7 @@ from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.datasheet import split_table
-from evidencebench.construction.config import AssemblyReport, AssemblySettings, wrong_with_name, wrong_with_shares
+from evidencebench.construction.config import AssemblySettings, wrong_with_name, wrong_with_shares
 from evidencebench.construction.draft import DATASET_FOLDER, MANIFEST, open_drafts, output_of
 from evidencebench.construction.losses import loss_table
 from evidencebench.data.dataset import open_dataset
@@ -27,9 +27,9 @@ _SHARE = re.compile(r"(\w+)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?)", re.
 
 def _shares(text: str) -> dict[str, Fraction]:
     """Return split -> share, exactly as written."""
-    parts = [_SHARE.fullmatch(part.strip()) for part in text.split(",")]
-    shares = {match[1]: Fraction(match[2]) for match in parts if match}
-    if len(shares) != len(parts):
+    matches = [_SHARE.fullmatch(share.strip()) for share in text.split(",")]
+    shares = {match[1]: Fraction(match[2]) for match in matches if match}
+    if len(shares) != len(matches):
         raise ValueError(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{text}'")
     if wrong := wrong_with_shares(shares):
         raise ValueError(wrong)
@@ -121,14 +121,10 @@ def command(
     if as_json:
         print_json({**asdict(report), "steps": [step.fields() for step in report.steps]})
     else:
-        _print_report(report)
+        print_cautions(report.warnings)
+        print_table(loss_table(report.steps))
+        print_table(split_table(report.splits))
+        click.echo(f"{report.folder}: {counted(report.n_instances, 'instance')}")
+        for instance_id, tasks in report.unproven.items():
+            click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")
     return 1 if report.unproven else 0
-
-
-def _print_report(report: AssemblyReport) -> None:
-    print_cautions(report.warnings)
-    print_table(loss_table(report.steps))
-    print_table(split_table(report.splits))
-    click.echo(f"{report.folder}: {counted(report.n_instances, 'instance')}")
-    for instance_id, tasks in report.unproven.items():
-        click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")

@@ -149,7 +149,6 @@ def _short(tokens: int) -> str:
 
 
 def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: bool) -> Iterator[str]:
-    """Yield what the numbers rest on, as sentences."""
     guessed = [step.step for step in steps if step.n_drafts and not step.n_pilot]
     if n_pilot := max(step.n_pilot for step in steps):
         yield f"Corrected by {counted(n_pilot, 'draft')} whose replies are stored; +- is half of a 95 % interval."

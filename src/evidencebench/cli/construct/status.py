@@ -61,7 +61,6 @@ def agreement_in(work: Path) -> dict[str, "WindowAgreement"]:
 
 
 def agreement_fields(by_model: Mapping[str, "WindowAgreement"]) -> dict[str, Any]:
-    """Return the agreement as a program reads it."""
     fields = {
         model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
         for model, pair in by_model.items()

@@ -34,8 +34,6 @@ _Overwrite = Annotated[bool, option("--overwrite", "Make the file anew where it 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOptions:
-    """The options of commands that run a step."""
-
     folder: _WorkFolder
     model: options.Model
     limit: Annotated[int | None, number("--limit N", "Only N drafts, spread over all reviews: a pilot.")]
@@ -44,7 +42,6 @@ class StepOptions:
     asking: Asking
 
     def run(self, name: str, make_step: _StepMaker) -> int:
-        """Run a step, print its report and return the exit code."""
         asking, output = self.asking, output_of(name, self.folder)
         source = open_drafts(input_of(name, self.folder))
 
@@ -92,7 +89,6 @@ def make_room(paths: Iterable[Path]) -> None:
 
 
 def print_failures(failures: Mapping[str, str]) -> None:
-    """Print the first of the drafts that failed, with the reason, on standard error."""
     for draft_id, why in list(failures.items())[:_MOST_FAILURES]:
         click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
 
@@ -223,4 +219,3 @@ def filter_(
 COMMANDS: Mapping[str | None, click.Command] = {
     step.name: step for step in (summaries, hypotheses, aspects, judge, label_results, filter_)
 }
-"""Step -> its command."""

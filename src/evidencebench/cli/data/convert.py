@@ -103,7 +103,10 @@ def command(
             fields: dict[str, Any] = {"output": str(output), "n_instances": write_dataset(output, instances)}
             text = f"{output}: {counted(fields['n_instances'], 'instance')}"
         else:
-            _make_folder(output.parent)
+            try:
+                output.parent.mkdir(exist_ok=True)
+            except OSError as error:
+                raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
             files = write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
             fields = {"output": str(output), "n_instances": len(dataset), "shards": list(map(str, files))}
             n_instances, n_files = counted(len(dataset), "instance"), counted(len(files), "shard")
@@ -112,13 +115,6 @@ def command(
         print_json(fields)
     else:
         tell_written(output, text)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: the folder cannot be made: {error.strerror}") from error
 
 
 def _shown(instances: Iterable[Instance], n_instances: int, on_progress: ProgressReporter) -> Iterator[Instance]:

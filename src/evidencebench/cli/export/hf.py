@@ -55,10 +55,12 @@ def command(
     given = _by_name("--licence", licences, may_be_unnamed=True)
     if unknown := sorted(given.keys() - opened.keys() - {""}):
         raise click.UsageError(f"--licence: no split '{unknown[0]}'; expected one of {', '.join(opened)}")
-    parts = [HubSplit(name=name, dataset=one, licence=_licence(name, one, given)) for name, one in opened.items()]
+    hub_splits = [
+        HubSplit(name=name, dataset=dataset, licence=_licence(name, dataset, given)) for name, dataset in opened.items()
+    ]
     with progress("exporting", progress_style) as on_progress:
         written = write_hf(
-            output, parts, published_on=datetime.now(UTC).date(), overwrite=overwrite, on_progress=on_progress
+            output, hub_splits, published_on=datetime.now(UTC).date(), overwrite=overwrite, on_progress=on_progress
         )
     if as_json:
         print_json({"output": str(output), "splits": msgspec.to_builtins(written)})

@@ -45,7 +45,9 @@ def command(
     with progress(f"exporting {run.name}", progress_style) as on_progress:
         log = log_of_run(run, open_dataset(data), tasks, rules=rules, on_progress=on_progress)
         write_log(log, output)
-    figures = {one.name: {name: metric.value for name, metric in one.metrics.items()} for one in log.results.scores}
+    figures = {
+        score.name: {name: metric.value for name, metric in score.metrics.items()} for score in log.results.scores
+    }
     if as_json:
         print_json({"log": str(output), "samples": len(log.samples), "scores": figures})
         return

@@ -37,8 +37,8 @@ def command(
     n_results = sum(example.results is not None for example in drawn.examples)
     if as_json:
         ids = [example.instance_id for example in drawn.examples]
-        found = {"output": str(output), "data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
-        tell_written(output, json_text(found))
+        fields = {"output": str(output), "data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
+        tell_written(output, json_text(fields))
     else:
         tell_written(
             output, f"{output}: {len(drawn.examples)} examples of {drawn.data.name}, {n_results} of them with Results"

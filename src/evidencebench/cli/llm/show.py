@@ -52,7 +52,6 @@ def command(
 
 
 def _missing_message(run: RunFile, missing: list[Exchange], folder: Path | None) -> str:
-    """Return the message for replies that the cache lacks, with the possible reasons."""
     where = "EVIDENCEBENCH_CACHE is 'off', so that no replies are kept" if folder is None else str(folder / FILE_NAME)
     changed = [f"{name} was {then[:12]}, now {now[:12]}" for name, (then, now) in changed_since(run).items()]
     why = (

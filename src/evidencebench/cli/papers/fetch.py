@@ -1,7 +1,6 @@
 """``evidencebench papers fetch``."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -37,13 +36,7 @@ def command(
     ],
     folder: Annotated[
         Path,
-        option(
-            "-o, --output FOLDER",
-            "Where the files go.",
-            click.Path(path_type=Path, file_okay=False),
-            default=".",
-            show_default=True,
-        ),
+        option("-o, --output FOLDER", "Where the files go.", options.FOLDER, default=".", show_default=True),
     ],
     overwrite: Annotated[bool, option("--overwrite", "Fetch papers that are here too, and replace them.")],
     dry_run: Annotated[bool, option("--dry-run", "Print the addresses that would be asked; send nothing.")],
@@ -79,7 +72,10 @@ def command(
             click.echo(f"{service.search_address(paper_id)}\n{service.full_text_address(pmcid)}")
         return 0
     if missing:
-        _print_request(service, missing)
+        shown = ", ".join(map(str, missing[:_N_SHOWN]))
+        rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
+        host = urlsplit(service.base_url).netloc.rpartition("@")[2]
+        print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
     missing_ids = frozenset(map(str, missing))
     papers = fetch_papers(
         service,
@@ -101,13 +97,6 @@ def _wait(seconds: float) -> None:
     if seconds >= _LONG_SECONDS:
         click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
     time.sleep(seconds)
-
-
-def _print_request(service: EuropePmc, missing: Sequence[PublicId]) -> None:
-    shown = ", ".join(map(str, missing[:_N_SHOWN]))
-    rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
-    host = urlsplit(service.base_url).netloc.rpartition("@")[2]
-    print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
 
 
 def _print_paper(paper: FetchedPaper, *, was_here: bool) -> None:

@@ -10,7 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.find import paper_names, read_papers
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose
-from evidencebench.papers.paper import Loss, Paper
+from evidencebench.papers.paper import Paper
 from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
 from evidencebench.tables import printable
@@ -63,7 +63,14 @@ def command(
         print_prose(printable(f"{paper.name}: {paper.format}{ids}"))
         if not only_loss:
             _print_sentences(paper)
-        _print_loss(paper.loss)
+        loss = paper.loss
+        n_characters, n_kept = sum(loss.n_characters.values()), sum(loss.n_kept.values())
+        share = "all" if n_kept == n_characters else f"{100 * loss.share_kept:.2f} %"
+        parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
+        print_prose(f"kept: {share} of {counted(n_characters, 'character')}")
+        print_prose(f"kept by part: {parts}")
+        for sort, out in loss.left_out.items():
+            print_prose(f"left out: {sort}: {out.n_elements:,}, of {counted(out.n_characters, 'character')}")
     return 1 if errors else 0
 
 
@@ -114,13 +121,3 @@ def _print_sentences(paper: Paper) -> None:
         head = f"{index:>{width}} {_SIGNS[kind]} {'  ' * depth}"
         print_prose(printable(text), " " * len(head), head)
     click.echo()
-
-
-def _print_loss(loss: Loss) -> None:
-    n_characters, n_kept = sum(loss.n_characters.values()), sum(loss.n_kept.values())
-    share = "all" if n_kept == n_characters else f"{100 * loss.share_kept:.2f} %"
-    parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
-    print_prose(f"kept: {share} of {counted(n_characters, 'character')}")
-    print_prose(f"kept by part: {parts}")
-    for sort, out in loss.left_out.items():
-        print_prose(f"left out: {sort}: {out.n_elements:,}, of {counted(out.n_characters, 'character')}")

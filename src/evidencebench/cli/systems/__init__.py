@@ -45,7 +45,12 @@ def _list(
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
-    factories = _factories(only)
+    factories: dict[str, Factory | None]  # None for a plug-in, which only ``--only`` imports
+    if only is not None:
+        factories = {only: factory_of(only)}
+    else:
+        print_cautions([*plugins().refused.values(), *plugins().torn])
+        factories = {name: SYSTEMS[name] if name in PACKAGED else None for name in SYSTEMS}
     if as_json:
         print_json({name: _record(name, factory) for name, factory in factories.items()})
         return
@@ -73,20 +78,12 @@ command = LazyGroup(
 )
 
 
-def _factories(only: str | None) -> dict[str, Factory | None]:
-    """Return each system's name and class, None for a plug-in, which only ``only`` imports; warn of unusable ones."""
-    if only is not None:
-        return {only: factory_of(only)}
-    print_cautions([*plugins().refused.values(), *plugins().torn])
-    return {name: SYSTEMS[name] if name in PACKAGED else None for name in SYSTEMS}
-
-
 def _record(name: str, factory: Factory | None) -> dict[str, Any]:
     if factory is None:
         return {"description": None, "options": None, "package": _package(name)}
     defaults = {
-        key: None if one.default is MISSING else msgspec.to_builtins(one.default, enc_hook=str)
-        for key, one in options_of(factory).items()
+        key: None if field.default is MISSING else msgspec.to_builtins(field.default, enc_hook=str)
+        for key, field in options_of(factory).items()
     }
     return {"description": _first_line(factory), "options": defaults, "package": _package(name)}
 
@@ -111,13 +108,12 @@ def _first_line(factory: Factory) -> str:
 
 def _options(factory: Factory) -> str:
     """Return each option with its default, ``...`` for one that must be given."""
-    defaults = {key: option.default for key, option in options_of(factory).items()}
-    texts = {key: option_text(list(one) if isinstance(one, tuple) else one) for key, one in defaults.items()}
+    defaults = {key: field.default for key, field in options_of(factory).items()}
+    texts = {key: option_text(list(value) if isinstance(value, tuple) else value) for key, value in defaults.items()}
     return ",".join(f"{key}={'...' if defaults[key] is MISSING else text}" for key, text in texts.items())
 
 
 def _fold_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the rows with long descriptions broken over several rows."""
     folded: list[tuple[str, str]] = []
     width = terminal_width() - 2 - max(len(name) for name, _ in rows)
     for name, text in rows:
