@@ -59,11 +59,7 @@ class HttpAnswer:
 
 
 class Http:
-    """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it.
-
-    Each connection has an httpx client of its own: httpx's pool looks at every connection for each request, which takes
-    12 ms for 200 connections.
-    """
+    """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it."""
 
     def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
         import httpx  # noqa: PLC0415 - an extra
@@ -80,21 +76,16 @@ class Http:
         address: str,
         *,
         headers: Mapping[str, str],
-        seconds: float,
-        most_bytes: int,
+        seconds: float,  # for all
+        most_bytes: int,  # of the answer
         key: str,
         body: bytes | IO[bytes] | None = None,
-        into: IO[bytes] | None = None,
-        idle_seconds: float | None = None,
+        into: IO[bytes] | None = None,  # gets the content of a successful answer
+        idle_seconds: float | None = None,  # without a byte
         unanswered: type[TransientError] = TransientError,
-        **more: Any,
+        **more: Any,  # httpx's own arguments
     ) -> HttpAnswer:
-        """Send a request and return the answer. `seconds` limits all, `idle_seconds` the time without a byte.
-
-        The content of a successful answer is written to `into`, if given. `more` are httpx's own arguments. Raises
-        `NotSentError` if the request did not reach the server, `unanswered` if it may have, `EndpointError` if the
-        answer is longer than `most_bytes`, and `DrainingError` if `close` was called.
-        """
+        """Raise `NotSentError` if the request did not reach the server, and `unanswered` if it may have."""
         import httpx  # noqa: PLC0415 - an extra
 
         if self._process_id != os.getpid():
@@ -135,7 +126,6 @@ class Http:
         raise failure  # here, so that it does not hold httpx's error, whose request holds the key
 
     def close(self) -> None:
-        """Cancel requests in flight and close all connections. The next request opens new ones."""
         if self._process_id != os.getpid():
             return
         for future in list(self._running):
@@ -146,6 +136,7 @@ class Http:
     def _reset(self) -> None:
         """Begin without connections; after a fork, those of the parent must not be used."""
         self._process_id = os.getpid()
+        # A client for each connection, since httpx's pool looks at all of them for each request: 12 ms for 200.
         self._idle: list[httpx.AsyncClient] = []
         weakref.finalize(self, _close_forgotten, self._idle, self._process_id).atexit = False
         self._running: set[concurrent.futures.Future[Any]] = set()
@@ -196,7 +187,6 @@ _LOOPS: dict[int, asyncio.AbstractEventLoop] = {}  # by the process: a forked on
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """Return the background loop of this process."""
     process_id = os.getpid()
     if process_id not in _LOOPS:
         loop = asyncio.new_event_loop()
@@ -300,7 +290,6 @@ def ask_often(
 
 
 def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
-    """Raise `SystemSpecError` unless an address can be asked and can stand in a run's header."""
     try:
         parts = urlsplit(base_url)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
@@ -319,7 +308,6 @@ def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozen
 
 
 def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
-    """Raise `SystemSpecError` unless a key can be sent to an address without harm."""
     if key_env and not _VISIBLE.fullmatch(key):
         raise SystemSpecError(
             f"{where}: key_env: the key in {key_env} has a character that a request cannot carry, such as a line end "

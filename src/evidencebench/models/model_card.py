@@ -20,22 +20,17 @@ SELECTORS_ARE_GONE = (
 
 
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cards of all models say."""
-
     data: dict[str, Any] = {}  # what it was trained on: sha256 of the file, or of each file, its name, and counts
     versions: dict[str, str] = {}  # of what trained it
 
     @property
     def trained_on(self) -> frozenset[str]:
-        """The sha256 of the data that the model was trained on, if the card says."""
         sha256 = self.data.get("sha256")
         several = [sha256] if isinstance(sha256, str) else sha256
         return frozenset(map(str, several)) if isinstance(several, list | tuple) else frozenset()
 
 
 class FineTunedCard(ModelCard, frozen=True, kw_only=True):
-    """The card of a fine-tuned embedder or reranker."""
-
     evidencebench_model: str  # "embedder" or "reranker"
     base: dict[str, Any] = msgspec.field(default_factory=dict)  # model, revision and sha256; of a folder its name only
     options: dict[str, Any] = msgspec.field(default_factory=dict)  # of the training, seed included
@@ -48,7 +43,6 @@ Card = TypeVar("Card", bound=ModelCard)
 
 
 def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None) -> Card:
-    """Return the card of the model in a folder."""
     path = folder / CARD
     content = _card_bytes(folder)
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
@@ -62,7 +56,6 @@ def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None
 
 
 def card_digest(folder: Path) -> str:
-    """Return the sha256 of a model's card, which holds those of its other files; raises `ModelError`."""
     return hashlib.sha256(_card_bytes(folder)).hexdigest()
 
 
@@ -94,7 +87,6 @@ def _read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
 
 
 def read_named_part(folder: Path, file: str, sha256: str) -> str:
-    """Return the text of a file that a model's card names; raises `ModelError` if it is missing, or another one."""
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise ModelError(f"the file '{file}' of the card is missing")

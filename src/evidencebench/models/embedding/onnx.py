@@ -83,7 +83,6 @@ onnx_encoder = loaded_once(OnnxEncoder)
 
 
 def _load_or_convert(of: LocalModel, identity: str, folder: Path) -> bytes:
-    """Return the converted model from the cache; if it is missing or damaged there, convert and store it."""
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
     path = folder / "onnx" / f"{key}-float32.onnx"
     try:
@@ -100,7 +99,6 @@ def _load_or_convert(of: LocalModel, identity: str, folder: Path) -> bytes:
 
 
 def _convert(of: LocalModel) -> bytes:
-    """Return a model as an ONNX file; its metadata hold the tokenizer and the token limit."""
     import onnx  # noqa: PLC0415 - an extra, and slow to import
 
     model = load_transformer(of, "cpu")

@@ -25,8 +25,6 @@ _LONGEST_WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """The server to which texts are sent, and the limits of requests."""
-
     base_url: str  # the address up to /embeddings, such as https://api.openai.com/v1
     model: str
     key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key; empty: no key is sent
@@ -38,7 +36,6 @@ class Endpoint:
     max_reply_bytes: int = 256 << 20
 
     def require_sound(self, system: str) -> None:
-        """Raise unless the address, the key and the limits can be used; nothing is sent."""
         check_address(system, self.base_url)
         for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
             value = getattr(self, name)
@@ -80,7 +77,6 @@ class EndpointEncoder:
         self.identity = f"endpoint|{self._address}|{of.model}|dimensions={of.dimensions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
-        """Yield vectors, one request a batch."""
         for positions in self._split(texts):
             wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
             vectors = ask_often(self._retry, partial(self._attempt, wanted), self._where)
@@ -151,5 +147,4 @@ def _numbers(embedding: list[float] | str) -> Floats:
 
 @lru_cache(maxsize=4)  # so that connections are used again
 def endpoint_encoder(of: Endpoint) -> EndpointEncoder:
-    """Return the encoder of an endpoint; an equal endpoint gets the same encoder."""
     return EndpointEncoder(of)

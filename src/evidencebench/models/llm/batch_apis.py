@@ -56,8 +56,6 @@ class UnresolvedError(FailingServerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """How often and how long calls about batches are tried."""
-
     max_attempts: int = 6  # for each call, the first included
     timeout_seconds: float = 120.0  # without a byte sent or received
     total_timeout_seconds: float = 3600.0  # for one attempt
@@ -67,8 +65,6 @@ class CallSettings:
 
 
 class Calls:
-    """Calls to one server."""
-
     def __init__(
         self, server: Server, key: Key, settings: CallSettings, transport: "httpx.AsyncBaseTransport | None" = None
     ) -> None:
@@ -78,12 +74,9 @@ class Calls:
         self._retry = Retry(max_attempts=settings.max_attempts, counts_busy=True, sleep=settings.sleep)
 
     def retry(self, attempt: Callable[[], T]) -> T:
-        """Return an attempt's result; repeat it after a `TransientError`, raise `EndpointError` after the last one."""
         return ask_often(self._retry, lambda _: attempt(), self.where)
 
     def fetch(self, path: str, into: IO[bytes], *, most_bytes: int) -> None:
-        """Download a path into a file, which is emptied first; raises as `retry`."""
-
         def attempt() -> None:
             into.seek(0)
             into.truncate()
@@ -93,7 +86,6 @@ class Calls:
         into.seek(0)
 
     def fetch_as(self, path: str, form: type[T], what: str, **queries: str) -> T:
-        """Return the JSON at a path as a `form`; raise `EndpointError` if no attempt gets such JSON."""
         return self.retry(lambda: _decode_as(self.once("GET", path, params=queries or None), form, what))
 
     def once(
@@ -106,11 +98,7 @@ class Calls:
         most_bytes: int = _MOST_ANSWER_BYTES,
         **more: Any,
     ) -> bytes:
-        """Call once, with JSON from memory or a file, or httpx's arguments in `more`; return the body of the answer.
-
-        Raises `UnsureError` if the server may have carried the call out, another `TransientError` if it did not and a
-        further attempt may succeed, and `RefusedBatchError` if it refuses the content.
-        """
+        """Raise `UnsureError` if the server may have carried the call out, another `TransientError` if it did not."""
         answer = self._http.request(
             method,
             self._server.address(path),
@@ -133,7 +121,6 @@ class Calls:
         raise RefusedBatchError(str(error)) if isinstance(error, EndpointError) else error
 
     def shown(self, text: str) -> str:
-        """Return the start of what a server said, on one line and without the key."""
         return hide_key(text, self.key.value)
 
 
@@ -142,8 +129,6 @@ class Calls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteBatch:
-    """A batch as its provider describes it."""
-
     state: str  # in the provider's words
     is_over: bool  # whether nothing will change any more
     n_done: int
@@ -155,8 +140,6 @@ class RemoteBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """The result of one request of a batch."""
-
     key: str  # the request's key, as the server says; empty if it cannot be read
     reply: ChatReply | None = None
     failure: str = ""  # why there is no reply; empty if the batch ended before the request's turn
@@ -194,10 +177,7 @@ class _Page(msgspec.Struct, Generic[T], frozen=True):
 def _list_batches(
     calls: Calls, path: str, form: type[_Page[_BatchT]], *, since: float, after: str
 ) -> Iterator[_BatchT]:
-    """Yield the batches in a provider's list, newest first, up to the page that reaches back to the time `since`.
-
-    `after` is the name of the query parameter that says after which id a page begins.
-    """
+    """`since`: the last page is the one that reaches back to it. `after`: the parameter for where a page begins."""
     behind: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
         page = calls.fetch_as(path, form, "a list of batches", limit=_PAGE, **behind)
@@ -215,7 +195,6 @@ def _decode_as(content: bytes, form: type[T], what: str) -> T:
 
 
 def _safe_id(name: str) -> str:
-    """Return an id if it may be part of a URL; else raise `EndpointError`."""
     if not _ID.fullmatch(name) or set(name) == {"."}:
         raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
     return name
@@ -236,7 +215,6 @@ def _read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow])
 
 
 def _answered_row(key: str, wire: Wire, content: msgspec.Raw) -> ResultRow:
-    """Return the row of a request that was answered: with its reply, or with the reason why it cannot be read."""
     try:
         return ResultRow(key=key, reply=read_reply(wire, content), is_done=True)
     except TransientError as error:
@@ -320,7 +298,6 @@ class OpenaiBatchApi:
     most_bytes = 200_000_000
 
     def row_of(self, request: ChatRequest) -> bytes:
-        """Return a request as a line of the uploaded file."""
         row = {"custom_id": request.key, "method": "POST", "url": _ENDPOINT, "body": request_body(request)}
         return msgspec.json.encode(row) + b"\n"
 
@@ -338,7 +315,6 @@ class OpenaiBatchApi:
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
-        """Return the id of the batch that has our intent in its metadata; None if it was not submitted."""
         since = batch.created - _OPENAI_CLOCK_SKEW_SECONDS
         for listed in _list_batches(calls, self.path, _Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(listed.metadata, dict) and listed.metadata.get(_INTENT) == batch.intent:
@@ -346,7 +322,6 @@ class OpenaiBatchApi:
         return None
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return a batch's status, counts and faults."""
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
@@ -368,7 +343,6 @@ class OpenaiBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Yield the results of the requests, from the file of replies or the file of errors."""
         return _read_rows(file, _OpenaiLine, _openai_row)
 
 
@@ -421,7 +395,6 @@ class AnthropicBatchApi:
     most_bytes = 250_000_000
 
     def row_of(self, request: ChatRequest) -> bytes:
-        """Return a request as an entry of the list in the body."""
         return msgspec.json.encode({"custom_id": request.key, "params": request_body(request)})
 
     def prepare(
@@ -431,7 +404,6 @@ class AnthropicBatchApi:
         body: IO[bytes],
         intent: str,  # noqa: ARG002
     ) -> IO[bytes]:
-        """Write the body that submits the batch into a file; return the file."""
         body.write(b'{"requests":[')
         for number, row in enumerate(rows):
             body.write(b"," + row if number else row)
@@ -439,10 +411,7 @@ class AnthropicBatchApi:
         return body
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
-        """Return the id of a batch of the same age and size whose results are for our requests; it must have ended.
-
-        None if there is none. Raises `UnresolvedError` while a batch that may be ours has not ended.
-        """
+        """Raise `UnresolvedError` while a batch of the same age and size has not ended; then its results tell."""
         perhaps: list[str] = []
         since, known = batch.created - _ANTHROPIC_CLOCK_SKEW_SECONDS, queue.known_names()
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
@@ -459,7 +428,6 @@ class AnthropicBatchApi:
         return None
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return a batch's status and counts."""
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _AnthropicBatch, "a batch")
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
@@ -471,7 +439,6 @@ class AnthropicBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Yield the results of the requests."""
         return _read_rows(file, _AnthropicLine, _anthropic_row)
 
     def _results(self, name: str) -> str:
@@ -495,7 +462,6 @@ APIS: Mapping[Wire, BatchApi] = {"openai": OpenaiBatchApi(), "anthropic": Anthro
 
 
 def submit(api: BatchApi, calls: Calls, body: bytes | IO[bytes]) -> str:
-    """Submit a batch in one attempt; return the provider's id. Raises as `Calls.once`."""
     content = calls.once("POST", api.path, body)
     try:
         return _safe_id(_decode_as(content, _HasId, "a batch").id)

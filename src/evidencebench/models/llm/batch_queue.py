@@ -46,14 +46,11 @@ class BatchJob:
 
     @property
     def state(self) -> str:
-        """``open`` if its name is known, else ``intended``."""
         return "intended" if self.name is None else "open"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The status of a batch, reported while it is submitted, awaited and collected."""
-
     batch: BatchJob
     state: str  # the provider's word, or submitted, refused, found, unresolved, forgotten, not reached
     n_done: int = 0
@@ -88,7 +85,6 @@ class BatchQueue:
         self._cache.change(change)
 
     def groups(self, sender: str) -> list[BatchGroup]:
-        """Return the groups of the waiting requests of one sender."""
         rows = self._rows(
             "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
             "WHERE batch IS NULL AND sender = ?",
@@ -99,7 +95,6 @@ class BatchQueue:
     def intend(
         self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> BatchJob | None:
-        """Return a new batch with as many waiting requests as fit; None if none waits."""
         created, unsent = self._cache.clock(), (*group, sender)
 
         def change(connection: sqlite3.Connection) -> BatchJob | None:
@@ -128,7 +123,6 @@ class BatchQueue:
         return self._cache.change(change)
 
     def name(self, batch: BatchJob, name: str) -> BatchJob:
-        """Store the provider's id of a batch; return the batch with it."""
         statement = "UPDATE batch SET name = ?, state = 'open' WHERE id = ?"
         self._cache.change(lambda connection: connection.execute(statement, (name, batch.id)))
         return replace(batch, name=name)
@@ -144,7 +138,6 @@ class BatchQueue:
         self._cache.change(change)
 
     def known_names(self) -> set[str]:
-        """Return the ids of all batches that were ever submitted here."""
         return {name for (name,) in self._rows("SELECT name FROM batch WHERE name IS NOT NULL")}
 
     def forget_older(self, created: float) -> None:
@@ -153,11 +146,9 @@ class BatchQueue:
         self._cache.change(lambda connection: connection.execute(statement, (created,)))
 
     def batches(self) -> list[BatchJob]:
-        """Return all batches that are not collected, oldest first."""
         return [_job(row) for row in self._rows(f"{_BATCH} state != 'over' ORDER BY id")]
 
     def is_wanted(self, batch: BatchJob, sender: str) -> bool:
-        """Return whether a batch holds a request whose reply this sender wants."""
         wanted = "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1"
         return bool(self._rows(wanted, batch.id, sender))
 
@@ -168,11 +159,9 @@ class BatchQueue:
                 yield request
 
     def keys(self, batch: BatchJob) -> list[str]:
-        """Return the keys of a batch's requests, in its order."""
         return [key.hex() for (key,) in self._rows("SELECT key FROM waiting WHERE batch = ? ORDER BY id", batch.id)]
 
     def batch_of(self, key: str) -> BatchJob | None:
-        """Return the open batch that holds the request of this key; None if there is none."""
         holding = "id = (SELECT batch FROM waiting WHERE key = ?)"
         rows = self._rows(f"{_BATCH} {holding}", bytes.fromhex(key))
         return _job(rows[0]) if rows else None

@@ -55,10 +55,7 @@ _MOST_FILE_BYTES = 16 << 30
 
 
 class BatchSender:
-    """Queues requests instead of sending them, submits them in batches, and stores the replies.
-
-    A run calls `send` for every request, then `submit` and `collect`, and then asks again for missing answers.
-    """
+    """A run calls `send` for every request, then `submit` and `collect`, and then asks again for missing answers."""
 
     def __init__(
         self,
@@ -92,12 +89,7 @@ class BatchSender:
         self._providers: dict[BatchGroup, tuple[BatchApi, Calls]] = {}
 
     def send(self, request: ChatRequest) -> ChatReply:
-        """Put a request into the queue for the next batch; it always raises, since there is no reply yet.
-
-        Raises `PendingError` when the request is on the disk, or in a batch already, and `EndpointError` if it failed
-        in a batch that was collected. After a `CostLimitError`, requests queued before stay: submit and collect them,
-        which frees the difference to their true cost.
-        """
+        """Raise `PendingError` when the request is on the disk; after a `CostLimitError`, those queued before stay."""
         key = request.key
         if (failure := self._failures.get(key)) is not None:
             raise EndpointError(failure)
@@ -110,11 +102,7 @@ class BatchSender:
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
     def submit(self) -> list[BatchStatus]:
-        """Submit all requests queued here; return the status of each new batch, empty if no request waited.
-
-        Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, requests that were
-        not submitted are asked again. A batch that may have been submitted is searched for at the next start.
-        """
+        """After a `FailingServerError`, requests that were not submitted are asked again at the next start."""
         made: list[BatchStatus] = []
         with self._only_submitter(is_waiting=True):
             self._search_lost()
@@ -163,10 +151,7 @@ class BatchSender:
 
     @contextmanager
     def _only_submitter(self, *, is_waiting: bool) -> Iterator[bool]:
-        """Lock the cache's file while the block runs, so that one process at a time submits; yield whether it is held.
-
-        The lock ends with its process. So under the lock, a batch without an id is one whose submission was cut off.
-        """
+        """Yield whether this process alone submits: then a batch without an id is one whose submission was cut off."""
         path = self.cache.path.with_name(f"{self.cache.path.name}.submitting")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +168,6 @@ class BatchSender:
             os.close(descriptor)
 
     def _provider_of(self, group: BatchGroup) -> tuple[BatchApi, Calls]:
-        """Return the batch interface of a group's provider, and the calls to its server with the group's key."""
         if group not in self._providers:
             try:
                 server = server_of(group)
@@ -311,7 +295,6 @@ class BatchSender:
         return ""
 
     def _release(self, batch: BatchJob) -> None:
-        """Forget a batch, and free the money still set aside for its requests."""
         for key in self.queue.keys(batch):
             self.budget.release(key)
         self.queue.forget(batch)

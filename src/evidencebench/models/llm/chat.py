@@ -23,8 +23,6 @@ _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the s
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn of a conversation."""
-
     role: Role
     text: str
 
@@ -98,10 +96,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
 
     @cached_property
     def key(self) -> str:
-        """The request's name in the cache: the SHA-256 of its canonical JSON, all but `key_env`.
-
-        Slashes at the end of `base_url` do not count. A provider's own address, spelled out, is another than None.
-        """
+        """The name in the cache: a SHA-256. A provider's own address, spelled out, is another than None."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])
@@ -113,12 +108,10 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
 
     @property
     def provider(self) -> str:
-        """The part of `model` before its first slash."""
         return self.model.partition("/")[0]
 
     @property
     def model_name(self) -> str:
-        """The part of `model` behind its first slash: its name at the provider."""
         return self.model.partition("/")[2]
 
 
@@ -137,8 +130,6 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply of a model."""
-
     text: str  # without hidden reasoning; empty where there is none
     finish: Finish = "stop"
     usage: Usage = Usage()
@@ -168,15 +159,8 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sender(Protocol):
-    """Anything that sends a request to a model and brings its reply."""
-
     def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply.
-
-        Raises `EndpointError` if this request failed for good, `StopError` if no more may be sent, and `PendingError`
-        if the reply is part of a batch that is not done.
-        """
-        ...
+        """Raise `EndpointError` for good, `StopError` if no more may be sent, `PendingError` while a batch is open."""
 
 
 # Estimate how many tokens a text has, without a tokenizer.
@@ -204,5 +188,4 @@ def estimated_tokens(text: str) -> int:
 
 
 def prompt_tokens_of(request: ChatRequest) -> int:
-    """Return about how many tokens a request's prompt has, chat template included."""
     return sum(_MESSAGE_TOKENS + estimated_tokens(message.text) for message in request.messages)

@@ -42,8 +42,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEstimate:
-    """The estimate for one model: the requests that are not stored, their tokens and their cost."""
-
     model: str
     requests: int = 0
     prompt_tokens: int = 0
@@ -60,7 +58,6 @@ class EstimatingSender:
         self._seen: set[str] = set()
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
-        """Count a request unless the same was counted before, and return the stand-in as its reply."""
         n_prompt, n_reply = prompt_tokens_of(request), min(self._completion_tokens, request.max_tokens)
         if (key := request.key) not in self._seen:
             self._seen.add(key)
@@ -74,7 +71,6 @@ class EstimatingSender:
         return ChatReply(text=stand_in, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
-        """Return one estimate for each model, in the order of their names."""
         usages = {
             model: Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
             for model, counts in sorted(self._sums.items())
@@ -85,7 +81,6 @@ class EstimatingSender:
         )
 
     def send(self, request: ChatRequest) -> ChatReply:
-        """Count a request that has no stand-in."""
         return self.estimated(request, "")
 
 
@@ -94,8 +89,6 @@ class EstimatingSender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One request with its stored reply (None: there is none) and the reply's cost (None: not known)."""
-
     request: ChatRequest
     reply: ChatReply | None = None
     cost_usd: float | None = None
@@ -128,20 +121,13 @@ _CLOSING_SECONDS = 10.0
 
 
 class _Flight:
-    """A request on its way, and how many callers wait for its reply."""
-
     def __init__(self, request: ChatRequest) -> None:
         self.request, self.n_waiting = request, 0
         self.received: Future[Received] = Future()
 
 
 class ChatClient:
-    """Asks language models. Make one with `make_client`, or share `default_client()`. Any thread may ask.
-
-    The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
-    A reply is stored in the cache before it is returned. A caller that is interrupted by Ctrl-C loses no reply to a
-    request that was sent.
-    """
+    """Makes one request of equal ones, and stores each reply before it is returned. Any thread may ask."""
 
     def __init__(
         self,
@@ -166,10 +152,7 @@ class ChatClient:
         self._reset()
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
-        """Return the reply to a request: a stored one, that of the same request in flight, or a new one.
-
-        `stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`.
-        """
+        """`stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`."""
         if self._process_id != os.getpid():
             self._reset()
             self._budget.after_fork()
@@ -200,11 +183,7 @@ class ChatClient:
         return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
 
     def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | BaseException]:
-        """Call functions that ask, and return what each returned or raised, in their order; see `call_together`.
-
-        At most `most` run at once (None: as many as requests), and all calls of a client share as many helping threads
-        as it has requests in flight. After a `StopError`, no further function begins, if `most` is given.
-        """
+        """Return what each returned or raised, see `call_together`; `most` run at once (None: as many as requests)."""
         sends_nothing = isinstance(self._sender, EstimatingSender | ReplayingSender)
         return call_together(
             work,
@@ -320,7 +299,6 @@ class ChatClient:
 
 @contextmanager
 def _stop_if_cache_fails() -> Iterator[None]:
-    """Turn a `CacheError` of the block into the `StopError` `FailingCacheError`."""
     try:
         yield
     except StopError:

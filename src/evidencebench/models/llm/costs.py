@@ -56,7 +56,6 @@ class PriceTable:
 
     @classmethod
     def load(cls, path: PathText | None = None) -> "PriceTable":
-        """Return the table in a file of the form of ``llm/prices.json``; None: that file itself."""
         try:
             content = (
                 (files("evidencebench.models.llm") / "prices.json").read_bytes()
@@ -68,7 +67,6 @@ class PriceTable:
         return _parse_table(content, str(path or "prices.json"))
 
     def price_of(self, model: str) -> Price | None:
-        """Return a model's price, or None where it is not known."""
         if model in self.models:
             return self.models[model]
         fitting = [
@@ -79,7 +77,6 @@ class PriceTable:
         return self.models[max(fitting, key=len)] if fitting else None
 
     def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
-        """Return the cost of a reply with this usage; None where its price or its tokens are not known."""
         price = self.price_of(model)
         if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
@@ -167,7 +164,6 @@ class RequestTotals:
 
     @property
     def of_unknown_cost(self) -> int:
-        """How many requests were, or may be, charged for at an unknown cost."""
         return self.unpriced + self.maybe_charged + self.in_batches
 
     @property
@@ -177,8 +173,6 @@ class RequestTotals:
 
 
 class RunningTotals:
-    """Totals that grow while requests run; any thread may add to them."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._totals = RequestTotals()
@@ -188,7 +182,6 @@ class RunningTotals:
 
     @property
     def now(self) -> RequestTotals:
-        """The totals at this moment."""
         return self._totals
 
     def after_fork(self) -> None:
@@ -243,7 +236,6 @@ class RunningTotals:
         return f"{counts}, {cost}"[:_LINE_CHARACTERS]
 
     def dated_summary(self) -> str:
-        """Return `summary` with the days of the prices that costs were computed with."""
         days = " and ".join(sorted(self._days))
         return f"{self.summary()} at prices of {days}" if days else self.summary()
 
@@ -278,11 +270,7 @@ _PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enou
 
 
 class Budget:
-    """The US dollars that were spent and those set aside, against a limit (None: no limit, nothing is counted).
-
-    A request that does not fit waits while requests in flight may turn out cheaper than set aside. A request of a batch
-    does not wait, since a batch takes hours. Any thread may call all methods.
-    """
+    """Dollars spent and set aside; None: no limit, nothing is counted. Any thread may call all methods."""
 
     def __init__(self, prices: PriceTable, max_cost_usd: float | None, *, in_batches: bool = False) -> None:
         if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and max_cost_usd > 0):
@@ -329,7 +317,6 @@ class Budget:
             return most
 
     def after_fork(self) -> None:
-        """Free all sums set aside, in a forked process."""
         self._reserved, self._reserved_usd = {}, 0.0
         self._changed = threading.Condition(threading.RLock())
 

@@ -93,12 +93,7 @@ _MAX_SHORT = 300  # characters; a longer reply cannot say in words alone that no
 
 
 def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswer | None:
-    """Return the reply's answer, which may be explicitly empty; None where it has none.
-
-    The answer stands at the last place that does not repeat the paper, even if it cannot be read there. Two answers
-    without a word between them contradict each other, unless they name the same. In a reply that was cut off, only the
-    surest places count. Raises `DoubtError` where it is not sure which sentences the answer names.
-    """
+    """Return the last answer that does not repeat the paper; raise `DoubtError` where it is not sure what it names."""
     values = list(json_values(text))
     outside = [True] * (len(text) + 1)
     for start, end, _ in values:
@@ -196,11 +191,7 @@ def _is_revised(text: str, answer: FoundAnswer, shown: ShownSentences) -> bool:
 
 
 def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
-    """Return the list of a reply without tag, keyword and JSON, where it is clearly no citation; else None.
-
-    It is the whole reply, its last line in brackets, or the list behind the last words of choosing (*I select*,
-    *Selected sentences:*), if nothing but a remark stands behind it.
-    """
+    """Return the list of a reply without tag, keyword and JSON, where it is clearly no citation."""
     if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):
         return FoundAnswer(spans=[], read_by=Branch.LIST, end=len(text))
     above, _, last = text.rpartition("\n")
@@ -218,7 +209,6 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
 
 
 def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
-    """Return the list behind the last words of choosing."""
     for choice in reversed(list(_CHOICE.finditer(text))[-_MAX_PLACES:]):
         line = line_around(text, choice.start())
         before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - MAX_LINE) : choice.end()]
@@ -234,10 +224,7 @@ def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
 
 
 def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: Branch) -> FoundAnswer | None:
-    """Return the list that stands at a place: JSON, words such as *none*, numbers on a line, or items below each other.
-
-    None where there is no list, or where it is not sure which sentences it names.
-    """
+    """Return the list at a place: JSON, *none*, numbers on a line, or items; None where there is no sure one."""
     before = _BEFORE_VALUE.match(text, start, end)
     start = before.end() if before else start
     line_end = line_end_of(text, start, end)
@@ -309,12 +296,7 @@ _NEXT_PROMPT = re.compile(r"^(?:[ \t]*<paper>[ \t]*$|Hypothesis:)", re.MULTILINE
 
 
 def visible_text(text: str, shown: ShownSentences) -> str:
-    """Return the text of a reply with plain marks and without hidden reasoning.
-
-    Reasoning ends with the last ``</think>`` (or a similar tag) that starts or ends its line, or that follows a
-    ``<think>``. It need not be opened, since some servers open it in the prompt. All text behind an unclosed
-    ``<think>`` at the start of a line is reasoning. A tag in a line that repeats the paper does not count.
-    """
+    """Return the reply in plain marks, without reasoning; its opening tag may stand in the prompt."""
     text = plain_text(text)
     start, opened = 0, -1
     for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
@@ -330,11 +312,7 @@ def visible_text(text: str, shown: ShownSentences) -> str:
 
 
 def parts_before_prompts(text: str) -> list[str]:
-    """Return the parts of a text that may be the reply, before a next prompt that the model itself begins.
-
-    A line ``<paper>`` always ends a reply. A line ``Hypothesis:`` may end one, or belong to it: then the text before it
-    is the first candidate and the longer text the second. The first candidate with an answer is the reply.
-    """
+    """Return what may be the reply: ``Hypothesis:`` may end one or belong to it; the first with an answer is it."""
     prompts = list(_NEXT_PROMPT.finditer(text))
     end = next((prompt.start() for prompt in prompts if not prompt[0].startswith("H")), len(text))
     before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
@@ -408,7 +386,6 @@ def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
 
 
 def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
-    """Return the sentences below the key of a list; None where a text stands there that is no list."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -420,7 +397,6 @@ def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
 
 
 def _read_numbers_alone(text: str) -> list[Span] | None:
-    """Return the numbers of a text that is a list of numbers and nothing else; else None."""
     numbers = read_numbers(text, 0, len(text))
     if numbers is None or numbers.is_open or numbers.end != len(text.rstrip(" .")):
         return None
@@ -428,7 +404,6 @@ def _read_numbers_alone(text: str) -> list[Span] | None:
 
 
 def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
-    """Return the sentences that one entry of a list names."""
     if isinstance(value, str):
         if says_none(value):
             return []
@@ -479,11 +454,7 @@ _MAX_SCORE = 10
 
 
 def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
-    """Return the scores in a reply: from JSON if it holds some, else from the lines below the last keyword.
-
-    Nothing is read where a line gives several sentences to a score, as ``7: 3, 12``. A line ``3, 12: 7`` is left out,
-    and so is one with two scores. In a reply that was cut off, the last line or open JSON entry does not count.
-    """
+    """Return scores from JSON, else from the lines below the last keyword; none where a line gives a score first."""
     for start in [keyword.end() for keyword in list(_KEYWORD.finditer(text))[-1:]] + [0]:
         below = text[start:]
         whole = below[: below.rfind("}") + 1] + "]}" if is_cut else ""  # closed behind its last whole entry

@@ -72,7 +72,6 @@ _lowered_sentence = lru_cache(maxsize=4096)(lambda sentence: plain_text(sentence
 
 
 def has_letter(text: str) -> bool:
-    """Whether a text holds a letter."""
     return any(map(str.isalpha, text))
 
 
@@ -82,7 +81,6 @@ def has_digit(text: str) -> bool:
 
 
 def line_end_of(text: str, position: int, end: int) -> int:
-    """Return the end of the line at a position, at most ``end``."""
     line_end = text.find("\n", position, end)
     return end if line_end < 0 else line_end
 
@@ -94,10 +92,7 @@ def line_around(text: str, position: int) -> str:
 
 
 class ShownSentences:
-    """The sentences that a prompt showed, by their index in the paper; finds their texts again in a reply.
-
-    The forms for comparison are computed when they are first needed, since most replies hold numbers alone.
-    """
+    """The sentences of a prompt, by their index in the paper; forms for comparison are made when first needed."""
 
     def __init__(self, texts: Mapping[int, str]) -> None:
         self.texts = texts
@@ -134,10 +129,7 @@ class ShownSentences:
         return own[:shorter] == other[:shorter] and (shorter >= _MIN_BEGINNING or (own == other and shorter > 0))
 
     def hold(self, line: str, words: str, said: str = "") -> bool:
-        """Whether a line of a reply repeats the paper, and so is no answer: it stands in a sentence, or holds one.
-
-        `words` in the line would make it an answer, such as ``ANSWER``; `said` is the answer, from these words on.
-        """
+        """Whether a line repeats the paper. `words` would make it an answer; `answered` is the answer, from them on."""
         if words.casefold() not in self._lowered:  # a quick check, which settles nearly all replies
             return False
         numbered = _NUMBERED.match(line)
@@ -198,11 +190,7 @@ class NumberList(NamedTuple):
 
 
 def read_numbers(text: str, start: int, end: int) -> NumberList | None:
-    """Return the list of numbers at a position; None where there is none, or where a bracket holds anything else.
-
-    A list without brackets ends before text that is no number, and with its line unless a separator stands last. Words
-    in parentheses right behind a number are a remark. An empty bracket is a list without spans.
-    """
+    """Return the list at a position; None where a bracket holds anything else. An empty one is a list without spans."""
     letters: list[str] = []
     tokens: list[re.Match[str]] = []
     position = start
@@ -232,7 +220,6 @@ def read_numbers(text: str, start: int, end: int) -> NumberList | None:
 
 
 def _span_of(span: re.Match[str], tokens: list[re.Match[str]]) -> Span:
-    """Return the span of a number such as ``12``, ``12.0`` or ``12.5``, or of a range."""
     is_negative = span[0].startswith("m")
     values, are_whole = [], not is_negative
     for place in (span.start() + is_negative, span.start("last")):
@@ -283,7 +270,6 @@ def refuses(text: str) -> bool:
 
 
 def is_remark(rest: str) -> bool:
-    """Whether the text behind a list on its line adds no sentence: nothing or a mere reason, parentheses aside."""
     rest = without_parentheses(rest)
     return not has_digit(rest) and (not has_letter(rest) or _PHRASES_REMARK.match(rest) is not None)
 
@@ -333,10 +319,7 @@ class ItemList(NamedTuple):
 
 
 def read_item(line: str, shown: ShownSentences) -> ListItem | None:
-    """Return a line as an item; None where it has neither bullet nor number nor sentence.
-
-    The 3 of ``3. text`` only numbers the item.
-    """
+    """Return None without bullet, number and sentence. The 3 of ``3. text`` only numbers the item."""
     head = _HEAD.match(line)
     if head is None:  # never, since the expression also matches nothing
         return None
@@ -373,12 +356,7 @@ def begins_with_number(line: str) -> bool:
 
 
 def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemList | None:
-    """Return the list of items that begins at ``start``; None where there is none, or where its end is not sure.
-
-    The list goes on over empty lines, over lines indented below an item, and over a remark right below one. Any other
-    line ends it. It is not sure whether items behind that line belong to the list, unless the list holds numbers alone
-    and those items explain them.
-    """
+    """Return None where it is not sure whether items behind a line that ended the list belong to it."""
     items: list[ListItem] = []
     position = last = start
     is_below_item = has_ended = False

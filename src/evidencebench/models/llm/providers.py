@@ -31,8 +31,6 @@ _VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """One row of the table of providers."""
-
     name: str  # what stands before the slash of a model
     base_url: str | None  # what stands before /chat/completions or /messages; None: it must be given
     key_env: str  # the variable that holds the key; empty: none is sent unless the model's key_env is given
@@ -108,7 +106,6 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _
 
 
 def provider_of(model: str) -> Provider:
-    """Return the provider of a model, ``provider/name``; raise `SystemSpecError` if no such provider is known."""
     name, _, rest = model.partition("/")
     if name not in PROVIDERS or not rest:
         raise SystemSpecError(
@@ -120,15 +117,12 @@ def provider_of(model: str) -> Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """The server that requests to a model are sent to."""
-
     provider: Provider
     base_url: str
     key_env: str  # empty: no key is sent
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine."""
         return is_loopback(self.base_url)
 
     def address(self, path: str) -> str:
@@ -187,7 +181,6 @@ class Key:
 
 
 def key_for(server: Server, *, environ: Mapping[str, str] | None = None) -> Key:
-    """Return the key that a server is sent, from the environment or ``.env``; empty where it needs none."""
     value = _look_up(server.key_env, environ)[0]
     check_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
     return Key(value)
@@ -217,10 +210,7 @@ def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]
 
 
 def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
-    """Return a reply without the key, fit to be stored: a server may repeat the key in it.
-
-    A key of fewer than 8 characters is a placeholder, such as ``EMPTY``, which may stand in any reply. It stays there.
-    """
+    # A shorter key is a placeholder, such as ``EMPTY``, which may stand in any reply.
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
     served_by = without_key(reply.served_by, key.value)

@@ -108,11 +108,7 @@ class ReplyCache:
         self.change(lambda connection: connection.execute(_INSERT, row))
 
     def claim(self, key: str) -> bool:
-        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends.
-
-        A claim is a lock on one byte of an empty file. A request may still be paid twice: by two caches in one process,
-        on a disk without locks, or after its process was killed.
-        """
+        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
         self._notice_fork()
         try:
             if self._claims is None:
@@ -137,10 +133,7 @@ class ReplyCache:
         self.change(release_space)
 
     def change(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        """Call a function in a transaction; return its result when what it changed is on the disk.
-
-        Many threads may wait here: the one that gets the lock first commits the changes of all of them together.
-        """
+        """Return a result when what changed is on the disk; one of the threads that wait commits for all of them."""
         self._notice_fork()
         mine = _Waiting(change)
         self._waiting.append(mine)
@@ -230,8 +223,6 @@ class ReplyCache:
 
 
 class _Waiting:
-    """A change that waits for its commit, then its result or its error."""
-
     __slots__ = ("change", "error", "is_done", "result", "turn")
 
     def __init__(self, change: Callable[[sqlite3.Connection], Any]) -> None:
@@ -253,10 +244,7 @@ class _Waiting:
 
 
 class _ReopenedFile:
-    """A connection that is opened at its first use, and again if its file was moved away or replaced.
-
-    Its commits are on the disk when they return.
-    """
+    """A connection that is opened again if its file was moved away or replaced; commits are durable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -290,7 +278,6 @@ class _ReopenedFile:
 
 @contextmanager
 def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
-    """Yield the replies in a folder, to be read; None where it has none, or is None."""
     cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
     try:
         yield cache
@@ -373,7 +360,6 @@ class ModelReplies:
 
 
 def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> list[ModelReplies]:
-    """Return counts of the replies of each model, in the order of their names."""
     with cache.reading() as connection:
         return [ModelReplies(*row) for row in connection.execute(_BY_MODEL, which)]
 
@@ -399,26 +385,21 @@ def _is_damaged(cache: ReplyCache, key: str, packed: bytes) -> bool:
 
 
 def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
-    """Remove the replies that a filter chooses."""
     cache.change(lambda connection: connection.execute(_REMOVE, which))
 
 
 def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
-    """Remove the replies of these keys."""
     rows = [(bytes.fromhex(key),) for key in keys]
     cache.change(lambda connection: connection.executemany("DELETE FROM reply WHERE key = ?", rows))
 
 
 def n_waiting(cache: ReplyCache) -> int:
-    """Return how many requests are recorded for a batch and not submitted."""
     with cache.reading() as connection:
         count: int = connection.execute("SELECT count(*) FROM waiting WHERE batch IS NULL").fetchone()[0]
     return count
 
 
 def remove_batches(cache: ReplyCache) -> None:
-    """Forget all open batches and all requests that wait for a batch."""
-
     def remove(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM waiting")
         connection.execute("DELETE FROM batch WHERE name IS NULL")

@@ -100,10 +100,7 @@ class RateLimiter:
         self._paused_until = float("-inf")
 
     def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
-        """Wait until an attempt may be made; return a function to call afterwards with the tokens really used.
-
-        `n_tokens` returns an estimate of its tokens; it is called only if tokens are limited.
-        """
+        """Wait until an attempt may be made; return a function to call afterwards with the tokens really used."""
         n = 0.0 if self._tokens is None else n_tokens()
         limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
         if not limited:
@@ -120,7 +117,6 @@ class RateLimiter:
         return lambda used: tokens.correct(entries[-1], used)
 
     def pause(self, seconds: float) -> None:
-        """Let no attempt through for a number of seconds from now."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def _wait_for_pause(self) -> None:
@@ -169,7 +165,6 @@ _DO = {  # status -> advice, if the server refuses the key, the account or the m
 
 
 def refusal_text(content: bytes) -> str:
-    """Return the message and code of a refusal, or its whole text if it has another form."""
     error = _error_in(content)
     if isinstance(error, dict):
         error = " ".join(str(error[name]) for name in ("message", "code", "type") if error.get(name))
@@ -223,8 +218,6 @@ def _holds(text: str, marks: tuple[str, ...]) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _Target:
-    """A server: its connections, its rate limits, and its failures so far."""
-
     http: Http
     limiter: RateLimiter
     n_failures: int = 0
@@ -234,8 +227,6 @@ class _Target:
 
 @dataclass(slots=True, kw_only=True)
 class _Post:
-    """One request in flight: what all its attempts share."""
-
     request: ChatRequest
     server: Server
     target: _Target
@@ -279,11 +270,7 @@ class HttpSender:
         )
 
     def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to a request.
-
-        Raises `EndpointError` if the request failed for good, `FailingServerError` if every other would fail too.
-        Before a further attempt: `CostLimitError` if it could cost too much, `DrainingError` after `stop_retrying`.
-        """
+        """Raise `EndpointError` if it failed for good, a `StopError` if no other can succeed or may be sent."""
         post = self._post_of(request)
         target = post.target
         try:
@@ -308,11 +295,9 @@ class HttpSender:
         return reply
 
     def stop_retrying(self) -> None:
-        """Let attempts in flight finish, and begin no further attempt."""
         self._stopped.set()
 
     def close(self) -> None:
-        """Cancel requests in flight and close all connections."""
         for target in list(self._targets.values()):
             target.http.close()
 

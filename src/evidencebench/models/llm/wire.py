@@ -45,7 +45,6 @@ _ANTHROPIC_FINISHES: Mapping[str, Finish] = {
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
-    """Return the body of a request as a JSON object; a line of a batch holds the same."""
     provider = provider_of(request.model)
     body = _WIRES[provider.wire][1](request, provider)
     for name in ("temperature", "top_p"):
@@ -55,7 +54,6 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
-    """Return the path of a request, behind the base URL, and its body."""
     return _WIRES[provider_of(request.model).wire][0], msgspec.json.encode(request_body(request))
 
 
@@ -141,10 +139,6 @@ def _openai_usage(usage: dict[str, Any]) -> Usage:
 
 
 def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    """Return the body; a reasoning effort that is a number is the budget of thinking tokens.
-
-    A word is sent as it is, with adaptive thinking (Claude 4.6 and later).
-    """
     body: dict[str, Any] = {
         "model": request.model_name,
         provider.max_tokens_field: request.max_tokens,
@@ -161,7 +155,7 @@ def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
                 f"{_LEAST_THINKING_TOKENS} to below max_tokens={request.max_tokens}, got {n_tokens}"
             )
         body["thinking"] = {"type": "enabled", "budget_tokens": n_tokens}
-    elif effort is not None:
+    elif effort is not None:  # a word, for Claude 4.6 and later
         body["thinking"], output["effort"] = {"type": "adaptive"}, effort
     if request.schema is not None and effort is None:
         tool = {"name": _TOOL, "description": "Give the reply in this form.", "input_schema": request.schema}
