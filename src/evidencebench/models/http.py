@@ -286,9 +286,6 @@ def ask_often(
         ) from None
 
 
-# Addresses and keys
-
-
 def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
     try:
         parts = urlsplit(base_url)

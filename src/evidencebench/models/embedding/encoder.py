@@ -103,8 +103,6 @@ def sentence_texts(
     return texts
 
 
-# Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
-
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
 _N_CHECK_BYTES = 8
@@ -274,9 +272,6 @@ def _open_existing(path: Path) -> Iterator[sqlite3.Connection]:
         raise CacheError(
             f"{path}: cannot be used: {error}; make it yours to write, or delete it, and it is filled again"
         ) from error
-
-
-# Turn texts into vectors: the protocol of encoders, the check of every vector, and the use of the cache.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,9 +39,6 @@ _PAGE = "100"
 _MOST_PAGES = 100
 
 
-# HTTP calls to a provider about batches; files of any length are read from and written to the disk.
-
-
 class RefusedBatchError(EndpointError):
     """The server refuses a batch for its content."""
 
@@ -122,9 +119,6 @@ class Calls:
 
     def shown(self, text: str) -> str:
         return hide_key(text, self.key.value)
-
-
-# What providers say of batches.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +219,6 @@ def _key_of(custom_id: str) -> str:
     """Return the request's key in a row's id: a server may have changed its case."""
     return custom_id.strip().lower()
 
-
-# The interfaces. Each turns requests into rows, prepares and finds a batch, looks at it and reads its results.
 
 _ENDPOINT = "/v1/chat/completions"
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})

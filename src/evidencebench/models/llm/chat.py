@@ -11,9 +11,6 @@ import msgspec
 
 from evidencebench.models.http import sendable
 
-# Requests to language models and their replies, as plain data that is the same for all providers.
-
-
 Role = Literal["system", "user", "assistant"]
 
 Finish = Literal["stop", "length", "refused", "tool", "other"]
@@ -162,8 +159,6 @@ class Sender(Protocol):
     def send(self, request: ChatRequest) -> ChatReply:
         """Raise `EndpointError` for good, `StopError` if no more may be sent, `PendingError` while a batch is open."""
 
-
-# Estimate how many tokens a text has, without a tokenizer.
 
 _LETTERS, _DIGITS, _SPACES = string.ascii_letters.encode(), string.digits.encode(), b" \t\n\r\x0b\x0c"
 _BEYOND_ASCII = bytes(range(128, 256))

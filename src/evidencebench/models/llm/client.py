@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# Estimate the cost of a run without sending anything: prompts are counted, and stand-ins replace replies.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEstimate:
     model: str
@@ -84,9 +81,6 @@ class EstimatingSender:
         return self.estimated(request, "")
 
 
-# Find out which requests a strategy makes, without sending any: replies come from the cache, or are missing.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
     request: ChatRequest
@@ -112,8 +106,6 @@ class ReplayingSender:
             raise PendingError(f"{request.model}: the reply to request {request.key[:12]} is not stored")
         return reply
 
-
-# The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
 
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends

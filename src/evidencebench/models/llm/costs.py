@@ -19,9 +19,6 @@ from evidencebench.files.records import repeated_keys
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.providers import PROVIDERS
 
-# The prices of models: a dated table in the package, which a user can replace. An unknown price stays unknown.
-
-
 _MILLION = 1_000_000
 _MOST_BYTES = 16 << 20
 # The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
@@ -134,8 +131,6 @@ def _parse_table(content: bytes, where: str) -> PriceTable:
             )
     return PriceTable(as_of=file.as_of, models=models)
 
-
-# Counts of requests that were sent, stored, failed and paid; any thread may read them while requests run.
 
 _LINE_CHARACTERS = 60
 _LEAST_SPELLED_OUT_USD = 1e-8

@@ -27,8 +27,6 @@ from evidencebench.models.llm.grammar_lists import (
     without_turn_marks,
 )
 
-# Find the answer in a reply: the places where it may stand, the last one first, and the sentences named there.
-
 
 class Branch(StrEnum):
     """The branch of the grammar that read a reply. Runs count it under this name (``read_by ...``)."""
@@ -281,8 +279,6 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
     return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
 
 
-# The visible text of a reply: without hidden reasoning, and without a next prompt that the model itself begins.
-
 _MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
 _TAG = re.compile(
     r"""
@@ -317,9 +313,6 @@ def parts_before_prompts(text: str) -> list[str]:
     end = next((prompt.start() for prompt in prompts if not prompt[0].startswith("H")), len(text))
     before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
     return [*([before] if before.strip() else []), text[:end]]
-
-
-# Find the JSON values in a reply, and the sentences that they name by numbers, texts or objects in a list.
 
 
 # Keys in the form in which they are compared: lower-case letters alone. The surest come first.
@@ -423,8 +416,6 @@ def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
                 return _read_entry(member, shown)
     raise UnsureListError
 
-
-# Find the scores of sentences in a reply: one on each line, or as JSON.
 
 Pairs = list[tuple[int, float]]  # index and score of sentences, in the order of the reply
 _KEYWORD = re.compile(

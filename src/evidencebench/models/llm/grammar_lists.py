@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-# Compare texts: plain marks for decorated ones, and the sentences of the prompt, found again in a reply.
-
-
 # ruff: noqa: RUF001 - a table of marks that look alike
 
 MAX_CHARACTERS = 100_000  # of a longer reply only the end is read, since the answer stands last; about 25,000 tokens
@@ -235,8 +232,6 @@ def whole_number(digits: str) -> int:
     digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
 
-
-# Phrases instead of a list or behind one: that nothing is selected, refusals, remarks.
 
 MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"  # the characters that may stand around a list and mean nothing
 

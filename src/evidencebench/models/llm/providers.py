@@ -20,9 +20,6 @@ from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 if TYPE_CHECKING:
     from evidencebench.models.llm.batch_queue import BatchGroup
 
-# The table of providers: address, environment variable of the key, and how their requests differ.
-
-
 Wire = Literal["openai", "anthropic"]
 
 _API_VERSION = "api-version"
@@ -161,8 +158,6 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
         )
     return Server(provider=provider, base_url=base_url, key_env=key_env)
 
-
-# Keys: read from the environment or from ``.env``, sent to their server, and shown nowhere.
 
 _MOST_BYTES = 1 << 20
 _LEAST_SECRET_CHARACTERS = 8

@@ -322,8 +322,6 @@ def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
     return hashlib.blake2b(f"{key} {cost_usd!r} ".encode() + packed, digest_size=16).digest()
 
 
-# Count and remove the replies in a cache.
-
 _PAGE_ROWS = 64
 _CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
 _BY_MODEL = f"""

@@ -124,9 +124,6 @@ class RateLimiter:
             self._sleep(spread(left, self._jitter()))
 
 
-# Turn a server's refusal into an error: try again, this request has failed, or no request can succeed.
-
-
 # The server stopped waiting for the model behind it, which may have run and may be charged for. Source: OpenAI and
 # Anthropic charge for the tokens that a reply reports, so for no error. Azure's "Plan to manage costs" says that it may
 # charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429. A gateway's 504
@@ -211,9 +208,6 @@ def _error_in(content: bytes) -> Any:
 def _holds(text: str, marks: tuple[str, ...]) -> bool:
     lowered = text[:100_000].lower()
     return any(mark in lowered for mark in marks)
-
-
-# Send requests over HTTP, with limits on time, size and attempts; retry failures that another attempt may mend.
 
 
 @dataclass(slots=True, kw_only=True)

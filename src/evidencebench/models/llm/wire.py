@@ -65,9 +65,6 @@ def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
         raise TransientError(f"expected a reply as JSON: {error}") from error
 
 
-# OpenAI's chat completions, as OpenAI and compatible servers speak them.
-
-
 def _openai_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model_name,
@@ -135,9 +132,6 @@ def _openai_usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-# Anthropic's Messages.
-
-
 def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model_name,
@@ -200,9 +194,6 @@ def _anthropic_reply(content: bytes | msgspec.Raw) -> ChatReply:
         ),
         served_by=_model_name(body.model),
     )
-
-
-# Values of replies, which may be anything.
 
 
 def _dict(value: Any) -> dict[str, Any]:
