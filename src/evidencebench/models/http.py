@@ -33,11 +33,8 @@ T = TypeVar("T")
 
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
-_IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
 CLOSED = "the client was closed before all replies came; make a new client to resume"
 _VISIBLE = re.compile("[!-~]*")
-_SHOWN_CHARACTERS = 200
-_CHUNK_BYTES = 1 << 20
 _DECODERS = {  # window bits to try: servers send deflate with or without a header
     "gzip": (zlib.MAX_WBITS | 16,),
     "x-gzip": (zlib.MAX_WBITS | 16,),
@@ -159,7 +156,7 @@ class Http:
             lambda: httpx.AsyncClient(
                 transport=self._transport,
                 verify=self._certificates,
-                limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+                limits=httpx.Limits(max_connections=1, keepalive_expiry=4.0),  # many servers close idle ones after 5 s
                 follow_redirects=False,
                 trust_env=not self._is_loopback,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -244,7 +241,7 @@ def _decode(content: bytes, coding: str, most_bytes: int) -> bytes:
 
 async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
     file.seek(0)
-    while block := file.read(_CHUNK_BYTES):
+    while block := file.read(1 << 20):
         yield block
 
 
@@ -360,4 +357,4 @@ def without_key(text: str, key: str) -> str:
 
 def hide_key(text: str, key: str) -> str:
     """Return the start of what a server said, on one line and without the key."""
-    return printable(without_key(text, key)[:_SHOWN_CHARACTERS])
+    return printable(without_key(text, key)[:200])

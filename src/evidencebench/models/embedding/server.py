@@ -58,23 +58,23 @@ class EndpointEncoder:
 
     def __init__(
         self,
-        of: Endpoint,
+        endpoint: Endpoint,
         *,
         sleep: Callable[[float], object] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._of, self._address = of, f"{of.base_url.rstrip('/')}/embeddings"
-        self._where = f"{self._address}: model '{of.model}'"
-        self._http = Http(is_loopback=is_loopback(of.base_url))
+        self._endpoint, self._address = endpoint, f"{endpoint.base_url.rstrip('/')}/embeddings"
+        self._where = f"{self._address}: model '{endpoint.model}'"
+        self._http = Http(is_loopback=is_loopback(endpoint.base_url))
         self._retry = Retry(
-            max_attempts=of.max_attempts,
+            max_attempts=endpoint.max_attempts,
             longest_wait_seconds=_LONGEST_WAIT_SECONDS,
             longest_asked_seconds=_LONGEST_WAIT_SECONDS,
             sleep=sleep,
             jitter=jitter,
         )
-        self._dimension = of.dimensions
-        self.identity = f"endpoint|{self._address}|{of.model}|dimensions={of.dimensions}"
+        self._dimension = endpoint.dimensions
+        self.identity = f"endpoint|{self._address}|{endpoint.model}|dimensions={endpoint.dimensions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         for positions in self._split(texts):
@@ -86,10 +86,10 @@ class EndpointEncoder:
             yield VectorBatch(positions=positions, vectors=vectors, is_truncated=[False] * len(wanted))
 
     def _split(self, texts: Sequence[EncodedText]) -> Iterator[range]:
-        start, n_characters = 0, 0
+        endpoint, start, n_characters = self._endpoint, 0, 0
         for position, text in enumerate(texts):
             size = len(text.prefix) + len(text.text)
-            is_full = position - start == self._of.batch_texts or n_characters + size > self._of.batch_characters
+            is_full = position - start == endpoint.batch_texts or n_characters + size > endpoint.batch_characters
             if position > start and is_full:
                 yield range(start, position)
                 start, n_characters = position, 0
@@ -98,18 +98,18 @@ class EndpointEncoder:
             yield range(start, len(texts))
 
     def _attempt(self, texts: list[str], _: Tries) -> Floats:
-        of = self._of
-        key = os.environ.get(of.key_env, "") if of.key_env else ""
-        body: dict[str, Any] = {"model": of.model, "input": texts, "encoding_format": "float"}
-        if of.dimensions is not None:
-            body["dimensions"] = of.dimensions
+        endpoint = self._endpoint
+        key = os.environ.get(endpoint.key_env, "") if endpoint.key_env else ""
+        body: dict[str, Any] = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
+        if endpoint.dimensions is not None:
+            body["dimensions"] = endpoint.dimensions
         reply = self._http.request(
             "POST",
             self._address,
             headers={"Authorization": f"Bearer {key}"} if key else {},
             body=msgspec.json.encode(body),
-            seconds=of.timeout_seconds,
-            most_bytes=of.max_reply_bytes,
+            seconds=endpoint.timeout_seconds,
+            most_bytes=endpoint.max_reply_bytes,
             key=key,
         )
         if reply.status == HTTPStatus.OK:
@@ -145,6 +145,4 @@ def _numbers(embedding: list[float] | str) -> Floats:
         return np.array(embedding, dtype=np.float64).astype(np.float32)
 
 
-@lru_cache(maxsize=4)  # so that connections are used again
-def endpoint_encoder(of: Endpoint) -> EndpointEncoder:
-    return EndpointEncoder(of)
+endpoint_encoder = lru_cache(maxsize=4)(EndpointEncoder)  # so that connections are used again

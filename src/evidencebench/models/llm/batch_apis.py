@@ -27,15 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SERVER_ERROR = 500
-_BAD_REQUEST = 400
 _REQUEST_TIMEOUT = 408
-_MOST_ANSWER_BYTES = 64 << 20
 _MOST_LINE_BYTES = 64 << 20
-_MOST_RESULT_BYTES = 8 << 30
-_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
-_FRACTION = re.compile(r"\.\d+")
-_PAGE = "100"
 _MOST_PAGES = 100
 
 
@@ -92,7 +86,7 @@ class Calls:
         content: bytes | IO[bytes] | None = None,
         *,
         into: IO[bytes] | None = None,
-        most_bytes: int = _MOST_ANSWER_BYTES,
+        most_bytes: int = 64 << 20,
         **more: Any,
     ) -> bytes:
         """Raise `UnsureError` if the server may have carried the call out, another `TransientError` if it did not."""
@@ -155,7 +149,7 @@ class _ListedBatch(_HasId, frozen=True, kw_only=True):
         if isinstance(self.created_at, int | float):
             return self.created_at
         try:
-            return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
+            return datetime.fromisoformat(re.sub(r"\.\d+", "", self.created_at)).timestamp()
         except (ValueError, OverflowError, TypeError):
             return float("inf")
 
@@ -174,7 +168,7 @@ def _list_batches(
     """`since`: the last page is the one that reaches back to it. `after`: the parameter for where a page begins."""
     behind: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = calls.fetch_as(path, form, "a list of batches", limit=_PAGE, **behind)
+        page = calls.fetch_as(path, form, "a list of batches", limit="100", **behind)
         yield from page.data
         if not page.data or not page.has_more or page.data[-1].created < since:
             return
@@ -189,7 +183,7 @@ def _decode_as(content: bytes, form: type[T], what: str) -> T:
 
 
 def _safe_id(name: str) -> str:
-    if not _ID.fullmatch(name) or set(name) == {"."}:
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,200}", name) or set(name) == {"."}:
         raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
     return name
 
@@ -221,11 +215,8 @@ def _key_of(custom_id: str) -> str:
 
 
 _ENDPOINT = "/v1/chat/completions"
-_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
-_UNFINISHED = ("batch_expired", "batch_cancelled")
 _INTENT = "evidencebench"
 _OPENAI_CLOCK_SKEW_SECONDS = 3600
-_REFUSALS = range(300, 600)
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -266,10 +257,10 @@ class _OpenaiLine(msgspec.Struct, frozen=True):
 def _openai_row(line: _OpenaiLine) -> ResultRow:
     key, error = _key_of(line.custom_id), line.error
     code: Any = None if line.response is None else line.response.status_code
-    if line.response is not None and not (isinstance(code, int) and code in _REFUSALS):
+    if line.response is not None and not (isinstance(code, int) and code in range(300, 600)):
         return _answered_row(key, "openai", line.response.body)
     if isinstance(error, dict):
-        is_unfinished = error.get("code") in _UNFINISHED
+        is_unfinished = error.get("code") in ("batch_expired", "batch_cancelled")
         reason = str(error.get("message") or error.get("code") or "failed without a reason")
         return ResultRow(key=key, failure="" if is_unfinished else reason)
     if error is not None:
@@ -326,7 +317,7 @@ class OpenaiBatchApi:
         texts = [calls.shown(fault.message or fault.code or "no reason is given") for fault in faults]
         return RemoteBatch(
             state=calls.shown(batch.status),
-            is_over=batch.status in _OVER,
+            is_over=batch.status in {"completed", "failed", "expired", "cancelled"},
             n_done=counts.completed or 0,
             n_failed=counts.failed or 0,
             paths=tuple(f"/files/{_safe_id(file)}/content" for file in files),
@@ -374,7 +365,7 @@ def _anthropic_row(line: _AnthropicLine) -> ResultRow:
         if row.reply is not None or result.type == "succeeded":
             return row
     content = bytes(result.error)
-    if is_withheld(_BAD_REQUEST, content):
+    if is_withheld(400, content):
         return ResultRow(key=key, reply=withheld_reply())
     return ResultRow(key=key, failure=refusal_text(content))
 
@@ -404,7 +395,7 @@ class AnthropicBatchApi:
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
         """Raise `UnresolvedError` while a batch of the same age and size has not ended; then its results tell."""
-        perhaps: list[str] = []
+        candidates: list[str] = []
         since, known = batch.created - _ANTHROPIC_CLOCK_SKEW_SECONDS, queue.known_names()
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
             counts = listed.request_counts
@@ -412,11 +403,11 @@ class AnthropicBatchApi:
             if listed.created < since or listed.id in known or total != batch.n_requests:
                 continue
             if listed.processing_status != "ended":
-                perhaps.append(_safe_id(listed.id))
+                candidates.append(_safe_id(listed.id))
             elif calls.retry(partial(self._holds, calls, _safe_id(listed.id), queue, batch)):
                 return listed.id
-        if perhaps:
-            raise UnresolvedError(f"its id may be {' or '.join(perhaps)}")
+        if candidates:
+            raise UnresolvedError(f"its id may be {' or '.join(candidates)}")
         return None
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
@@ -440,7 +431,7 @@ class AnthropicBatchApi:
     def _holds(self, calls: Calls, name: str, queue: BatchQueue, batch: BatchJob) -> bool:
         """Whether all results of a batch are for our requests; raise `TransientError` while only a part comes."""
         with TemporaryFile() as file:
-            calls.fetch(self._results(name), file, most_bytes=_MOST_RESULT_BYTES)
+            calls.fetch(self._results(name), file, most_bytes=8 << 30)
             rows = list(self.rows(file))
         keys = {row.key for row in rows if row.key}
         n_rows = len(keys) + sum(not row.key for row in rows)

@@ -44,10 +44,6 @@ class BatchJob:
     created: float  # when the intent was written, in seconds since 1970
     name: str | None  # the provider's id; None until it is known
 
-    @property
-    def state(self) -> str:
-        return "intended" if self.name is None else "open"
-
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
@@ -109,14 +105,14 @@ class BatchQueue:
                 n_requests, n_bytes, last = n_requests + 1, n_bytes + size, row_id
             if not n_requests:
                 return None
-            made = connection.execute(
+            inserted = connection.execute(
                 "INSERT INTO batch (intent, model, base_url, key_env, n_requests, created, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, 'intended')",
                 (intent, *group, n_requests, created),
             )
             connection.execute(
                 f"UPDATE waiting SET batch = ? WHERE {_UNSENT} AND id <= ?",  # noqa: S608 - names only
-                (made.lastrowid, *unsent, last),
+                (inserted.lastrowid, *unsent, last),
             )
             return _job(connection.execute(f"{_BATCH} intent = ?", (intent,)).fetchone())
 

@@ -45,13 +45,8 @@ from evidencebench.wording import counted
 if TYPE_CHECKING:
     import httpx
 
-_STALE_SECONDS = 7 * 86_400.0
-_FIRST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.5, 60.0
 _LOOK_AGAIN_SECONDS = 0.5  # for the lock of submitting
 _MOST_SHORT_LOOKS = 3  # at results that lack rows, since missing rows seldom come later
-_WRITERS = 32
-_WINDOW_ROWS = 256
-_MOST_FILE_BYTES = 16 << 30
 
 
 class BatchSender:
@@ -103,10 +98,10 @@ class BatchSender:
 
     def submit(self) -> list[BatchStatus]:
         """After a `FailingServerError`, requests that were not submitted are asked again at the next start."""
-        made: list[BatchStatus] = []
+        statuses: list[BatchStatus] = []
         with self._only_submitter(is_waiting=True):
             self._search_lost()
-            self.queue.forget_older(self.cache.clock() - _STALE_SECONDS)
+            self.queue.forget_older(self.cache.clock() - 7 * 86_400)
             for group in self.queue.groups(self._name):
                 api, calls = self._provider_of(group)
                 while batch := self.queue.intend(
@@ -116,9 +111,9 @@ class BatchSender:
                     most_requests=min(self._most_requests or api.most_requests, api.most_requests),
                     most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
                 ):
-                    made.append(self._submit_batch(api, calls, batch))
-                    self._on_status(made[-1])
-        return made
+                    statuses.append(self._submit_batch(api, calls, batch))
+                    self._on_status(statuses[-1])
+        return statuses
 
     def collect(self, *, wait: bool) -> None:
         """Store the replies of all batches that have ended, also of other senders; `wait` for those of this sender.
@@ -130,7 +125,7 @@ class BatchSender:
         """
         if not self.cache.path.exists() or not self.queue.batches():
             return
-        seconds = _FIRST_POLL_SECONDS
+        seconds = 0.5
         while True:
             with self._only_submitter(is_waiting=False) as is_alone:
                 if is_alone:
@@ -147,7 +142,7 @@ class BatchSender:
             if not wait or not n_awaited:
                 return
             self._settings.sleep(seconds)
-            seconds = min(2 * seconds, _LONGEST_POLL_SECONDS)
+            seconds = min(2 * seconds, 60.0)
 
     @contextmanager
     def _only_submitter(self, *, is_waiting: bool) -> Iterator[bool]:
@@ -278,7 +273,7 @@ class BatchSender:
         """Note which requests of a batch failed, so that this run does not ask them again; return why all failed."""
         keys, where = self.queue.keys(batch), f"{batch.group.model}: batch {batch.name}"
         if remote.fault or remote.row_faults:
-            faults = {keys[place - 1]: fault for place, fault in remote.row_faults.items() if 0 < place <= len(keys)}
+            faults = {keys[number - 1]: fault for number, fault in remote.row_faults.items() if 0 < number <= len(keys)}
             self._failures.update((key, f"{where}: {fault}") for key, fault in faults.items())
             if not self._is_wanted(batch) or (faults and not remote.fault):
                 return ""
@@ -346,13 +341,13 @@ class _Results:
         self._seen, self._damaged, self.is_short = set(), [], False
         for path in self.remote.paths:
             with TemporaryFile(dir=folder) as file:
-                self.calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
+                self.calls.fetch(path, file, most_bytes=16 << 30)
                 rows = self.api.rows(file)
-                while window := list(islice(rows, _WINDOW_ROWS)):
+                while window := list(islice(rows, 256)):
                     self._damaged += [row for row in window if row.is_damaged]
                     sound = [row for row in window if not row.is_damaged]
                     first = {row.key: row for row in reversed(sound)}
-                    with ThreadPoolExecutor(_WRITERS) as pool:  # so that many replies share a commit
+                    with ThreadPoolExecutor(32) as pool:  # so that many replies share a commit
                         list(pool.map(self._take, first.values()))
                     for row in sound:  # a request that came twice, one row after the other, so that it counts once
                         if first[row.key] is not row:

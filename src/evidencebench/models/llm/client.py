@@ -68,14 +68,12 @@ class EstimatingSender:
         return ChatReply(text=stand_in, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
-        usages = {
-            model: Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
-            for model, counts in sorted(self._sums.items())
-        }
-        return tuple(
-            replace(self._sums[model], cost_usd=self._prices.cost_usd(model, usage, batch=self._batch))
-            for model, usage in usages.items()
-        )
+        estimates = []
+        for model, counts in sorted(self._sums.items()):
+            usage = Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
+            cost_usd = self._prices.cost_usd(model, usage, batch=self._batch)
+            estimates.append(replace(counts, cost_usd=cost_usd))
+        return tuple(estimates)
 
     def send(self, request: ChatRequest) -> ChatReply:
         return self.estimated(request, "")
@@ -107,9 +105,7 @@ class ReplayingSender:
         return reply
 
 
-_HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
-_CLOSING_SECONDS = 10.0
 
 
 class _Flight:
@@ -196,7 +192,7 @@ class ChatClient:
         self._on_close()
         with self._lock:
             in_flight = [flight.received for flight in self._flights.values()]
-        wait(in_flight, _CLOSING_SECONDS)
+        wait(in_flight, timeout=10.0)
         if self._cache is not None:
             self._cache.close()
 
@@ -354,7 +350,7 @@ def make_client(
     table, totals = PriceTable.load(prices), RunningTotals()
     budget = Budget(table, max_cost_usd)
     if total_timeout_seconds is None:
-        total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
+        total_timeout_seconds = max(3600.0, timeout_seconds * max_attempts)
     sender = HttpSender(
         bounds=Bounds(
             requests_per_minute=requests_per_minute,

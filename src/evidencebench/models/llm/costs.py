@@ -19,8 +19,6 @@ from evidencebench.files.records import repeated_keys
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.providers import PROVIDERS
 
-_MILLION = 1_000_000
-_MOST_BYTES = 16 << 20
 # The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
@@ -57,7 +55,7 @@ class PriceTable:
             content = (
                 (files("evidencebench.models.llm") / "prices.json").read_bytes()
                 if path is None
-                else read_whole(Path(path), at_most=_MOST_BYTES)
+                else read_whole(Path(path), at_most=16 << 20)
             )
         except OSError as error:
             raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
@@ -83,7 +81,7 @@ class PriceTable:
         n_cached = min(usage.cached_tokens, usage.prompt_tokens)
         cached = price.input if price.cached_input is None else price.cached_input
         sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
-        return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
+        return factor * (sum_usd + usage.completion_tokens * price.output) / 1_000_000
 
     def dated(self, models: Iterable[str]) -> str:
         """Return the days of the prices of models, as one text; the table's where no price is known."""
@@ -132,7 +130,6 @@ def _parse_table(content: bytes, where: str) -> PriceTable:
     return PriceTable(as_of=file.as_of, models=models)
 
 
-_LINE_CHARACTERS = 60
 _LEAST_SPELLED_OUT_USD = 1e-8
 _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
 
@@ -228,7 +225,7 @@ class RunningTotals:
         elif n_unknown:
             cost = f"{cost} + {_short(n_unknown)} {'unpriced' if n_unknown == now.unpriced else 'unknown'}"
         counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
-        return f"{counts}, {cost}"[:_LINE_CHARACTERS]
+        return f"{counts}, {cost}"[:60]
 
     def dated_summary(self) -> str:
         days = " and ".join(sorted(self._days))

@@ -57,7 +57,7 @@ class FoundAnswer(NamedTuple):
     may_go_on: bool = False  # whether it ends the text without a closing bracket
 
 
-_PLACE = re.compile(
+_MARKER = re.compile(
     r"""
     <(?:(?:final|selected)[_-]?)?(?P<tag>answers?|sentences|indices|selection)>
     |\\(?:boxed|fbox)\s{0,3}(?=\{)
@@ -96,10 +96,10 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     outside = [True] * (len(text) + 1)
     for start, end, _ in values:
         outside[start:end] = [False] * (end - start)
-    places = [(place, end) for place, end in _places(text, shown) if outside[place.start()]]
+    markers = [(marker, end) for marker, end in _markers(text, shown) if outside[marker.start()]]
     answers = [
         *((True, start, own) for start, end, value in values for own in _json_answers(text, start, end, value, shown)),
-        *(answer for place, end in places for answer in _answers_at(text, place, end, shown)),
+        *(answer for marker, end in markers for answer in _answers_at(text, marker, end, shown)),
     ]
     keys = [
         key
@@ -125,10 +125,6 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     return None if is_cut or values else _find_alone(text.strip(), shown)
 
 
-_Place = tuple[bool, int, FoundAnswer | None]
-"""Whether it is the reply's own (else it may quote the paper), its position, and its answer; None: not readable."""
-
-
 def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
     """Return the answer in a JSON value: [None] where it is not sure, [] without one or in a repeated sentence."""
     try:
@@ -138,25 +134,27 @@ def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSe
     return [] if spans is None else [FoundAnswer(spans=spans, read_by=Branch.JSON, end=end)]
 
 
-def _places(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
+def _markers(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
     """Yield the tags and keywords, the last first, each with its end: where the next one begins, or its closing tag."""
     end = next_start = len(text)
-    for place in reversed(list(_PLACE.finditer(text))[-_MAX_PLACES:]):
-        if place["answer"] is None and shown.hold(line_around(text, place.start()), place[0]):
+    for marker in reversed(list(_MARKER.finditer(text))[-_MAX_PLACES:]):
+        if marker["answer"] is None and shown.hold(line_around(text, marker.start()), marker[0]):
             continue
         line_start = text.rfind("\n", 0, next_start) + 1
-        end = line_start if next_start < len(text) and line_start > place.end() else next_start
-        closing = text.find(f"</{place[0][1:]}", place.end(), end) if place["tag"] else -1
-        yield place, end if closing < 0 else closing
-        next_start = place.start("answer") if place["answer"] else place.start()
+        end = line_start if next_start < len(text) and line_start > marker.end() else next_start
+        closing = text.find(f"</{marker[0][1:]}", marker.end(), end) if marker["tag"] else -1
+        yield marker, end if closing < 0 else closing
+        next_start = marker.start("answer") if marker["answer"] else marker.start()
 
 
-def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Iterator[_Place]:
-    """Yield the answer at a place; none where it quotes the paper, or where nothing stands behind it."""
-    is_line = place["answer"] is not None
-    start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
-    is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
-    answer = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
+def _answers_at(
+    text: str, marker: re.Match[str], end: int, shown: ShownSentences
+) -> Iterator[tuple[bool, int, FoundAnswer | None]]:
+    """Yield whether it is the reply's own (else it may quote), its position, and the answer (None: not readable)."""
+    is_line = marker["answer"] is not None
+    start, words = (marker.start("answer"), marker["answer"]) if is_line else (marker.start(), marker[0])
+    is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(marker["lead"])
+    answer = read_value(text, marker.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
     answered = "" if answer is None else text[start : answer.end][:MAX_LINE]
     is_own = not shown.hold(line_around(text, start), words, answered)
     if answer is not None and (is_own or (is_line and not is_quoted)):
@@ -166,8 +164,8 @@ def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences
     if (
         answer is None
         and is_own
-        and text[place.end() : end].strip(MARKS + "\n")
-        and text[place.end() - 1] not in "eEsS"
+        and text[marker.end() : end].strip(MARKS + "\n")
+        and text[marker.end() - 1] not in "eEsS"
     ):
         yield True, start, None
 
@@ -279,7 +277,6 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
     return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
 
 
-_MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
 _TAG = re.compile(
     r"""
     (?P<final><\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>)
@@ -295,7 +292,7 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     """Return the reply in plain marks, without reasoning; its opening tag may stand in the prompt."""
     text = plain_text(text)
     start, opened = 0, -1
-    for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
+    for tag in list(_TAG.finditer(text))[-1000:]:
         words, line = tag[0].strip(), line_around(text, tag.start())
         if line.strip() != words and shown.hold(line, words, line):  # it repeats the paper
             continue
@@ -324,7 +321,6 @@ _LIST_KEYS = (
 _INDEX_KEYS = ("sentenceindex", "sentenceid", "sentencenumber", "sentence", "index", "idx")
 _ENTRY_KEYS = (*_INDEX_KEYS, "text", "quote", "content", "id", "number", "no")  # keys of an entry for its sentence
 _START = re.compile(r"^(?:[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])|[ \t]*(?=\{\s*\"|\[\s*[\"{]))", re.MULTILINE)
-_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 # Numbers stay text, since Python refuses to convert thousands of digits.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
 
@@ -337,7 +333,7 @@ def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tupl
     """Return the JSON object or list at a position, and where it ends; None without one. Commas may stand last."""
     for is_forgiving in (False, True):
         try:
-            value, end = decoder.raw_decode(_TRAILING_COMMA.sub(" ", text) if is_forgiving else text, start)
+            value, end = decoder.raw_decode(re.sub(r",(?=\s*[\]}])", " ", text) if is_forgiving else text, start)
         except (ValueError, RecursionError):
             continue
         return (value, end) if isinstance(value, (dict, list)) else None
@@ -347,8 +343,8 @@ def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tupl
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """Yield the start, the end and the value of each JSON object or list that opens a line or a code fence."""
     end = 0
-    for place in list(_START.finditer(text))[-_MAX_PLACES:]:
-        start = place.end()
+    for opening in list(_START.finditer(text))[-_MAX_PLACES:]:
+        start = opening.end()
         if start >= end and (parsed := json_at(text, start)) is not None:
             value, value_end = parsed
             # A list with text behind it, as in ``[41] text``, is a sentence with its number.
@@ -460,18 +456,18 @@ def _read_lines(lines: Iterable[str], shown: ShownSentences) -> Pairs | None:
     """Return the scores on lines; None where lines seem to give a score first, and then its sentences."""
     pairs: Pairs = []
     for line in lines:
-        parts = _LINE.match(line) if len(line) <= MAX_LINE else None
-        if parts is None:
+        fields = _LINE.match(line) if len(line) <= MAX_LINE else None
+        if fields is None:
             continue
-        index = whole_number(parts["index"])
-        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), parts.end("between")):
+        index = whole_number(fields["index"])
+        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), fields.end("between")):
             continue  # the number is the first of the sentence's own text
-        if _MORE.match(parts["rest"]):
+        if _MORE.match(fields["rest"]):
             return None
-        if not _ANOTHER.search(parts["rest"]):
+        if not _ANOTHER.search(fields["rest"]):
             # On the scale 0 to 10: 6 for ``3/5`` and for ``60%``.
-            score = float(parts["score"].replace(",", ".")) * (-1 if parts["sign"] else 1)
-            highest = 100.0 if parts["percent"] else float(parts["of"] or 10)
+            score = float(fields["score"].replace(",", ".")) * (-1 if fields["sign"] else 1)
+            highest = 100.0 if fields["percent"] else float(fields["of"] or 10)
             pairs.append((index, score * 10 / highest if highest > 0 else score))
     are_turned_round = len(pairs) > 1 and all(index <= _MAX_SCORE for index, _ in pairs)
     return None if are_turned_round and any(score > _MAX_SCORE for _, score in pairs) else pairs

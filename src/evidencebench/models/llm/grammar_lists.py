@@ -125,14 +125,14 @@ class ShownSentences:
         shorter = min(len(own), len(other))
         return own[:shorter] == other[:shorter] and (shorter >= _MIN_BEGINNING or (own == other and shorter > 0))
 
-    def hold(self, line: str, words: str, said: str = "") -> bool:
-        """Whether a line repeats the paper. `words` would make it an answer; `answered` is the answer, from them on."""
+    def hold(self, line: str, words: str, answer: str = "") -> bool:
+        """Whether a line repeats the paper. `words` would make it an answer; `answer` is what they begin."""
         if words.casefold() not in self._lowered:  # a quick check, which settles nearly all replies
             return False
         numbered = _NUMBERED.match(line)
         own, holding = comparable(line[numbered.end() :] if numbered else line), comparable(words)
         joined = "\n".join(self._by_text)
-        if (has_digit(own) and own in joined) or (said and comparable(said) in joined):
+        if (has_digit(own) and own in joined) or (answer and comparable(answer) in joined):
             return True
         known = (text for text in self._by_text if holding in text and text in own and has_digit(text))
         return any(not own[own.find(text) + len(text) :][:1].isdecimal() for text in known)
@@ -219,9 +219,9 @@ def read_numbers(text: str, start: int, end: int) -> NumberList | None:
 def _span_of(span: re.Match[str], tokens: list[re.Match[str]]) -> Span:
     is_negative = span[0].startswith("m")
     values, are_whole = [], not is_negative
-    for place in (span.start() + is_negative, span.start("last")):
-        if place >= 0:
-            whole, _, fraction = tokens[place][0].partition(".")
+    for position in (span.start() + is_negative, span.start("last")):
+        if position >= 0:
+            whole, _, fraction = tokens[position][0].partition(".")
             values.append(whole_number(whole))
             are_whole = are_whole and not fraction.strip("0")
     return (-values[0] if is_negative else values[0], values[-1] if are_whole else None)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Wire = Literal["openai", "anthropic"]
 
 _API_VERSION = "api-version"
-_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +144,7 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
             f"{where}: base_url: expected the version of the interface behind a deployment; add ?{_API_VERSION}=DATE"
         )
     key_env = provider.key_env if asked.key_env is None else asked.key_env
-    if key_env and not _VARIABLE.fullmatch(key_env):
+    if key_env and not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", key_env):
         raise SystemSpecError(
             f"{where}: key_env: expected the name of an environment variable, such as {provider.key_env or 'MY_KEY'}, "
             "got something else, which is not shown since it may be a key; set a variable to the key and give its name"
@@ -159,7 +158,6 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
     return Server(provider=provider, base_url=base_url, key_env=key_env)
 
 
-_MOST_BYTES = 1 << 20
 _LEAST_SECRET_CHARACTERS = 8
 
 
@@ -183,8 +181,8 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None) -> Key:
 
 def place_of_key(key_env: str) -> str | None:
     """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere. Looks as `key_for`."""
-    value, place = _look_up(key_env, None)
-    return place if value else None
+    value, source = _look_up(key_env, None)
+    return source if value else None
 
 
 def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]:
@@ -195,7 +193,7 @@ def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]
         return value, "environment"
     path = Path(".env")
     try:
-        return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(key_env, ""), ".env"
+        return read_dotenv(read_whole(path, at_most=1 << 20).decode(), str(path)).get(key_env, ""), ".env"
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # ``.env`` may be a folder
         return "", ".env"
     except OSError as error:

@@ -124,8 +124,8 @@ def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer
         return _WITHHELD, None
     whole = visible_text(reply.text, shown).rstrip()
     missing: tuple[Reading, FoundAnswer | None] = (_HAS_ANSWER, None)
-    for part in parts_before_prompts(whole):
-        missing = _find_in(part.rstrip(), reply.finish if len(part) == len(whole) else "stop", shown)
+    for candidate in parts_before_prompts(whole):
+        missing = _find_in(candidate.rstrip(), reply.finish if len(candidate) == len(whole) else "stop", shown)
         if missing[1] is not None or missing[0].why == _DOUBT:
             break
     return missing

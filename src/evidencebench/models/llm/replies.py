@@ -10,7 +10,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -45,15 +45,11 @@ CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted 
 """
 REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
 
-_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _MOST_BYTES = 256 << 20  # of one request or reply, unpacked
 _INSERT = """
 INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 """
-_MOST_CHANGES = 1024  # in a transaction
-_LOCK_MILLISECONDS = 600_000  # for another process that locks the file, such as one that compacts it
-_CLOSING_SECONDS = 5.0
 _OFFSET_DIGITS = 15  # hexadecimal digits of a key: offsets below 2**60 can be locked on every system
 
 
@@ -162,7 +158,7 @@ class ReplyCache:
         with self._lock, cache_errors(self.path):
             yield self._reader.connection()
 
-    def close(self, seconds: float = _CLOSING_SECONDS) -> None:
+    def close(self, seconds: float = 5.0) -> None:
         """Close the file; the next use opens it again."""
         self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
@@ -196,11 +192,12 @@ class ReplyCache:
 
     def _commit(self) -> None:
         """Make the waiting changes in one transaction. A change that fails is undone, the others are kept."""
-        group = [self._waiting.popleft() for _ in range(min(_MOST_CHANGES, len(self._waiting)))]
+        group = [self._waiting.popleft() for _ in range(min(1024, len(self._waiting)))]
         connection: sqlite3.Connection | None = None
         try:
             connection = self._writer.connection()
-            connection.execute(f"PRAGMA busy_timeout = {_LOCK_MILLISECONDS}")  # waiting replies may be paid
+            # In milliseconds, for a process that compacts the file, since the replies that wait may be paid.
+            connection.execute("PRAGMA busy_timeout = 600000")
             connection.execute("BEGIN IMMEDIATE")
             for waiting in group:
                 waiting.make(connection)
@@ -222,14 +219,13 @@ class ReplyCache:
             self._waiting[0].turn.release()
 
 
+@dataclass(slots=True, eq=False)
 class _Waiting:
-    __slots__ = ("change", "error", "is_done", "result", "turn")
-
-    def __init__(self, change: Callable[[sqlite3.Connection], Any]) -> None:
-        self.change, self.is_done = change, False
-        self.turn = threading.Semaphore(0)
-        self.result: Any = None
-        self.error: BaseException | None = None
+    change: Callable[[sqlite3.Connection], Any]
+    turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    is_done: bool = False
+    result: Any = None
+    error: BaseException | None = None
 
     def make(self, connection: sqlite3.Connection) -> None:
         connection.execute("SAVEPOINT change")
@@ -296,7 +292,7 @@ def cache_errors(path: Path) -> Iterator[None]:
         advice = (
             f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
             "with it is asked for again"
-            if isinstance(error, UnicodeDecodeError) or code in _DAMAGE_CODES
+            if isinstance(error, UnicodeDecodeError) or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
             else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
         )
         raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
@@ -329,7 +325,6 @@ SELECT model, count(*), CAST(total(prompt_tokens) AS INTEGER), CAST(total(comple
     sum(cost_usd), count(*) - count(cost_usd), min(created), max(created)
 FROM reply WHERE {_CHOSEN} GROUP BY model ORDER BY model
 """  # noqa: S608 - made of the constant above
-_PAGE = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
 _REMOVE = f"DELETE FROM reply WHERE {_CHOSEN}"  # noqa: S608
 
 
@@ -367,7 +362,8 @@ def damaged_keys(cache: ReplyCache) -> list[str]:
     damaged, last = [], 0
     while True:
         with cache.reading() as connection:
-            rows = connection.execute(_PAGE, (last, _PAGE_ROWS)).fetchall()
+            page = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
+            rows = connection.execute(page, (last, _PAGE_ROWS)).fetchall()
         damaged += [key.hex() for _, key, request in rows if _is_damaged(cache, key.hex(), request)]
         if len(rows) < _PAGE_ROWS:
             return damaged

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import httpx
 
 _MINUTE_SECONDS = 60.0
-_NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier
-_ATTEMPTS_A_CONNECTION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +107,7 @@ class RateLimiter:
         with self._turn:
             self._wait_for_pause()
             while (wait := max(window.wait_seconds(self._clock(), amount) for window, amount in limited)) > 0:
-                self._sleep(min(wait, _NAP_SECONDS))
+                self._sleep(min(wait, 1.0))  # then look again: a correction may have made room earlier
                 self._wait_for_pause()
             entries = [window.add(self._clock(), amount) for window, amount in limited]
         if (tokens := self._tokens) is None:
@@ -129,9 +127,7 @@ class RateLimiter:
 # charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429. A gateway's 504
 # (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
 MAY_HAVE_RUN = frozenset({408, 504, 524})
-_MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
-_REDIRECTS = range(300, 400)
 _NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
 _TOO_LONG = (
     "context_length_exceeded",
@@ -170,7 +166,7 @@ def refusal_text(content: bytes) -> str:
 
 def is_withheld(status: int, content: bytes) -> bool:
     """Return whether a provider refuses a prompt for its content: then the reply is a refusal, and no failure."""
-    if status not in _MAY_WITHHOLD:
+    if status not in {400, 403}:
         return False
     error = _error_in(content)
     metadata = error.get("metadata") if isinstance(error, dict) else None
@@ -186,7 +182,7 @@ def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | 
     """Return the error for an answer of a status other than 200; its message leaves the key out."""
     status, text = answer.status, refusal_text(answer.content)
     message = f"status {status}: {hide_key(text, key)}"
-    if status in _REDIRECTS:
+    if status in range(300, 400):
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
     if _holds(text, _NO_MONEY):
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
@@ -315,7 +311,7 @@ class HttpSender:
             return
         target = post.target
         target.n_failed_attempts += 1
-        most = max(self._bounds.max_failures_in_a_row, _ATTEMPTS_A_CONNECTION * self._bounds.max_connections)
+        most = max(self._bounds.max_failures_in_a_row, 3 * self._bounds.max_connections)
         if not target.has_replied and target.n_failed_attempts >= most:
             raise FailingServerError(
                 f"{post.where}: not one usable reply in the first {target.n_failed_attempts} attempts, the last one: "

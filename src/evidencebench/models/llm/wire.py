@@ -16,10 +16,8 @@ from evidencebench.web.fetch import decode_served, optional_part
 from evidencebench.web.retry import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
-_CALLS = ("tool_calls", "function_call")  # why a reply ended that calls a tool
 _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
-_NAME_CHARACTERS = 120
 _TOOL = "reply"
 _LEAST_THINKING_TOKENS = 1024
 _OPENAI_FINISHES: Mapping[str, Finish] = {
@@ -102,7 +100,7 @@ def _openai_reply(content: bytes | msgspec.Raw) -> ChatReply:
     if not isinstance(refusal, str) or not refusal:
         refusal = "".join(words for block in blocks if isinstance(words := block.get("refusal"), str))
     finish = _OPENAI_FINISHES.get(reason, "other")
-    if message.get("tool_calls") or message.get("function_call") or reason in _CALLS:
+    if message.get("tool_calls") or message.get("function_call") or reason in ("tool_calls", "function_call"):
         finish = "tool"
     return ChatReply(
         text=text or refusal,
@@ -215,7 +213,7 @@ def _joined(blocks: list[dict[str, Any]]) -> str:
 
 
 def _model_name(name: Any) -> str:
-    return printable(name[:_NAME_CHARACTERS]) if isinstance(name, str) else ""
+    return printable(name[:120]) if isinstance(name, str) else ""
 
 
 _Body = Callable[[ChatRequest, Provider], dict[str, Any]]
