@@ -1,8 +1,4 @@
-"""HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again.
-
-Callers are plain threads. httpx runs on one background event loop, which stays in this file: only there can the whole
-time of a request be limited, and a request in flight be cancelled.
-"""
+"""HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again."""
 
 import asyncio
 import base64
@@ -180,6 +176,7 @@ def _close_forgotten(idle: "list[httpx.AsyncClient]", process_id: int) -> None:
         asyncio.run_coroutine_threadsafe(_close_all(idle), _loop())
 
 
+# Callers are plain threads. Only on a loop can the whole time of a request be limited, and one in flight be cancelled.
 _LOOPS: dict[int, asyncio.AbstractEventLoop] = {}  # by the process: a forked one gets its own
 
 

@@ -10,13 +10,11 @@ from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, MOST_BYTES, read_whole
 
 CARD = "card.json"
-MOST_PART_BYTES = 1 << 30  # how large a file beside the card may be: a hundred times what training writes
 
 SELECTORS_ARE_GONE = (
     "the systems 'selector', 'best' and 'set_selector' were taken away, since 'finder' finds as much; train and use "
     "'finder' instead (the last evidencebench that has them is commit f3daef3 of 0.1.0, 201c5db for 'set_selector')"
 )
-"""What is said of a system, training or model of these names."""
 
 
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +77,7 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
         ) from error
 
 
-def _read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
+def _read_part(path: Path, *, at_most: int = 1 << 30) -> bytes:  # a hundred times what training writes
     try:
         return read_whole(path, at_most=at_most)
     except OSError as error:

@@ -304,17 +304,17 @@ def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedTe
         cache.require_writable()
         dimension = cache.dimension() if dimension is None else dimension
     for batch in encoder.batches(missing) if missing else ():
-        of_batch = [missing[position] for position in batch.positions]
-        if fault := vector_faults(batch.vectors, len(of_batch), dimension):
+        batch_texts = [missing[position] for position in batch.positions]
+        if fault := vector_faults(batch.vectors, len(batch_texts), dimension):
             raise ModelError(f"{encoder.identity}: {fault}; nothing of this batch is kept")
         dimension = batch.vectors.shape[1]
         if cache is not None:
-            cache.put(of_batch, batch.vectors, batch.is_truncated)
+            cache.put(batch_texts, batch.vectors, batch.is_truncated)
         new = map(CachedVector, batch.vectors, map(bool, batch.is_truncated))
-        stored |= dict(zip(of_batch, new, strict=True))
-    of_texts = [stored[text] for text in texts]
-    vectors = np.stack([of_text.vector for of_text in of_texts]) if texts else np.empty((0, dimension or 0), np.float32)
-    return Embedded(vectors=vectors, n_truncated=sum(of_text.is_truncated for of_text in of_texts))
+        stored |= dict(zip(batch_texts, new, strict=True))
+    entries = [stored[text] for text in texts]
+    vectors = np.stack([entry.vector for entry in entries]) if texts else np.empty((0, dimension or 0), np.float32)
+    return Embedded(vectors=vectors, n_truncated=sum(entry.is_truncated for entry in entries))
 
 
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:

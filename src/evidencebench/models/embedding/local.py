@@ -225,7 +225,6 @@ class TransformerEncoder:
 
 
 transformer_encoder = loaded_once(TransformerEncoder)
-"""Return the encoder of a model, loaded at the first call in a process."""
 
 
 def chosen_device(device: str) -> str:

@@ -1,7 +1,4 @@
-"""Local models on ONNX Runtime, faster without a GPU: converted once and cached.
-
-Torch is imported for the conversion only. Each text is computed alone, so that its vector depends on no other text.
-"""
+"""Local models on ONNX Runtime, faster without a GPU: converted once and cached; each text is computed alone."""
 
 import hashlib
 import os
@@ -78,7 +75,6 @@ class OnnxEncoder:
 
 
 onnx_encoder = loaded_once(OnnxEncoder)
-"""Return the encoder of a converted model, converted and loaded at the first call in a process."""
 
 
 def _load_or_convert(local: LocalModel, identity: str, folder: Path) -> bytes:

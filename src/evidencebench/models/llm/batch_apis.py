@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from evidencebench.errors import EndpointError, FailingServerError
-from evidencebench.models.http import OK, Http, ask_often, hide_key
+from evidencebench.models.http import OK, Http, ask_often, hide_key, is_loopback
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Key, Server, Wire
@@ -61,7 +61,7 @@ class Calls:
     ) -> None:
         self.key, self.settings, self._server = key, settings, server
         self.where = server.base_url.partition("?")[0]
-        self._http = Http(is_loopback=server.is_loopback, transport=transport)
+        self._http = Http(is_loopback=is_loopback(server.base_url), transport=transport)
         self._retry = Retry(max_attempts=settings.max_attempts, counts_busy=True, sleep=settings.sleep)
 
     def retry(self, attempt: Callable[[], T]) -> T:

@@ -98,7 +98,6 @@ _ROWS = (
 )
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _ROWS})
-"""Name -> provider."""
 
 
 def provider_of(model: str) -> Provider:
@@ -116,10 +115,6 @@ class Server:
     provider: Provider
     base_url: str
     key_env: str  # empty: no key is sent
-
-    @property
-    def is_loopback(self) -> bool:
-        return is_loopback(self.base_url)
 
     def address(self, path: str) -> str:
         """Return the whole address of a path on the server, such as ``/chat/completions``."""

@@ -1,8 +1,4 @@
-"""Read a language model's reply: its class, and the sentences that it names. No reply makes the reader raise.
-
-`evidencebench.models.llm.grammar` has the grammar. A reply that it does not read is *unparseable*, and never guessed
-at: the model is asked again.
-"""
+"""Read a language model's reply: its class, and the sentences that it names. Nothing is guessed, and nothing raises."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

@@ -17,7 +17,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
+from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key, is_loopback
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
@@ -299,7 +299,7 @@ class HttpSender:
             raise FailingServerError(str(error)) from error
         with self._lock:
             if (target := self._targets.get(server.base_url)) is None:
-                http = Http(is_loopback=server.is_loopback, transport=self._transport)
+                http = Http(is_loopback=is_loopback(server.base_url), transport=self._transport)
                 target = _Target(http=http, limiter=RateLimiter(self._bounds, self._retry))
                 self._targets[server.base_url] = target
         address = server.address(path)

@@ -1,9 +1,6 @@
-"""Bodies and replies of OpenAI's chat completions, which most servers speak, and of Anthropic's Messages.
+"""Bodies and replies of OpenAI and Anthropic; a paid reply is not lost because a field that it can spare is odd."""
 
-Only what a reply cannot do without must be right: a paid reply is not lost because another field is odd.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -44,7 +41,8 @@ _ANTHROPIC_FINISHES: Mapping[str, Finish] = {
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
     provider = provider_of(request.model)
-    body = _WIRES[provider.wire][1](request, provider)
+    make_body = _anthropic_body if provider.wire == "anthropic" else _openai_body
+    body = make_body(request, provider)
     for name in ("temperature", "top_p"):
         if (value := getattr(request, name)) is not None:
             body[name] = value
@@ -52,13 +50,14 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
-    return _WIRES[provider_of(request.model).wire][0], msgspec.json.encode(request_body(request))
+    path = "/messages" if provider_of(request.model).wire == "anthropic" else "/chat/completions"
+    return path, msgspec.json.encode(request_body(request))
 
 
 def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
     """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
     try:
-        return _WIRES[wire][2](content)
+        return _anthropic_reply(content) if wire == "anthropic" else _openai_reply(content)
     except msgspec.DecodeError as error:
         raise TransientError(f"expected a reply as JSON: {error}") from error
 
@@ -214,11 +213,3 @@ def _joined(blocks: list[dict[str, Any]]) -> str:
 
 def _model_name(name: Any) -> str:
     return printable(name[:120]) if isinstance(name, str) else ""
-
-
-_Body = Callable[[ChatRequest, Provider], dict[str, Any]]
-_Reply = Callable[[bytes | msgspec.Raw], ChatReply]
-_WIRES: Mapping[Wire, tuple[str, _Body, _Reply]] = {  # the path of requests, how a body is made, how a reply is read
-    "openai": ("/chat/completions", _openai_body, _openai_reply),
-    "anthropic": ("/messages", _anthropic_body, _anthropic_reply),
-}
