@@ -265,7 +265,6 @@ def ask_often(
     on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
     on_pause: Callable[[float], object] = lambda _: None,
 ) -> T:
-    """Call `retry.call`; raise an `EvidenceBenchError` after the last attempt, or if the server asks for too long."""
     try:
         return retry.call(attempt, on_failure=on_failure, on_pause=on_pause)
     except TooLongWaitError as error:

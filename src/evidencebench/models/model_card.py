@@ -58,7 +58,6 @@ def card_digest(folder: Path) -> str:
 
 
 def fine_tuned_on(model: str) -> frozenset[str]:
-    """Return the sha256 of the data that an embedder or reranker was fine-tuned on; empty if it has no card of ours."""
     try:
         return read_model_card(Path(model).expanduser(), FineTunedCard).trained_on
     except ModelError:  # most models were not trained by this package, and have no card
@@ -66,7 +65,6 @@ def fine_tuned_on(model: str) -> frozenset[str]:
 
 
 def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
-    """Raise `ModelError` if a folder holds anything but a model of this kind, which a new one would replace."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:

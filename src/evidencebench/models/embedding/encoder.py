@@ -61,10 +61,7 @@ FORMATS: Mapping[str, TextFormat] = MappingProxyType(
         "plain": TextFormat(),
         "e5": TextFormat(query_prefix="query: ", sentence_prefix="passage: "),
         "e5_mistral": TextFormat(query_prefix="Instruct: {instruction}\nQuery: "),
-        "gritlm": TextFormat(
-            query_prefix="<|user|>\n{instruction}\n<|embed|>\n",
-            sentence_prefix="<|embed|>\n",
-        ),
+        "gritlm": TextFormat(query_prefix="<|user|>\n{instruction}\n<|embed|>\n", sentence_prefix="<|embed|>\n"),
         "bge": TextFormat(query_prefix="Represent this sentence for searching relevant passages: "),
         "medcpt": TextFormat(has_titles=True, pooling="cls", similarity="dot"),
     }
@@ -136,7 +133,6 @@ class VectorCache:
         self._is_writable = False
 
     def dimension(self) -> int | None:
-        """Return the length of the stored vectors; None if there are none."""
         with self._open() as connection:
             return (self._encoder(connection) or (None, None))[1]
 
@@ -165,7 +161,6 @@ class VectorCache:
         self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
-        """Store one batch, as a whole or not at all; damaged vectors of the same texts are replaced."""
         rows = np.ascontiguousarray(vectors, dtype="<f4")
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")

@@ -172,7 +172,6 @@ class LocalModel:
 
     @property
     def folder(self) -> Path:
-        """The folder of its files, fetched first if needed."""
         return model_folder(self.model, self.revision)
 
     def digest(self) -> str:
@@ -248,7 +247,7 @@ def load_transformer(local: LocalModel, device: str) -> "SentenceTransformer":
 
     folder = str(local.folder)
     kwargs: dict[str, Any] = {
-        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, local.dtype), "local_files_only": True},
+        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, local.dtype), "local_files_only": True}
     }
     with quiet_loading() as missing_names:
         try:

@@ -274,8 +274,6 @@ def _openai_row(line: _OpenaiLine) -> ResultRow:
 
 
 class OpenaiBatchApi:
-    """OpenAI's batches: a file of requests is uploaded; a file of replies and a file of errors are downloaded."""
-
     path = "/batches"
     most_requests = 50_000
     most_bytes = 200_000_000

@@ -137,7 +137,6 @@ class BatchQueue:
         return {name for (name,) in self._rows("SELECT name FROM batch WHERE name IS NOT NULL")}
 
     def forget_older(self, created: float) -> None:
-        """Remove requests that were recorded before a time, in seconds since 1970, and never submitted."""
         statement = "DELETE FROM waiting WHERE batch IS NULL AND created < ?"
         self._cache.change(lambda connection: connection.execute(statement, (created,)))
 
@@ -163,7 +162,6 @@ class BatchQueue:
         return _job(rows[0]) if rows else None
 
     def request(self, batch: BatchJob, key: str) -> ChatRequest | None:
-        """Return the request of a key in a batch; None if the batch has no such key. Raises `DamagedRequestError`."""
         if not _KEY.fullmatch(key):  # bytes.fromhex would take capitals and blanks too
             return None
         raw = bytes.fromhex(key)

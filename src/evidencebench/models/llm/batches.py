@@ -116,13 +116,7 @@ class BatchSender:
         return statuses
 
     def collect(self, *, wait: bool) -> None:
-        """Store the replies of all batches that have ended, also of other senders; `wait` for those of this sender.
-
-        A request that ended without a reply is forgotten, so that it is asked again; if this sender submitted it, the
-        next sender does that. If a batch was refused for some of its rows, these rows fail, and this sender submits the
-        others again. A batch whose status cannot be read is reported and left out, if this sender needs no reply of it.
-        If it does, or the whole batch was refused, `FailingServerError` leaves its requests to the next start.
-        """
+        """Store all replies that came, also those of other senders; `wait` for those of this one."""
         if not self.cache.path.exists() or not self.queue.batches():
             return
         seconds = 0.5
@@ -179,8 +173,6 @@ class BatchSender:
         return self._providers[group]
 
     def _submit_batch(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
-        """Submit a batch exactly once, even if the connection is cut; its body is in a temporary file."""
-
         def attempt() -> str:
             try:
                 return submit(api, calls, prepared)
@@ -218,7 +210,6 @@ class BatchSender:
         return BatchStatus(named, "submitted")
 
     def _search_lost(self) -> None:
-        """Search for batches whose submission was cut off; call it only while no other process submits."""
         for batch in self.queue.batches():
             if batch.name is None:
                 try:
@@ -242,7 +233,7 @@ class BatchSender:
 
     def _collect_batch(self, batch: BatchJob, *, is_patient: bool) -> tuple[bool, str]:
         """Store the replies of a batch that has an id; return whether all of it is stored, and why it was refused."""
-        is_short = False
+        results = None
         try:
             api, calls = self._provider_of(batch.group)
             remote = api.look(calls, batch.name or "")
@@ -251,12 +242,10 @@ class BatchSender:
                 self._misses[batch.id] = 0
                 return False, ""
             results = _Results(self, api, calls, batch, remote)
-            try:
-                results.collect()
-            finally:
-                is_short = results.is_short
+            results.collect()
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
+            is_short = results is not None and results.is_short
             most = min(_MOST_SHORT_LOOKS if is_short else self._settings.max_misses, self._settings.max_misses)
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
             self._report_or_raise(batch, error, is_hopeful=is_hopeful)
@@ -270,7 +259,6 @@ class BatchSender:
         return True, refusal
 
     def _note_failures(self, batch: BatchJob, remote: RemoteBatch, results: "_Results") -> str:
-        """Note which requests of a batch failed, so that this run does not ask them again; return why all failed."""
         keys, where = self.queue.keys(batch), f"{batch.group.model}: batch {batch.name}"
         if remote.fault or remote.row_faults:
             faults = {keys[number - 1]: fault for number, fault in remote.row_faults.items() if 0 < number <= len(keys)}
@@ -306,8 +294,6 @@ class BatchSender:
 
 @dataclass(slots=True)
 class _Results:
-    """The results of one batch that has ended: stores and counts replies, and notes failed requests in `failures`."""
-
     sender: BatchSender
     api: BatchApi
     calls: Calls
@@ -392,7 +378,6 @@ class _Results:
             self._fail(request, self.calls.shown(row.failure), is_charged=row.is_done)
 
     def _fail(self, request: ChatRequest, why: str, *, is_charged: bool) -> None:
-        """Note a request that has no reply; if it was charged, its highest possible cost counts as spent."""
         if is_charged and request.key not in self.failures:
             self.sender.totals.count_maybe_charged(request.key)
             self.sender.budget.settle(request.key, None)

@@ -186,7 +186,6 @@ class ChatClient:
         self._on_drain()
 
     def close(self) -> None:
-        """End requests in flight and free everything; the client cannot be used any more."""
         self.drain()
         self._is_closed = True
         self._on_close()
@@ -203,7 +202,6 @@ class ChatClient:
         self._flights: dict[str, _Flight] = {}
 
     def _serve(self, flight: _Flight) -> None:
-        """Get the reply of a request for all who wait for it, unless nobody does any more."""
         request, received, failure = flight.request, None, None
         try:
             with self._slots:
@@ -227,7 +225,6 @@ class ChatClient:
             flight.received.set_exception(failure)
 
     def _receive(self, request: ChatRequest) -> Received:
-        """Return a new reply, or the stored one if another process sent the request by now."""
         self._require_not_draining()
         if (cache := self._cache) is None:
             return self._send(request)
@@ -244,7 +241,6 @@ class ChatClient:
             cache.give_back(request.key)
 
     def _send(self, request: ChatRequest) -> Received:
-        """Send a request and return its reply, which is on the disk by then."""
         batch = None if self._in_batches is None else self._in_batches.batch_of(request.key)
         if batch is not None:
             when = datetime.fromtimestamp(batch.created, UTC)
@@ -382,5 +378,4 @@ def make_client(
 
 @lru_cache(maxsize=1)
 def default_client() -> ChatClient:
-    """Return the one client of this process that has default settings; the environment can switch its cache off."""
     return make_client()

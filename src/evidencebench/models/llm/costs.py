@@ -84,7 +84,6 @@ class PriceTable:
         return factor * (sum_usd + usage.completion_tokens * price.output) / 1_000_000
 
     def dated(self, models: Iterable[str]) -> str:
-        """Return the days of the prices of models, as one text; the table's where no price is known."""
         days = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
         return " and ".join(sorted(days)) or self.as_of
 
@@ -136,8 +135,6 @@ _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTotals:
-    """All counts up to one moment; `cost_usd` is the sum over the replies whose price is known."""
-
     sent: int = 0  # requests, whatever became of them; those that reached no server are not counted
     requests: int = 0  # replies received and not in the cache before
     attempts: int = 0  # times that something was sent
@@ -181,12 +178,10 @@ class RunningTotals:
         self._lock = threading.Lock()
 
     def count(self, **more: float) -> None:
-        """Add numbers to the totals of these names; a number may be negative."""
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
 
     def count_maybe_charged(self, key: str) -> None:
-        """Count an attempt at a request that ended without a usable reply, so that it is perhaps charged for."""
         self.maybe_charged[key] += 1
         self.count(maybe_charged=1)
 
@@ -203,7 +198,6 @@ class RunningTotals:
             self.count(stored=1)
 
     def count_reply(self, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
-        """Add a reply to a request that was sent, its cost (None: not known), and the day of its price."""
         self._days |= {priced_as_of} - {""}
         self.count(
             requests=1,
@@ -216,7 +210,6 @@ class RunningTotals:
         )
 
     def summary(self) -> str:
-        """Return the totals in one line of at most 60 characters, such as ``1 sent, 2 stored, 0 failed, $0.25``."""
         now = self._totals
         n_sent = max(now.sent, now.requests)  # a sender of the user's own does not count what it sends
         cost, n_unknown = shown_usd(now.cost_usd), now.of_unknown_cost
@@ -273,7 +266,6 @@ class Budget:
         self._changed = threading.Condition(threading.RLock())
 
     def reserve(self, request: ChatRequest) -> None:
-        """Set aside the highest possible cost of a request, unless that was done before."""
         if self._max_cost_usd is None:
             return
         most = self._most_usd(request)
@@ -301,7 +293,6 @@ class Budget:
                 self.spent_usd += most if cost_usd is None else cost_usd
 
     def release(self, key: str) -> float:
-        """Free the sum set aside for a request, and return it; 0 if there is none."""
         with self._changed:
             most = self._reserved.pop(key, 0.0)
             self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors

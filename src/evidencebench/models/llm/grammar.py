@@ -258,7 +258,6 @@ def _answer_from_items(text: str, items: ItemList) -> FoundAnswer:
 
 
 def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
-    """Whether the numbers on a line are the whole list: only a remark follows them there, and no item below."""
     line_end = line_end_of(text, numbers.end, end)
     rest = text[numbers.end : line_end]
     if numbers.is_open and text[numbers.end : end].strip(" \t\n,"):
@@ -354,7 +353,6 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with its keys in the form in which they are compared: ``Sentence IDs`` is ``sentenceids``."""
     return {re.sub("[^a-z]+", "", key[:80].lower()): member for key, member in value.items()}
 
 
@@ -474,7 +472,6 @@ def _read_lines(lines: Iterable[str], shown: ShownSentences) -> Pairs | None:
 
 
 def _json_lines(text: str) -> Iterator[str]:
-    """Yield the entries of JSON values as lines such as ``12: 7``."""
     for _, _, value in json_values(text):
         by_name = by_comparable_key(value) if isinstance(value, dict) else {}
         inner = next((by_name[name] for name in _SCORES_LIST_KEYS if isinstance(by_name.get(name), dict | list)), value)

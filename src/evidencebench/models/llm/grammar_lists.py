@@ -52,7 +52,6 @@ def plain_text(text: str) -> str:
 
 
 def without_turn_marks(text: str) -> str:
-    """Return a text without marks such as ``<|im_end|>``."""
     return _TURN_MARK.sub("", text)
 
 
@@ -73,7 +72,6 @@ def has_letter(text: str) -> bool:
 
 
 def has_digit(text: str) -> bool:
-    """Whether a text holds a digit of ASCII."""
     return any(letter in "0123456789" for letter in text)
 
 
@@ -83,7 +81,6 @@ def line_end_of(text: str, position: int, end: int) -> int:
 
 
 def line_around(text: str, position: int) -> str:
-    """Return the line at a position, at most `MAX_LINE` characters before and behind it."""
     start = max(text.rfind("\n", 0, position) + 1, position - MAX_LINE)
     return text[start : line_end_of(text, position, min(len(text), position + MAX_LINE))]
 
@@ -176,8 +173,6 @@ _SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
 
 
 class NumberList(NamedTuple):
-    """A list of numbers, and how it is written."""
-
     spans: list[Span]
     end: int  # behind the last number or bracket
     is_bracketed: bool
@@ -228,7 +223,6 @@ def _span_of(span: re.Match[str], tokens: list[re.Match[str]]) -> Span:
 
 
 def whole_number(digits: str) -> int:
-    """Return the number that ASCII digits spell; `MAX_DIGITS` says what becomes of a long one."""
     digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
 
@@ -259,7 +253,6 @@ def says_none(text: str) -> bool:
 
 
 def refuses(text: str) -> bool:
-    """Whether a reply without a list says, at its beginning or end, that the model will not answer."""
     text = text.strip()
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
 
@@ -270,7 +263,6 @@ def is_remark(rest: str) -> bool:
 
 
 def without_parentheses(text: str) -> str:
-    """Return a text without closing tags and without parentheses that hold words."""
     return _ASIDE.sub(lambda aside: "" if has_letter(aside[0]) else aside[0], text)
 
 
@@ -300,8 +292,6 @@ class ListItem(NamedTuple):
 
 
 class ItemList(NamedTuple):
-    """One or more items, one below the other; `end` is the position behind them."""
-
     spans: list[Span]
     kinds: set[ItemKind]
     n_items: int
@@ -309,7 +299,6 @@ class ItemList(NamedTuple):
 
     @property
     def is_quoted(self) -> bool:
-        """Whether every item gives the text of its sentence."""
         return self.kinds <= {"quote", "echo"}
 
 

@@ -41,7 +41,6 @@ class Provider:
     charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter holds back
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the headers of a request: that of the key, if there is one, and the extra ones of the provider."""
         carried = f"Bearer {key}" if self.key_header == "Authorization" else key
         return dict(self.extra_headers) | ({self.key_header: carried} if key else {})
 
@@ -78,12 +77,7 @@ _ROWS = (
         name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY", states_cost=True
     ),
     Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_env="GROQ_API_KEY"),
-    Provider(
-        name="mistral",
-        base_url="https://api.mistral.ai/v1",
-        key_env="MISTRAL_API_KEY",
-        seed_field="random_seed",
-    ),
+    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_env="MISTRAL_API_KEY", seed_field="random_seed"),
     Provider(name="deepseek", base_url="https://api.deepseek.com/v1", key_env="DEEPSEEK_API_KEY", seed_field=""),
     Provider(
         name="gemini",
@@ -117,13 +111,11 @@ class Server:
     key_env: str  # empty: no key is sent
 
     def address(self, path: str) -> str:
-        """Return the whole address of a path on the server, such as ``/chat/completions``."""
         before, question_mark, query = self.base_url.partition("?")
         return f"{before.rstrip('/')}{path}{question_mark}{query}"
 
 
 def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
-    """Return the server of a model; raise `SystemSpecError` where its options are wrong. No key is looked for."""
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = provider.base_url if asked.base_url is None else asked.base_url
     if base_url is None:
@@ -181,7 +173,6 @@ def place_of_key(key_env: str) -> str | None:
 
 
 def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]:
-    """Return the value of a variable, empty where there is none, and the last place that was looked in."""
     if not key_env:
         return "", "environment"
     if value := (os.environ if environ is None else environ).get(key_env, ""):
@@ -206,7 +197,6 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
 
 
 def without_known_keys(text: str) -> str:
-    """Return a text without the keys of providers that the environment holds, such as what a program complains."""
     for name in {provider.key_env for provider in PROVIDERS.values()}:
         if len(key := os.environ.get(name, "")) >= _LEAST_SECRET_CHARACTERS:
             text = without_key(text, key)

@@ -118,13 +118,11 @@ class ReplyCache:
         return True
 
     def give_back(self, key: str) -> None:
-        """Let other processes send a request that this process claimed."""
         if self._claims is not None and self._process_id == os.getpid():
             with suppress(OSError):
                 fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
 
     def require_writable(self) -> None:
-        """Raise `CacheError` if the file cannot be written, before a reply is paid that could not be stored."""
         self.change(reserve_space)
         self.change(release_space)
 
@@ -159,7 +157,6 @@ class ReplyCache:
             yield self._reader.connection()
 
     def close(self, seconds: float = 5.0) -> None:
-        """Close the file; the next use opens it again."""
         self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
         try:
@@ -191,7 +188,6 @@ class ReplyCache:
             os.close(descriptor)
 
     def _commit(self) -> None:
-        """Make the waiting changes in one transaction. A change that fails is undone, the others are kept."""
         group = [self._waiting.popleft() for _ in range(min(1024, len(self._waiting)))]
         connection: sqlite3.Connection | None = None
         try:
@@ -284,7 +280,6 @@ def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
 
 @contextmanager
 def cache_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: SQLite's own message is damaged
@@ -299,13 +294,11 @@ def cache_errors(path: Path) -> Iterator[None]:
 
 
 def pack_request(request: ChatRequest) -> bytes:
-    """Return the canonical JSON of a request, compressed, without the name of the API key's variable."""
     without_name = msgspec.structs.replace(request, key_env=None)
     return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
 
 
 def unpack(packed: bytes) -> bytes:
-    """Return the content of a compressed value; raise `zlib.error` or `ValueError` if it is damaged or too large."""
     unpacker = zlib.decompressobj()
     content = unpacker.decompress(packed, _MOST_BYTES)
     if not unpacker.eof or unpacker.unused_data:
@@ -314,7 +307,6 @@ def unpack(packed: bytes) -> bytes:
 
 
 def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
-    """Return the checksum of a row, over the request's key, the reply and its cost; a damaged row has another."""
     return hashlib.blake2b(f"{key} {cost_usd!r} ".encode() + packed, digest_size=16).digest()
 
 
@@ -358,7 +350,6 @@ def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> lis
 
 
 def damaged_keys(cache: ReplyCache) -> list[str]:
-    """Return the keys of the replies that are damaged, with a few replies in memory at a time."""
     damaged, last = [], 0
     while True:
         with cache.reading() as connection:

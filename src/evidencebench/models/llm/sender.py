@@ -34,11 +34,7 @@ _MINUTE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How long, how often and how fast requests are tried.
-
-    Sending stops after `max_failures_in_a_row` requests that failed for good, with no success between. If a server has
-    never replied, it also stops after as many failed attempts, or three for each connection if that is more.
-    """
+    """Sending stops after `max_failures_in_a_row`, or if a server never replied in that many attempts."""
 
     timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
     total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them, without waits for rate limits
@@ -174,12 +170,10 @@ def is_withheld(status: int, content: bytes) -> bool:
 
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
-    """Return the reply to a prompt that the provider does not pass on to the model; it may charge for it."""
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
 def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | EvidenceBenchError:
-    """Return the error for an answer of a status other than 200; its message leaves the key out."""
     status, text = answer.status, refusal_text(answer.content)
     message = f"status {status}: {hide_key(text, key)}"
     if status in range(300, 400):
@@ -228,8 +222,6 @@ class _Post:
 
 
 class HttpSender:
-    """Sends requests to the servers that they name. Any thread may call it."""
-
     def __init__(
         self,
         *,
