@@ -143,9 +143,9 @@ class VectorCache:
         with self._open() as connection:
             encoder, length = self._encoder(connection) or (None, 0)
             for start in range(0, len(keys), _MOST_PARAMETERS):
-                some = keys[start : start + _MOST_PARAMETERS]
-                statement = f"{_VECTORS} ({','.join('?' * len(some))})"
-                for key, is_truncated, blob in connection.execute(statement, (encoder, *some)):
+                window = keys[start : start + _MOST_PARAMETERS]
+                statement = f"{_VECTORS} ({','.join('?' * len(window))})"
+                for key, is_truncated, blob in connection.execute(statement, (encoder, *window)):
                     vector = self._vector(key, is_truncated, blob)
                     if vector is not None and len(vector) == length and key in by_key:
                         stored[by_key[key]] = CachedVector(vector, bool(is_truncated))

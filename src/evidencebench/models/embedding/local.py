@@ -181,9 +181,6 @@ class LocalModel:
         return digest
 
 
-# Tokens in a batch, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
-_TOKENS_ON_CPU = 512
-_TOKENS_ELSEWHERE = 16_384
 LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
 
 
@@ -206,13 +203,14 @@ class TransformerEncoder:
         tokens = self._model.tokenizer(first, second, truncation=False, padding=False, verbose=False)
         lengths = [len(ids) for ids in tokens["input_ids"]]
         limit = self._model.max_seq_length or max(lengths, default=1)
-        budget = _TOKENS_ON_CPU if self._device == "cpu" else _TOKENS_ELSEWHERE
+        # Tokens, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
+        budget = 512 if self._device == "cpu" else 16_384
         for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
-            of_batch = [texts[position] for position in positions]
+            batch_texts = [texts[position] for position in positions]
             vectors = self._model.encode(
-                [text.text if text.title is None else (text.title, text.text) for text in of_batch],
-                prompt=of_batch[0].prefix or None,
-                batch_size=len(of_batch),
+                [text.text if text.title is None else (text.title, text.text) for text in batch_texts],
+                prompt=batch_texts[0].prefix or None,
+                batch_size=len(batch_texts),
                 show_progress_bar=False,
                 convert_to_tensor=True,
             )
@@ -246,15 +244,13 @@ def load_transformer(local: LocalModel, device: str) -> "SentenceTransformer":
     from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415
 
     folder = str(local.folder)
-    kwargs: dict[str, Any] = {
-        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, local.dtype), "local_files_only": True}
-    }
+    options = {"use_safetensors": True, "dtype": getattr(torch, local.dtype), "local_files_only": True}
     with quiet_loading() as missing_names:
         try:
             if local.pooling == "model" and (local.folder / "modules.json").is_file():
-                model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
+                model = SentenceTransformer(folder, device=device, local_files_only=True, model_kwargs=options)
             else:
-                backbone = modules.Transformer(folder, **kwargs)
+                backbone = modules.Transformer(folder, model_kwargs=options)
                 mode = "mean" if local.pooling == "model" else {"last": "lasttoken"}.get(local.pooling, local.pooling)
                 pooled = modules.Pooling(backbone.get_embedding_dimension(), pooling_mode=mode)
                 model = SentenceTransformer(modules=[backbone, pooled], device=device)

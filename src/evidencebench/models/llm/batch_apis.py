@@ -216,7 +216,6 @@ def _key_of(custom_id: str) -> str:
 
 _ENDPOINT = "/v1/chat/completions"
 _INTENT = "evidencebench"
-_OPENAI_CLOCK_SKEW_SECONDS = 3600
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -296,7 +295,7 @@ class OpenaiBatchApi:
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
-        since = batch.created - _OPENAI_CLOCK_SKEW_SECONDS
+        since = batch.created - 3600  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(listed.metadata, dict) and listed.metadata.get(_INTENT) == batch.intent:
                 return _safe_id(listed.id)
@@ -325,9 +324,6 @@ class OpenaiBatchApi:
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
         return _read_rows(file, _OpenaiLine, _openai_row)
-
-
-_ANTHROPIC_CLOCK_SKEW_SECONDS = 300
 
 
 class _AnthropicCounts(msgspec.Struct, frozen=True):
@@ -394,7 +390,7 @@ class AnthropicBatchApi:
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
         """Raise `UnresolvedError` while a batch of the same age and size has not ended; then its results tell."""
         candidates: list[str] = []
-        since, known = batch.created - _ANTHROPIC_CLOCK_SKEW_SECONDS, queue.known_names()
+        since, known = batch.created - 300, queue.known_names()  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
             counts = listed.request_counts
             total = counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired

@@ -13,7 +13,6 @@ from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.replies import ReplyCache, pack_request, unpack
 
-_KEY = re.compile("[0-9a-f]{64}")
 _UNSENT = (
     "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
     "AND EXISTS (SELECT 1 FROM wanted WHERE wanted.key = waiting.key AND sender = ?)"
@@ -162,7 +161,7 @@ class BatchQueue:
         return _job(rows[0]) if rows else None
 
     def request(self, batch: BatchJob, key: str) -> ChatRequest | None:
-        if not _KEY.fullmatch(key):  # bytes.fromhex would take capitals and blanks too
+        if not re.fullmatch("[0-9a-f]{64}", key):  # bytes.fromhex would take capitals and blanks too
             return None
         raw = bytes.fromhex(key)
         rows = self._rows("SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", raw, batch.id)

@@ -251,8 +251,6 @@ def _short(count: int) -> str:
 
 # The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later.
 
-_PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enough
-
 
 class Budget:
     """Dollars spent and set aside; None: no limit, nothing is counted. Any thread may call all methods."""
@@ -304,8 +302,8 @@ class Budget:
         self._changed = threading.Condition(threading.RLock())
 
     def _most_usd(self, request: ChatRequest) -> float:
-        # With nothing cached and the longest reply.
-        n_prompt = int(_PROMPT_MARGIN * prompt_tokens_of(request)) + 1
+        # With nothing cached, the longest reply, and a margin that makes the estimate of the prompt high enough.
+        n_prompt = int(1.5 * prompt_tokens_of(request)) + 1
         usage = Usage(prompt_tokens=n_prompt, completion_tokens=request.max_tokens)
         most = self._prices.cost_usd(request.model, usage, batch=self._in_batches)
         if most is None:
