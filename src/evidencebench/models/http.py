@@ -1,8 +1,4 @@
-"""HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again.
-
-Callers are plain threads. httpx runs on one background event loop, which stays in this file: only there can the whole
-time of a request be limited, and a request in flight be cancelled.
-"""
+"""HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again."""
 
 import asyncio
 import base64
@@ -33,11 +29,8 @@ T = TypeVar("T")
 
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
-_IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
 CLOSED = "the client was closed before all replies came; make a new client to resume"
 _VISIBLE = re.compile("[!-~]*")
-_SHOWN_CHARACTERS = 200
-_CHUNK_BYTES = 1 << 20
 _DECODERS = {  # window bits to try: servers send deflate with or without a header
     "gzip": (zlib.MAX_WBITS | 16,),
     "x-gzip": (zlib.MAX_WBITS | 16,),
@@ -59,11 +52,7 @@ class HttpAnswer:
 
 
 class Http:
-    """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it.
-
-    Each connection has an httpx client of its own: httpx's pool looks at every connection for each request, which takes
-    12 ms for 200 connections.
-    """
+    """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it."""
 
     def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
         import httpx  # noqa: PLC0415 - an extra
@@ -80,21 +69,16 @@ class Http:
         address: str,
         *,
         headers: Mapping[str, str],
-        seconds: float,
-        most_bytes: int,
+        seconds: float,  # for all
+        most_bytes: int,  # of the answer
         key: str,
         body: bytes | IO[bytes] | None = None,
-        into: IO[bytes] | None = None,
-        idle_seconds: float | None = None,
+        into: IO[bytes] | None = None,  # gets the content of a successful answer
+        idle_seconds: float | None = None,  # without a byte
         unanswered: type[TransientError] = TransientError,
-        **more: Any,
+        **more: Any,  # httpx's own arguments
     ) -> HttpAnswer:
-        """Send a request and return the answer. `seconds` limits all, `idle_seconds` the time without a byte.
-
-        The content of a successful answer is written to `into`, if given. `more` are httpx's own arguments. Raises
-        `NotSentError` if the request did not reach the server, `unanswered` if it may have, `EndpointError` if the
-        answer is longer than `most_bytes`, and `DrainingError` if `close` was called.
-        """
+        """Raise `NotSentError` if the request did not reach the server, and `unanswered` if it may have."""
         import httpx  # noqa: PLC0415 - an extra
 
         if self._process_id != os.getpid():
@@ -135,7 +119,6 @@ class Http:
         raise failure  # here, so that it does not hold httpx's error, whose request holds the key
 
     def close(self) -> None:
-        """Cancel requests in flight and close all connections. The next request opens new ones."""
         if self._process_id != os.getpid():
             return
         for future in list(self._running):
@@ -146,6 +129,7 @@ class Http:
     def _reset(self) -> None:
         """Begin without connections; after a fork, those of the parent must not be used."""
         self._process_id = os.getpid()
+        # A client for each connection, since httpx's pool looks at all of them for each request: 12 ms for 200.
         self._idle: list[httpx.AsyncClient] = []
         weakref.finalize(self, _close_forgotten, self._idle, self._process_id).atexit = False
         self._running: set[concurrent.futures.Future[Any]] = set()
@@ -168,7 +152,7 @@ class Http:
             lambda: httpx.AsyncClient(
                 transport=self._transport,
                 verify=self._certificates,
-                limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+                limits=httpx.Limits(max_connections=1, keepalive_expiry=4.0),  # many servers close idle ones after 5 s
                 follow_redirects=False,
                 trust_env=not self._is_loopback,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -192,11 +176,11 @@ def _close_forgotten(idle: "list[httpx.AsyncClient]", process_id: int) -> None:
         asyncio.run_coroutine_threadsafe(_close_all(idle), _loop())
 
 
+# Callers are plain threads. Only on a loop can the whole time of a request be limited, and one in flight be cancelled.
 _LOOPS: dict[int, asyncio.AbstractEventLoop] = {}  # by the process: a forked one gets its own
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """Return the background loop of this process."""
     process_id = os.getpid()
     if process_id not in _LOOPS:
         loop = asyncio.new_event_loop()
@@ -254,7 +238,7 @@ def _decode(content: bytes, coding: str, most_bytes: int) -> bytes:
 
 async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
     file.seek(0)
-    while block := file.read(_CHUNK_BYTES):
+    while block := file.read(1 << 20):
         yield block
 
 
@@ -281,7 +265,6 @@ def ask_often(
     on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
     on_pause: Callable[[float], object] = lambda _: None,
 ) -> T:
-    """Call `retry.call`; raise an `EvidenceBenchError` after the last attempt, or if the server asks for too long."""
     try:
         return retry.call(attempt, on_failure=on_failure, on_pause=on_pause)
     except TooLongWaitError as error:
@@ -296,11 +279,7 @@ def ask_often(
         ) from None
 
 
-# Addresses and keys
-
-
 def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
-    """Raise `SystemSpecError` unless an address can be asked and can stand in a run's header."""
     try:
         parts = urlsplit(base_url)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
@@ -319,7 +298,6 @@ def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozen
 
 
 def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
-    """Raise `SystemSpecError` unless a key can be sent to an address without harm."""
     if key_env and not _VISIBLE.fullmatch(key):
         raise SystemSpecError(
             f"{where}: key_env: the key in {key_env} has a character that a request cannot carry, such as a line end "
@@ -375,4 +353,4 @@ def without_key(text: str, key: str) -> str:
 
 def hide_key(text: str, key: str) -> str:
     """Return the start of what a server said, on one line and without the key."""
-    return printable(without_key(text, key)[:_SHOWN_CHARACTERS])
+    return printable(without_key(text, key)[:200])

@@ -10,32 +10,25 @@ from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, MOST_BYTES, read_whole
 
 CARD = "card.json"
-MOST_PART_BYTES = 1 << 30  # how large a file beside the card may be: a hundred times what training writes
 
 SELECTORS_ARE_GONE = (
     "the systems 'selector', 'best' and 'set_selector' were taken away, since 'finder' finds as much; train and use "
     "'finder' instead (the last evidencebench that has them is commit f3daef3 of 0.1.0, 201c5db for 'set_selector')"
 )
-"""What is said of a system, training or model of these names."""
 
 
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cards of all models say."""
-
     data: dict[str, Any] = {}  # what it was trained on: sha256 of the file, or of each file, its name, and counts
     versions: dict[str, str] = {}  # of what trained it
 
     @property
     def trained_on(self) -> frozenset[str]:
-        """The sha256 of the data that the model was trained on, if the card says."""
         sha256 = self.data.get("sha256")
         several = [sha256] if isinstance(sha256, str) else sha256
         return frozenset(map(str, several)) if isinstance(several, list | tuple) else frozenset()
 
 
 class FineTunedCard(ModelCard, frozen=True, kw_only=True):
-    """The card of a fine-tuned embedder or reranker."""
-
     evidencebench_model: str  # "embedder" or "reranker"
     base: dict[str, Any] = msgspec.field(default_factory=dict)  # model, revision and sha256; of a folder its name only
     options: dict[str, Any] = msgspec.field(default_factory=dict)  # of the training, seed included
@@ -48,7 +41,6 @@ Card = TypeVar("Card", bound=ModelCard)
 
 
 def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None) -> Card:
-    """Return the card of the model in a folder."""
     path = folder / CARD
     content = _card_bytes(folder)
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
@@ -62,12 +54,10 @@ def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None
 
 
 def card_digest(folder: Path) -> str:
-    """Return the sha256 of a model's card, which holds those of its other files; raises `ModelError`."""
     return hashlib.sha256(_card_bytes(folder)).hexdigest()
 
 
 def fine_tuned_on(model: str) -> frozenset[str]:
-    """Return the sha256 of the data that an embedder or reranker was fine-tuned on; empty if it has no card of ours."""
     try:
         return read_model_card(Path(model).expanduser(), FineTunedCard).trained_on
     except ModelError:  # most models were not trained by this package, and have no card
@@ -75,7 +65,6 @@ def fine_tuned_on(model: str) -> frozenset[str]:
 
 
 def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
-    """Raise `ModelError` if a folder holds anything but a model of this kind, which a new one would replace."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
@@ -86,7 +75,7 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
         ) from error
 
 
-def _read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
+def _read_part(path: Path, *, at_most: int = 1 << 30) -> bytes:  # a hundred times what training writes
     try:
         return read_whole(path, at_most=at_most)
     except OSError as error:
@@ -94,7 +83,6 @@ def _read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
 
 
 def read_named_part(folder: Path, file: str, sha256: str) -> str:
-    """Return the text of a file that a model's card names; raises `ModelError` if it is missing, or another one."""
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise ModelError(f"the file '{file}' of the card is missing")

@@ -3,7 +3,7 @@
 In reading order:
 
 * `encoder`: Encoder protocol, formats of texts, vectors on disk
-* `server`: Vectors from a server (proved: 175)
+* `server`: Vectors from a server
 * `local`: sentence-transformers: folder, checks, batches
-* `onnx`: ONNX, 8 bit
+* `onnx`: Local models on ONNX Runtime
 """

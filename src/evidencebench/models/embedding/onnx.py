@@ -1,7 +1,4 @@
-"""Local models on ONNX Runtime, faster without a GPU: converted once and cached.
-
-Torch is imported for the conversion only. Each text is computed alone, so that its vector depends on no other text.
-"""
+"""Local models on ONNX Runtime, faster without a GPU: converted once and cached; each text is computed alone."""
 
 import hashlib
 import os
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("onnxruntime", "tokenizers")
 _CONVERSION = "1"  # raised when the conversion changes
-_OPSET = 17
 _TEXTS_A_BATCH = 64
 _LEAST_COSINE = 0.9999
 _PROBES = ("Tea.", "Tea lowered blood pressure by 3 mmHg (95% CI 1 to 5).", "The trial was small. " * 12)
@@ -34,23 +30,23 @@ _PROBES = ("Tea.", "Tea lowered blood pressure by 3 mmHg (95% CI 1 to 5).", "The
 class OnnxEncoder:
     """A converted model. Make one with `onnx_encoder`, which loads each model once."""
 
-    def __init__(self, of: LocalModel, *, folder: Path | None) -> None:
+    def __init__(self, local: LocalModel, *, folder: Path | None) -> None:
         import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
         from tokenizers import Tokenizer  # noqa: PLC0415
 
-        identity = f"sha256={of.digest()}|pooling={of.pooling}|max_tokens={of.max_tokens}"
-        content = _convert(of) if folder is None else _load_or_convert(of, identity, folder)
+        identity = f"sha256={local.digest()}|pooling={local.pooling}|max_tokens={local.max_tokens}"
+        content = _convert(local) if folder is None else _load_or_convert(local, identity, folder)
         options = onnxruntime.SessionOptions()
         # Each text runs on one thread, several texts at a time. That is faster than several threads for one text, and
         # gives the same sums for any number of processors.
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        kept = self._session.get_modelmeta().custom_metadata_map
-        self._tokenizer = Tokenizer.from_str(kept["tokenizer"])
+        metadata = self._session.get_modelmeta().custom_metadata_map
+        self._tokenizer = Tokenizer.from_str(metadata["tokenizer"])
         self._tokenizer.no_padding()
-        if "max_tokens" in kept:
-            self._tokenizer.enable_truncation(int(kept["max_tokens"]))
+        if "max_tokens" in metadata:
+            self._tokenizer.enable_truncation(int(metadata["max_tokens"]))
         self._inputs = frozenset(given.name for given in self._session.get_inputs())
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = f"onnx{_CONVERSION}|{identity}|float32|{versions}"
@@ -72,23 +68,21 @@ class OnnxEncoder:
             )
 
     def _vector(self, tokens: Any) -> Floats:
-        every = {"input_ids": tokens.ids, "attention_mask": tokens.attention_mask, "token_type_ids": tokens.type_ids}
-        given = {name: np.array([values], np.int64) for name, values in every.items() if name in self._inputs}
+        by_name = {"input_ids": tokens.ids, "attention_mask": tokens.attention_mask, "token_type_ids": tokens.type_ids}
+        given = {name: np.array([values], np.int64) for name, values in by_name.items() if name in self._inputs}
         vector: Floats = self._session.run(None, given)[0]
         return vector
 
 
 onnx_encoder = loaded_once(OnnxEncoder)
-"""Return the encoder of a converted model, converted and loaded at the first call in a process."""
 
 
-def _load_or_convert(of: LocalModel, identity: str, folder: Path) -> bytes:
-    """Return the converted model from the cache; if it is missing or damaged there, convert and store it."""
+def _load_or_convert(local: LocalModel, identity: str, folder: Path) -> bytes:
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
     path = folder / "onnx" / f"{key}-float32.onnx"
     try:
         if (content := read_cached(path)) is None:
-            content = _convert(of)
+            content = _convert(local)
             path.parent.mkdir(parents=True, exist_ok=True)
             write_cached(path, content)
     except (OSError, DataError) as error:
@@ -99,24 +93,25 @@ def _load_or_convert(of: LocalModel, identity: str, folder: Path) -> bytes:
     return content
 
 
-def _convert(of: LocalModel) -> bytes:
-    """Return a model as an ONNX file; its metadata hold the tokenizer and the token limit."""
+def _convert(local: LocalModel) -> bytes:
     import onnx  # noqa: PLC0415 - an extra, and slow to import
 
-    model = load_transformer(of, "cpu")
-    of.digest()  # raises if the files changed while they were loaded
+    model = load_transformer(local, "cpu")
+    local.digest()  # raises if the files changed while they were loaded
     tokenizer = model.tokenizer
     if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(f"{of.folder}: expected a tokenizer.json to convert it to ONNX, got none; use backend=torch")
+        raise ModelError(
+            f"{local.folder}: expected a tokenizer.json to convert it to ONNX, got none; use backend=torch"
+        )
     if any(not getattr(part, "include_prompt", True) for part in model):
-        raise ModelError(f"{of.folder}: leaves its prompts out when it pools, which ONNX cannot; use backend=torch")
+        raise ModelError(f"{local.folder}: leaves its prompts out when it pools, which ONNX cannot; use backend=torch")
     with tempfile.TemporaryDirectory(prefix="evidencebench-onnx-") as temporary:
         path = Path(temporary) / "model.onnx"
         try:
             _export(model, path)
         except Exception as error:  # an exporter can fail in many ways
-            raise ModelError(f"{of.folder}: cannot be converted to ONNX: {error}; use backend=torch") from error
-        _require_same(of, model, path)
+            raise ModelError(f"{local.folder}: cannot be converted to ONNX: {error}; use backend=torch") from error
+        _require_same(local, model, path)
         metadata = {"tokenizer": tokenizer.backend_tokenizer.to_str()}
         if model.max_seq_length is not None:
             metadata["max_tokens"] = str(model.max_seq_length)
@@ -154,12 +149,12 @@ def _export(model: "SentenceTransformer", path: Path) -> None:
             input_names=names,
             output_names=["vector"],
             dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names} | {"vector": {0: "texts"}},
-            opset_version=_OPSET,
+            opset_version=17,
             dynamo=False,
         )
 
 
-def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> None:
+def _require_same(local: LocalModel, model: "SentenceTransformer", path: Path) -> None:
     """Raise unless the converted model gives the model's own vectors, also for text lengths that were not exported."""
     import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
 
@@ -172,6 +167,6 @@ def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> N
         cosine = float(got @ expected / (np.linalg.norm(got) * np.linalg.norm(expected)))
         if not cosine >= _LEAST_COSINE:
             raise ModelError(
-                f"{of.folder}: converted to ONNX: expected the model's own vectors, got a cosine of {cosine:.4f} to "
+                f"{local.folder}: converted to ONNX: expected the model's own vectors, got a cosine of {cosine:.4f} to "
                 "them; use backend=torch"
             )

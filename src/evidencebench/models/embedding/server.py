@@ -25,8 +25,6 @@ _LONGEST_WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """The server to which texts are sent, and the limits of requests."""
-
     base_url: str  # the address up to /embeddings, such as https://api.openai.com/v1
     model: str
     key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key; empty: no key is sent
@@ -38,7 +36,6 @@ class Endpoint:
     max_reply_bytes: int = 256 << 20
 
     def require_sound(self, system: str) -> None:
-        """Raise unless the address, the key and the limits can be used; nothing is sent."""
         check_address(system, self.base_url)
         for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
             value = getattr(self, name)
@@ -61,26 +58,25 @@ class EndpointEncoder:
 
     def __init__(
         self,
-        of: Endpoint,
+        endpoint: Endpoint,
         *,
         sleep: Callable[[float], object] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._of, self._address = of, f"{of.base_url.rstrip('/')}/embeddings"
-        self._where = f"{self._address}: model '{of.model}'"
-        self._http = Http(is_loopback=is_loopback(of.base_url))
+        self._endpoint, self._address = endpoint, f"{endpoint.base_url.rstrip('/')}/embeddings"
+        self._where = f"{self._address}: model '{endpoint.model}'"
+        self._http = Http(is_loopback=is_loopback(endpoint.base_url))
         self._retry = Retry(
-            max_attempts=of.max_attempts,
+            max_attempts=endpoint.max_attempts,
             longest_wait_seconds=_LONGEST_WAIT_SECONDS,
             longest_asked_seconds=_LONGEST_WAIT_SECONDS,
             sleep=sleep,
             jitter=jitter,
         )
-        self._dimension = of.dimensions
-        self.identity = f"endpoint|{self._address}|{of.model}|dimensions={of.dimensions}"
+        self._dimension = endpoint.dimensions
+        self.identity = f"endpoint|{self._address}|{endpoint.model}|dimensions={endpoint.dimensions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
-        """Yield vectors, one request a batch."""
         for positions in self._split(texts):
             wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
             vectors = ask_often(self._retry, partial(self._attempt, wanted), self._where)
@@ -90,10 +86,10 @@ class EndpointEncoder:
             yield VectorBatch(positions=positions, vectors=vectors, is_truncated=[False] * len(wanted))
 
     def _split(self, texts: Sequence[EncodedText]) -> Iterator[range]:
-        start, n_characters = 0, 0
+        endpoint, start, n_characters = self._endpoint, 0, 0
         for position, text in enumerate(texts):
             size = len(text.prefix) + len(text.text)
-            is_full = position - start == self._of.batch_texts or n_characters + size > self._of.batch_characters
+            is_full = position - start == endpoint.batch_texts or n_characters + size > endpoint.batch_characters
             if position > start and is_full:
                 yield range(start, position)
                 start, n_characters = position, 0
@@ -102,18 +98,18 @@ class EndpointEncoder:
             yield range(start, len(texts))
 
     def _attempt(self, texts: list[str], _: Tries) -> Floats:
-        of = self._of
-        key = os.environ.get(of.key_env, "") if of.key_env else ""
-        body: dict[str, Any] = {"model": of.model, "input": texts, "encoding_format": "float"}
-        if of.dimensions is not None:
-            body["dimensions"] = of.dimensions
+        endpoint = self._endpoint
+        key = os.environ.get(endpoint.key_env, "") if endpoint.key_env else ""
+        body: dict[str, Any] = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
+        if endpoint.dimensions is not None:
+            body["dimensions"] = endpoint.dimensions
         reply = self._http.request(
             "POST",
             self._address,
             headers={"Authorization": f"Bearer {key}"} if key else {},
             body=msgspec.json.encode(body),
-            seconds=of.timeout_seconds,
-            most_bytes=of.max_reply_bytes,
+            seconds=endpoint.timeout_seconds,
+            most_bytes=endpoint.max_reply_bytes,
             key=key,
         )
         if reply.status == HTTPStatus.OK:
@@ -149,7 +145,4 @@ def _numbers(embedding: list[float] | str) -> Floats:
         return np.array(embedding, dtype=np.float64).astype(np.float32)
 
 
-@lru_cache(maxsize=4)  # so that connections are used again
-def endpoint_encoder(of: Endpoint) -> EndpointEncoder:
-    """Return the encoder of an endpoint; an equal endpoint gets the same encoder."""
-    return EndpointEncoder(of)
+endpoint_encoder = lru_cache(maxsize=4)(EndpointEncoder)  # so that connections are used again

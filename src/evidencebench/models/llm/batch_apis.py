@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from evidencebench.errors import EndpointError, FailingServerError
-from evidencebench.models.http import OK, Http, ask_often, hide_key
+from evidencebench.models.http import OK, Http, ask_often, hide_key, is_loopback
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Key, Server, Wire
@@ -27,19 +27,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SERVER_ERROR = 500
-_BAD_REQUEST = 400
 _REQUEST_TIMEOUT = 408
-_MOST_ANSWER_BYTES = 64 << 20
 _MOST_LINE_BYTES = 64 << 20
-_MOST_RESULT_BYTES = 8 << 30
-_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
-_FRACTION = re.compile(r"\.\d+")
-_PAGE = "100"
 _MOST_PAGES = 100
-
-
-# HTTP calls to a provider about batches; files of any length are read from and written to the disk.
 
 
 class RefusedBatchError(EndpointError):
@@ -56,8 +47,6 @@ class UnresolvedError(FailingServerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """How often and how long calls about batches are tried."""
-
     max_attempts: int = 6  # for each call, the first included
     timeout_seconds: float = 120.0  # without a byte sent or received
     total_timeout_seconds: float = 3600.0  # for one attempt
@@ -67,23 +56,18 @@ class CallSettings:
 
 
 class Calls:
-    """Calls to one server."""
-
     def __init__(
         self, server: Server, key: Key, settings: CallSettings, transport: "httpx.AsyncBaseTransport | None" = None
     ) -> None:
         self.key, self.settings, self._server = key, settings, server
         self.where = server.base_url.partition("?")[0]
-        self._http = Http(is_loopback=server.is_loopback, transport=transport)
+        self._http = Http(is_loopback=is_loopback(server.base_url), transport=transport)
         self._retry = Retry(max_attempts=settings.max_attempts, counts_busy=True, sleep=settings.sleep)
 
     def retry(self, attempt: Callable[[], T]) -> T:
-        """Return an attempt's result; repeat it after a `TransientError`, raise `EndpointError` after the last one."""
         return ask_often(self._retry, lambda _: attempt(), self.where)
 
     def fetch(self, path: str, into: IO[bytes], *, most_bytes: int) -> None:
-        """Download a path into a file, which is emptied first; raises as `retry`."""
-
         def attempt() -> None:
             into.seek(0)
             into.truncate()
@@ -93,7 +77,6 @@ class Calls:
         into.seek(0)
 
     def fetch_as(self, path: str, form: type[T], what: str, **queries: str) -> T:
-        """Return the JSON at a path as a `form`; raise `EndpointError` if no attempt gets such JSON."""
         return self.retry(lambda: _decode_as(self.once("GET", path, params=queries or None), form, what))
 
     def once(
@@ -103,14 +86,10 @@ class Calls:
         content: bytes | IO[bytes] | None = None,
         *,
         into: IO[bytes] | None = None,
-        most_bytes: int = _MOST_ANSWER_BYTES,
+        most_bytes: int = 64 << 20,
         **more: Any,
     ) -> bytes:
-        """Call once, with JSON from memory or a file, or httpx's arguments in `more`; return the body of the answer.
-
-        Raises `UnsureError` if the server may have carried the call out, another `TransientError` if it did not and a
-        further attempt may succeed, and `RefusedBatchError` if it refuses the content.
-        """
+        """Raise `UnsureError` if the server may have carried the call out, another `TransientError` if it did not."""
         answer = self._http.request(
             method,
             self._server.address(path),
@@ -133,17 +112,11 @@ class Calls:
         raise RefusedBatchError(str(error)) if isinstance(error, EndpointError) else error
 
     def shown(self, text: str) -> str:
-        """Return the start of what a server said, on one line and without the key."""
         return hide_key(text, self.key.value)
-
-
-# What providers say of batches.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteBatch:
-    """A batch as its provider describes it."""
-
     state: str  # in the provider's words
     is_over: bool  # whether nothing will change any more
     n_done: int
@@ -155,8 +128,6 @@ class RemoteBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """The result of one request of a batch."""
-
     key: str  # the request's key, as the server says; empty if it cannot be read
     reply: ChatReply | None = None
     failure: str = ""  # why there is no reply; empty if the batch ended before the request's turn
@@ -178,7 +149,7 @@ class _ListedBatch(_HasId, frozen=True, kw_only=True):
         if isinstance(self.created_at, int | float):
             return self.created_at
         try:
-            return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
+            return datetime.fromisoformat(re.sub(r"\.\d+", "", self.created_at)).timestamp()
         except (ValueError, OverflowError, TypeError):
             return float("inf")
 
@@ -194,13 +165,10 @@ class _Page(msgspec.Struct, Generic[T], frozen=True):
 def _list_batches(
     calls: Calls, path: str, form: type[_Page[_BatchT]], *, since: float, after: str
 ) -> Iterator[_BatchT]:
-    """Yield the batches in a provider's list, newest first, up to the page that reaches back to the time `since`.
-
-    `after` is the name of the query parameter that says after which id a page begins.
-    """
+    """`since`: the last page is the one that reaches back to it. `after`: the parameter for where a page begins."""
     behind: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = calls.fetch_as(path, form, "a list of batches", limit=_PAGE, **behind)
+        page = calls.fetch_as(path, form, "a list of batches", limit="100", **behind)
         yield from page.data
         if not page.data or not page.has_more or page.data[-1].created < since:
             return
@@ -215,8 +183,7 @@ def _decode_as(content: bytes, form: type[T], what: str) -> T:
 
 
 def _safe_id(name: str) -> str:
-    """Return an id if it may be part of a URL; else raise `EndpointError`."""
-    if not _ID.fullmatch(name) or set(name) == {"."}:
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,200}", name) or set(name) == {"."}:
         raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
     return name
 
@@ -236,7 +203,6 @@ def _read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow])
 
 
 def _answered_row(key: str, wire: Wire, content: msgspec.Raw) -> ResultRow:
-    """Return the row of a request that was answered: with its reply, or with the reason why it cannot be read."""
     try:
         return ResultRow(key=key, reply=read_reply(wire, content), is_done=True)
     except TransientError as error:
@@ -248,14 +214,8 @@ def _key_of(custom_id: str) -> str:
     return custom_id.strip().lower()
 
 
-# The interfaces. Each turns requests into rows, prepares and finds a batch, looks at it and reads its results.
-
 _ENDPOINT = "/v1/chat/completions"
-_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
-_UNFINISHED = ("batch_expired", "batch_cancelled")
 _INTENT = "evidencebench"
-_OPENAI_CLOCK_SKEW_SECONDS = 3600
-_REFUSALS = range(300, 600)
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -296,10 +256,10 @@ class _OpenaiLine(msgspec.Struct, frozen=True):
 def _openai_row(line: _OpenaiLine) -> ResultRow:
     key, error = _key_of(line.custom_id), line.error
     code: Any = None if line.response is None else line.response.status_code
-    if line.response is not None and not (isinstance(code, int) and code in _REFUSALS):
+    if line.response is not None and not (isinstance(code, int) and code in range(300, 600)):
         return _answered_row(key, "openai", line.response.body)
     if isinstance(error, dict):
-        is_unfinished = error.get("code") in _UNFINISHED
+        is_unfinished = error.get("code") in ("batch_expired", "batch_cancelled")
         reason = str(error.get("message") or error.get("code") or "failed without a reason")
         return ResultRow(key=key, failure="" if is_unfinished else reason)
     if error is not None:
@@ -313,14 +273,11 @@ def _openai_row(line: _OpenaiLine) -> ResultRow:
 
 
 class OpenaiBatchApi:
-    """OpenAI's batches: a file of requests is uploaded; a file of replies and a file of errors are downloaded."""
-
     path = "/batches"
     most_requests = 50_000
     most_bytes = 200_000_000
 
     def row_of(self, request: ChatRequest) -> bytes:
-        """Return a request as a line of the uploaded file."""
         row = {"custom_id": request.key, "method": "POST", "url": _ENDPOINT, "body": request_body(request)}
         return msgspec.json.encode(row) + b"\n"
 
@@ -338,15 +295,13 @@ class OpenaiBatchApi:
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
-        """Return the id of the batch that has our intent in its metadata; None if it was not submitted."""
-        since = batch.created - _OPENAI_CLOCK_SKEW_SECONDS
+        since = batch.created - 3600  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(listed.metadata, dict) and listed.metadata.get(_INTENT) == batch.intent:
                 return _safe_id(listed.id)
         return None
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return a batch's status, counts and faults."""
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
@@ -359,7 +314,7 @@ class OpenaiBatchApi:
         texts = [calls.shown(fault.message or fault.code or "no reason is given") for fault in faults]
         return RemoteBatch(
             state=calls.shown(batch.status),
-            is_over=batch.status in _OVER,
+            is_over=batch.status in {"completed", "failed", "expired", "cancelled"},
             n_done=counts.completed or 0,
             n_failed=counts.failed or 0,
             paths=tuple(f"/files/{_safe_id(file)}/content" for file in files),
@@ -368,11 +323,7 @@ class OpenaiBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Yield the results of the requests, from the file of replies or the file of errors."""
         return _read_rows(file, _OpenaiLine, _openai_row)
-
-
-_ANTHROPIC_CLOCK_SKEW_SECONDS = 300
 
 
 class _AnthropicCounts(msgspec.Struct, frozen=True):
@@ -408,7 +359,7 @@ def _anthropic_row(line: _AnthropicLine) -> ResultRow:
         if row.reply is not None or result.type == "succeeded":
             return row
     content = bytes(result.error)
-    if is_withheld(_BAD_REQUEST, content):
+    if is_withheld(400, content):
         return ResultRow(key=key, reply=withheld_reply())
     return ResultRow(key=key, failure=refusal_text(content))
 
@@ -421,7 +372,6 @@ class AnthropicBatchApi:
     most_bytes = 250_000_000
 
     def row_of(self, request: ChatRequest) -> bytes:
-        """Return a request as an entry of the list in the body."""
         return msgspec.json.encode({"custom_id": request.key, "params": request_body(request)})
 
     def prepare(
@@ -431,7 +381,6 @@ class AnthropicBatchApi:
         body: IO[bytes],
         intent: str,  # noqa: ARG002
     ) -> IO[bytes]:
-        """Write the body that submits the batch into a file; return the file."""
         body.write(b'{"requests":[')
         for number, row in enumerate(rows):
             body.write(b"," + row if number else row)
@@ -439,27 +388,23 @@ class AnthropicBatchApi:
         return body
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
-        """Return the id of a batch of the same age and size whose results are for our requests; it must have ended.
-
-        None if there is none. Raises `UnresolvedError` while a batch that may be ours has not ended.
-        """
-        perhaps: list[str] = []
-        since, known = batch.created - _ANTHROPIC_CLOCK_SKEW_SECONDS, queue.known_names()
+        """Raise `UnresolvedError` while a batch of the same age and size has not ended; then its results tell."""
+        candidates: list[str] = []
+        since, known = batch.created - 300, queue.known_names()  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
             counts = listed.request_counts
             total = counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
             if listed.created < since or listed.id in known or total != batch.n_requests:
                 continue
             if listed.processing_status != "ended":
-                perhaps.append(_safe_id(listed.id))
+                candidates.append(_safe_id(listed.id))
             elif calls.retry(partial(self._holds, calls, _safe_id(listed.id), queue, batch)):
                 return listed.id
-        if perhaps:
-            raise UnresolvedError(f"its id may be {' or '.join(perhaps)}")
+        if candidates:
+            raise UnresolvedError(f"its id may be {' or '.join(candidates)}")
         return None
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return a batch's status and counts."""
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _AnthropicBatch, "a batch")
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
@@ -471,7 +416,6 @@ class AnthropicBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Yield the results of the requests."""
         return _read_rows(file, _AnthropicLine, _anthropic_row)
 
     def _results(self, name: str) -> str:
@@ -481,7 +425,7 @@ class AnthropicBatchApi:
     def _holds(self, calls: Calls, name: str, queue: BatchQueue, batch: BatchJob) -> bool:
         """Whether all results of a batch are for our requests; raise `TransientError` while only a part comes."""
         with TemporaryFile() as file:
-            calls.fetch(self._results(name), file, most_bytes=_MOST_RESULT_BYTES)
+            calls.fetch(self._results(name), file, most_bytes=8 << 30)
             rows = list(self.rows(file))
         keys = {row.key for row in rows if row.key}
         n_rows = len(keys) + sum(not row.key for row in rows)
@@ -495,7 +439,6 @@ APIS: Mapping[Wire, BatchApi] = {"openai": OpenaiBatchApi(), "anthropic": Anthro
 
 
 def submit(api: BatchApi, calls: Calls, body: bytes | IO[bytes]) -> str:
-    """Submit a batch in one attempt; return the provider's id. Raises as `Calls.once`."""
     content = calls.once("POST", api.path, body)
     try:
         return _safe_id(_decode_as(content, _HasId, "a batch").id)

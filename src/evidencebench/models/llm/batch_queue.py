@@ -13,7 +13,6 @@ from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.replies import ReplyCache, pack_request, unpack
 
-_KEY = re.compile("[0-9a-f]{64}")
 _UNSENT = (
     "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
     "AND EXISTS (SELECT 1 FROM wanted WHERE wanted.key = waiting.key AND sender = ?)"
@@ -44,16 +43,9 @@ class BatchJob:
     created: float  # when the intent was written, in seconds since 1970
     name: str | None  # the provider's id; None until it is known
 
-    @property
-    def state(self) -> str:
-        """``open`` if its name is known, else ``intended``."""
-        return "intended" if self.name is None else "open"
-
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The status of a batch, reported while it is submitted, awaited and collected."""
-
     batch: BatchJob
     state: str  # the provider's word, or submitted, refused, found, unresolved, forgotten, not reached
     n_done: int = 0
@@ -88,7 +80,6 @@ class BatchQueue:
         self._cache.change(change)
 
     def groups(self, sender: str) -> list[BatchGroup]:
-        """Return the groups of the waiting requests of one sender."""
         rows = self._rows(
             "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
             "WHERE batch IS NULL AND sender = ?",
@@ -99,7 +90,6 @@ class BatchQueue:
     def intend(
         self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> BatchJob | None:
-        """Return a new batch with as many waiting requests as fit; None if none waits."""
         created, unsent = self._cache.clock(), (*group, sender)
 
         def change(connection: sqlite3.Connection) -> BatchJob | None:
@@ -114,21 +104,20 @@ class BatchQueue:
                 n_requests, n_bytes, last = n_requests + 1, n_bytes + size, row_id
             if not n_requests:
                 return None
-            made = connection.execute(
+            inserted = connection.execute(
                 "INSERT INTO batch (intent, model, base_url, key_env, n_requests, created, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, 'intended')",
                 (intent, *group, n_requests, created),
             )
             connection.execute(
                 f"UPDATE waiting SET batch = ? WHERE {_UNSENT} AND id <= ?",  # noqa: S608 - names only
-                (made.lastrowid, *unsent, last),
+                (inserted.lastrowid, *unsent, last),
             )
             return _job(connection.execute(f"{_BATCH} intent = ?", (intent,)).fetchone())
 
         return self._cache.change(change)
 
     def name(self, batch: BatchJob, name: str) -> BatchJob:
-        """Store the provider's id of a batch; return the batch with it."""
         statement = "UPDATE batch SET name = ?, state = 'open' WHERE id = ?"
         self._cache.change(lambda connection: connection.execute(statement, (name, batch.id)))
         return replace(batch, name=name)
@@ -144,20 +133,16 @@ class BatchQueue:
         self._cache.change(change)
 
     def known_names(self) -> set[str]:
-        """Return the ids of all batches that were ever submitted here."""
         return {name for (name,) in self._rows("SELECT name FROM batch WHERE name IS NOT NULL")}
 
     def forget_older(self, created: float) -> None:
-        """Remove requests that were recorded before a time, in seconds since 1970, and never submitted."""
         statement = "DELETE FROM waiting WHERE batch IS NULL AND created < ?"
         self._cache.change(lambda connection: connection.execute(statement, (created,)))
 
     def batches(self) -> list[BatchJob]:
-        """Return all batches that are not collected, oldest first."""
         return [_job(row) for row in self._rows(f"{_BATCH} state != 'over' ORDER BY id")]
 
     def is_wanted(self, batch: BatchJob, sender: str) -> bool:
-        """Return whether a batch holds a request whose reply this sender wants."""
         wanted = "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1"
         return bool(self._rows(wanted, batch.id, sender))
 
@@ -168,18 +153,15 @@ class BatchQueue:
                 yield request
 
     def keys(self, batch: BatchJob) -> list[str]:
-        """Return the keys of a batch's requests, in its order."""
         return [key.hex() for (key,) in self._rows("SELECT key FROM waiting WHERE batch = ? ORDER BY id", batch.id)]
 
     def batch_of(self, key: str) -> BatchJob | None:
-        """Return the open batch that holds the request of this key; None if there is none."""
         holding = "id = (SELECT batch FROM waiting WHERE key = ?)"
         rows = self._rows(f"{_BATCH} {holding}", bytes.fromhex(key))
         return _job(rows[0]) if rows else None
 
     def request(self, batch: BatchJob, key: str) -> ChatRequest | None:
-        """Return the request of a key in a batch; None if the batch has no such key. Raises `DamagedRequestError`."""
-        if not _KEY.fullmatch(key):  # bytes.fromhex would take capitals and blanks too
+        if not re.fullmatch("[0-9a-f]{64}", key):  # bytes.fromhex would take capitals and blanks too
             return None
         raw = bytes.fromhex(key)
         rows = self._rows("SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", raw, batch.id)

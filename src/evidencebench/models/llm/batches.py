@@ -45,20 +45,12 @@ from evidencebench.wording import counted
 if TYPE_CHECKING:
     import httpx
 
-_STALE_SECONDS = 7 * 86_400.0
-_FIRST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.5, 60.0
 _LOOK_AGAIN_SECONDS = 0.5  # for the lock of submitting
 _MOST_SHORT_LOOKS = 3  # at results that lack rows, since missing rows seldom come later
-_WRITERS = 32
-_WINDOW_ROWS = 256
-_MOST_FILE_BYTES = 16 << 30
 
 
 class BatchSender:
-    """Queues requests instead of sending them, submits them in batches, and stores the replies.
-
-    A run calls `send` for every request, then `submit` and `collect`, and then asks again for missing answers.
-    """
+    """A run calls `send` for every request, then `submit` and `collect`, and then asks again for missing answers."""
 
     def __init__(
         self,
@@ -92,12 +84,7 @@ class BatchSender:
         self._providers: dict[BatchGroup, tuple[BatchApi, Calls]] = {}
 
     def send(self, request: ChatRequest) -> ChatReply:
-        """Put a request into the queue for the next batch; it always raises, since there is no reply yet.
-
-        Raises `PendingError` when the request is on the disk, or in a batch already, and `EndpointError` if it failed
-        in a batch that was collected. After a `CostLimitError`, requests queued before stay: submit and collect them,
-        which frees the difference to their true cost.
-        """
+        """Raise `PendingError` when the request is on the disk; after a `CostLimitError`, those queued before stay."""
         key = request.key
         if (failure := self._failures.get(key)) is not None:
             raise EndpointError(failure)
@@ -110,15 +97,11 @@ class BatchSender:
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
     def submit(self) -> list[BatchStatus]:
-        """Submit all requests queued here; return the status of each new batch, empty if no request waited.
-
-        Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, requests that were
-        not submitted are asked again. A batch that may have been submitted is searched for at the next start.
-        """
-        made: list[BatchStatus] = []
+        """After a `FailingServerError`, requests that were not submitted are asked again at the next start."""
+        statuses: list[BatchStatus] = []
         with self._only_submitter(is_waiting=True):
             self._search_lost()
-            self.queue.forget_older(self.cache.clock() - _STALE_SECONDS)
+            self.queue.forget_older(self.cache.clock() - 7 * 86_400)
             for group in self.queue.groups(self._name):
                 api, calls = self._provider_of(group)
                 while batch := self.queue.intend(
@@ -128,21 +111,15 @@ class BatchSender:
                     most_requests=min(self._most_requests or api.most_requests, api.most_requests),
                     most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
                 ):
-                    made.append(self._submit_batch(api, calls, batch))
-                    self._on_status(made[-1])
-        return made
+                    statuses.append(self._submit_batch(api, calls, batch))
+                    self._on_status(statuses[-1])
+        return statuses
 
     def collect(self, *, wait: bool) -> None:
-        """Store the replies of all batches that have ended, also of other senders; `wait` for those of this sender.
-
-        A request that ended without a reply is forgotten, so that it is asked again; if this sender submitted it, the
-        next sender does that. If a batch was refused for some of its rows, these rows fail, and this sender submits the
-        others again. A batch whose status cannot be read is reported and left out, if this sender needs no reply of it.
-        If it does, or the whole batch was refused, `FailingServerError` leaves its requests to the next start.
-        """
+        """Store all replies that came, also those of other senders; `wait` for those of this one."""
         if not self.cache.path.exists() or not self.queue.batches():
             return
-        seconds = _FIRST_POLL_SECONDS
+        seconds = 0.5
         while True:
             with self._only_submitter(is_waiting=False) as is_alone:
                 if is_alone:
@@ -159,14 +136,11 @@ class BatchSender:
             if not wait or not n_awaited:
                 return
             self._settings.sleep(seconds)
-            seconds = min(2 * seconds, _LONGEST_POLL_SECONDS)
+            seconds = min(2 * seconds, 60.0)
 
     @contextmanager
     def _only_submitter(self, *, is_waiting: bool) -> Iterator[bool]:
-        """Lock the cache's file while the block runs, so that one process at a time submits; yield whether it is held.
-
-        The lock ends with its process. So under the lock, a batch without an id is one whose submission was cut off.
-        """
+        """Yield whether this process alone submits: then a batch without an id is one whose submission was cut off."""
         path = self.cache.path.with_name(f"{self.cache.path.name}.submitting")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +157,6 @@ class BatchSender:
             os.close(descriptor)
 
     def _provider_of(self, group: BatchGroup) -> tuple[BatchApi, Calls]:
-        """Return the batch interface of a group's provider, and the calls to its server with the group's key."""
         if group not in self._providers:
             try:
                 server = server_of(group)
@@ -200,8 +173,6 @@ class BatchSender:
         return self._providers[group]
 
     def _submit_batch(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
-        """Submit a batch exactly once, even if the connection is cut; its body is in a temporary file."""
-
         def attempt() -> str:
             try:
                 return submit(api, calls, prepared)
@@ -239,7 +210,6 @@ class BatchSender:
         return BatchStatus(named, "submitted")
 
     def _search_lost(self) -> None:
-        """Search for batches whose submission was cut off; call it only while no other process submits."""
         for batch in self.queue.batches():
             if batch.name is None:
                 try:
@@ -263,7 +233,7 @@ class BatchSender:
 
     def _collect_batch(self, batch: BatchJob, *, is_patient: bool) -> tuple[bool, str]:
         """Store the replies of a batch that has an id; return whether all of it is stored, and why it was refused."""
-        is_short = False
+        results = None
         try:
             api, calls = self._provider_of(batch.group)
             remote = api.look(calls, batch.name or "")
@@ -272,12 +242,10 @@ class BatchSender:
                 self._misses[batch.id] = 0
                 return False, ""
             results = _Results(self, api, calls, batch, remote)
-            try:
-                results.collect()
-            finally:
-                is_short = results.is_short
+            results.collect()
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
+            is_short = results is not None and results.is_short
             most = min(_MOST_SHORT_LOOKS if is_short else self._settings.max_misses, self._settings.max_misses)
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
             self._report_or_raise(batch, error, is_hopeful=is_hopeful)
@@ -291,10 +259,9 @@ class BatchSender:
         return True, refusal
 
     def _note_failures(self, batch: BatchJob, remote: RemoteBatch, results: "_Results") -> str:
-        """Note which requests of a batch failed, so that this run does not ask them again; return why all failed."""
         keys, where = self.queue.keys(batch), f"{batch.group.model}: batch {batch.name}"
         if remote.fault or remote.row_faults:
-            faults = {keys[place - 1]: fault for place, fault in remote.row_faults.items() if 0 < place <= len(keys)}
+            faults = {keys[number - 1]: fault for number, fault in remote.row_faults.items() if 0 < number <= len(keys)}
             self._failures.update((key, f"{where}: {fault}") for key, fault in faults.items())
             if not self._is_wanted(batch) or (faults and not remote.fault):
                 return ""
@@ -311,7 +278,6 @@ class BatchSender:
         return ""
 
     def _release(self, batch: BatchJob) -> None:
-        """Forget a batch, and free the money still set aside for its requests."""
         for key in self.queue.keys(batch):
             self.budget.release(key)
         self.queue.forget(batch)
@@ -328,8 +294,6 @@ class BatchSender:
 
 @dataclass(slots=True)
 class _Results:
-    """The results of one batch that has ended: stores and counts replies, and notes failed requests in `failures`."""
-
     sender: BatchSender
     api: BatchApi
     calls: Calls
@@ -363,13 +327,13 @@ class _Results:
         self._seen, self._damaged, self.is_short = set(), [], False
         for path in self.remote.paths:
             with TemporaryFile(dir=folder) as file:
-                self.calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
+                self.calls.fetch(path, file, most_bytes=16 << 30)
                 rows = self.api.rows(file)
-                while window := list(islice(rows, _WINDOW_ROWS)):
+                while window := list(islice(rows, 256)):
                     self._damaged += [row for row in window if row.is_damaged]
                     sound = [row for row in window if not row.is_damaged]
                     first = {row.key: row for row in reversed(sound)}
-                    with ThreadPoolExecutor(_WRITERS) as pool:  # so that many replies share a commit
+                    with ThreadPoolExecutor(32) as pool:  # so that many replies share a commit
                         list(pool.map(self._take, first.values()))
                     for row in sound:  # a request that came twice, one row after the other, so that it counts once
                         if first[row.key] is not row:
@@ -414,7 +378,6 @@ class _Results:
             self._fail(request, self.calls.shown(row.failure), is_charged=row.is_done)
 
     def _fail(self, request: ChatRequest, why: str, *, is_charged: bool) -> None:
-        """Note a request that has no reply; if it was charged, its highest possible cost counts as spent."""
         if is_charged and request.key not in self.failures:
             self.sender.totals.count_maybe_charged(request.key)
             self.sender.budget.settle(request.key, None)

@@ -11,9 +11,6 @@ import msgspec
 
 from evidencebench.models.http import sendable
 
-# Requests to language models and their replies, as plain data that is the same for all providers.
-
-
 Role = Literal["system", "user", "assistant"]
 
 Finish = Literal["stop", "length", "refused", "tool", "other"]
@@ -23,8 +20,6 @@ _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the s
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn of a conversation."""
-
     role: Role
     text: str
 
@@ -67,7 +62,6 @@ class ChatModel:
     context_tokens: int = 128_000
 
     def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
-        """Return the request that asks this model; the schema is left out unless `structured`."""
         return ChatRequest(
             model=self.model,
             base_url=self.base_url,
@@ -98,10 +92,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
 
     @cached_property
     def key(self) -> str:
-        """The request's name in the cache: the SHA-256 of its canonical JSON, all but `key_env`.
-
-        Slashes at the end of `base_url` do not count. A provider's own address, spelled out, is another than None.
-        """
+        """The name in the cache: a SHA-256. A provider's own address, spelled out, is another than None."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])
@@ -113,12 +104,10 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
 
     @property
     def provider(self) -> str:
-        """The part of `model` before its first slash."""
         return self.model.partition("/")[0]
 
     @property
     def model_name(self) -> str:
-        """The part of `model` behind its first slash: its name at the provider."""
         return self.model.partition("/")[2]
 
 
@@ -137,8 +126,6 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply of a model."""
-
     text: str  # without hidden reasoning; empty where there is none
     finish: Finish = "stop"
     usage: Usage = Usage()
@@ -168,18 +155,9 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sender(Protocol):
-    """Anything that sends a request to a model and brings its reply."""
-
     def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply.
+        """Raise `EndpointError` for good, `StopError` if no more may be sent, `PendingError` while a batch is open."""
 
-        Raises `EndpointError` if this request failed for good, `StopError` if no more may be sent, and `PendingError`
-        if the reply is part of a batch that is not done.
-        """
-        ...
-
-
-# Estimate how many tokens a text has, without a tokenizer.
 
 _LETTERS, _DIGITS, _SPACES = string.ascii_letters.encode(), string.digits.encode(), b" \t\n\r\x0b\x0c"
 _BEYOND_ASCII = bytes(range(128, 256))
@@ -187,13 +165,7 @@ _MESSAGE_TOKENS = 8  # tokens that a chat template puts around a message
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has.
-
-    Source: our own weights of letters, digits, other visible characters of ASCII and those beyond, fitted to MiniLM's
-    WordPiece on the 96 papers of the train split and raised to be rarely too low: there 12 % above on average, standard
-    deviation 8 %, for the paper in Polish 18 % below. Recent vocabularies are larger and give fewer tokens. Long words
-    of no language, such as sequences of DNA, are underestimated.
-    """
+    """Source: our own weights, fitted to MiniLM's WordPiece on the 96 train papers; there 12 % too high on average."""
     content = text.encode(errors="replace")
     n_letters, n_digits, n_spaces, n_beyond = (
         len(content) - len(content.translate(None, kind)) for kind in (_LETTERS, _DIGITS, _SPACES, _BEYOND_ASCII)
@@ -204,5 +176,4 @@ def estimated_tokens(text: str) -> int:
 
 
 def prompt_tokens_of(request: ChatRequest) -> int:
-    """Return about how many tokens a request's prompt has, chat template included."""
     return sum(_MESSAGE_TOKENS + estimated_tokens(message.text) for message in request.messages)

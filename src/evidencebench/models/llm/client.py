@@ -37,13 +37,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# Estimate the cost of a run without sending anything: prompts are counted, and stand-ins replace replies.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEstimate:
-    """The estimate for one model: the requests that are not stored, their tokens and their cost."""
-
     model: str
     requests: int = 0
     prompt_tokens: int = 0
@@ -60,7 +55,6 @@ class EstimatingSender:
         self._seen: set[str] = set()
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
-        """Count a request unless the same was counted before, and return the stand-in as its reply."""
         n_prompt, n_reply = prompt_tokens_of(request), min(self._completion_tokens, request.max_tokens)
         if (key := request.key) not in self._seen:
             self._seen.add(key)
@@ -74,28 +68,19 @@ class EstimatingSender:
         return ChatReply(text=stand_in, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
-        """Return one estimate for each model, in the order of their names."""
-        usages = {
-            model: Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
-            for model, counts in sorted(self._sums.items())
-        }
-        return tuple(
-            replace(self._sums[model], cost_usd=self._prices.cost_usd(model, usage, batch=self._batch))
-            for model, usage in usages.items()
-        )
+        estimates = []
+        for model, counts in sorted(self._sums.items()):
+            usage = Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
+            cost_usd = self._prices.cost_usd(model, usage, batch=self._batch)
+            estimates.append(replace(counts, cost_usd=cost_usd))
+        return tuple(estimates)
 
     def send(self, request: ChatRequest) -> ChatReply:
-        """Count a request that has no stand-in."""
         return self.estimated(request, "")
-
-
-# Find out which requests a strategy makes, without sending any: replies come from the cache, or are missing.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One request with its stored reply (None: there is none) and the reply's cost (None: not known)."""
-
     request: ChatRequest
     reply: ChatReply | None = None
     cost_usd: float | None = None
@@ -120,28 +105,17 @@ class ReplayingSender:
         return reply
 
 
-# The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
-
-_HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
-_CLOSING_SECONDS = 10.0
 
 
 class _Flight:
-    """A request on its way, and how many callers wait for its reply."""
-
     def __init__(self, request: ChatRequest) -> None:
         self.request, self.n_waiting = request, 0
         self.received: Future[Received] = Future()
 
 
 class ChatClient:
-    """Asks language models. Make one with `make_client`, or share `default_client()`. Any thread may ask.
-
-    The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
-    A reply is stored in the cache before it is returned. A caller that is interrupted by Ctrl-C loses no reply to a
-    request that was sent.
-    """
+    """Makes one request of equal ones, and stores each reply before it is returned. Any thread may ask."""
 
     def __init__(
         self,
@@ -166,10 +140,7 @@ class ChatClient:
         self._reset()
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
-        """Return the reply to a request: a stored one, that of the same request in flight, or a new one.
-
-        `stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`.
-        """
+        """`stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`."""
         if self._process_id != os.getpid():
             self._reset()
             self._budget.after_fork()
@@ -200,11 +171,7 @@ class ChatClient:
         return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
 
     def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | BaseException]:
-        """Call functions that ask, and return what each returned or raised, in their order; see `call_together`.
-
-        At most `most` run at once (None: as many as requests), and all calls of a client share as many helping threads
-        as it has requests in flight. After a `StopError`, no further function begins, if `most` is given.
-        """
+        """Return what each returned or raised, see `call_together`; `most` run at once (None: as many as requests)."""
         sends_nothing = isinstance(self._sender, EstimatingSender | ReplayingSender)
         return call_together(
             work,
@@ -219,13 +186,12 @@ class ChatClient:
         self._on_drain()
 
     def close(self) -> None:
-        """End requests in flight and free everything; the client cannot be used any more."""
         self.drain()
         self._is_closed = True
         self._on_close()
         with self._lock:
             in_flight = [flight.received for flight in self._flights.values()]
-        wait(in_flight, _CLOSING_SECONDS)
+        wait(in_flight, timeout=10.0)
         if self._cache is not None:
             self._cache.close()
 
@@ -236,7 +202,6 @@ class ChatClient:
         self._flights: dict[str, _Flight] = {}
 
     def _serve(self, flight: _Flight) -> None:
-        """Get the reply of a request for all who wait for it, unless nobody does any more."""
         request, received, failure = flight.request, None, None
         try:
             with self._slots:
@@ -260,7 +225,6 @@ class ChatClient:
             flight.received.set_exception(failure)
 
     def _receive(self, request: ChatRequest) -> Received:
-        """Return a new reply, or the stored one if another process sent the request by now."""
         self._require_not_draining()
         if (cache := self._cache) is None:
             return self._send(request)
@@ -277,7 +241,6 @@ class ChatClient:
             cache.give_back(request.key)
 
     def _send(self, request: ChatRequest) -> Received:
-        """Send a request and return its reply, which is on the disk by then."""
         batch = None if self._in_batches is None else self._in_batches.batch_of(request.key)
         if batch is not None:
             when = datetime.fromtimestamp(batch.created, UTC)
@@ -320,7 +283,6 @@ class ChatClient:
 
 @contextmanager
 def _stop_if_cache_fails() -> Iterator[None]:
-    """Turn a `CacheError` of the block into the `StopError` `FailingCacheError`."""
     try:
         yield
     except StopError:
@@ -384,7 +346,7 @@ def make_client(
     table, totals = PriceTable.load(prices), RunningTotals()
     budget = Budget(table, max_cost_usd)
     if total_timeout_seconds is None:
-        total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
+        total_timeout_seconds = max(3600.0, timeout_seconds * max_attempts)
     sender = HttpSender(
         bounds=Bounds(
             requests_per_minute=requests_per_minute,
@@ -416,5 +378,4 @@ def make_client(
 
 @lru_cache(maxsize=1)
 def default_client() -> ChatClient:
-    """Return the one client of this process that has default settings; the environment can switch its cache off."""
     return make_client()

@@ -19,11 +19,6 @@ from evidencebench.files.records import repeated_keys
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.providers import PROVIDERS
 
-# The prices of models: a dated table in the package, which a user can replace. An unknown price stays unknown.
-
-
-_MILLION = 1_000_000
-_MOST_BYTES = 16 << 20
 # The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
@@ -56,19 +51,17 @@ class PriceTable:
 
     @classmethod
     def load(cls, path: PathText | None = None) -> "PriceTable":
-        """Return the table in a file of the form of ``llm/prices.json``; None: that file itself."""
         try:
             content = (
                 (files("evidencebench.models.llm") / "prices.json").read_bytes()
                 if path is None
-                else read_whole(Path(path), at_most=_MOST_BYTES)
+                else read_whole(Path(path), at_most=16 << 20)
             )
         except OSError as error:
             raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
         return _parse_table(content, str(path or "prices.json"))
 
     def price_of(self, model: str) -> Price | None:
-        """Return a model's price, or None where it is not known."""
         if model in self.models:
             return self.models[model]
         fitting = [
@@ -79,7 +72,6 @@ class PriceTable:
         return self.models[max(fitting, key=len)] if fitting else None
 
     def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
-        """Return the cost of a reply with this usage; None where its price or its tokens are not known."""
         price = self.price_of(model)
         if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
@@ -89,10 +81,9 @@ class PriceTable:
         n_cached = min(usage.cached_tokens, usage.prompt_tokens)
         cached = price.input if price.cached_input is None else price.cached_input
         sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
-        return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
+        return factor * (sum_usd + usage.completion_tokens * price.output) / 1_000_000
 
     def dated(self, models: Iterable[str]) -> str:
-        """Return the days of the prices of models, as one text; the table's where no price is known."""
         days = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
         return " and ".join(sorted(days)) or self.as_of
 
@@ -138,17 +129,12 @@ def _parse_table(content: bytes, where: str) -> PriceTable:
     return PriceTable(as_of=file.as_of, models=models)
 
 
-# Counts of requests that were sent, stored, failed and paid; any thread may read them while requests run.
-
-_LINE_CHARACTERS = 60
 _LEAST_SPELLED_OUT_USD = 1e-8
 _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTotals:
-    """All counts up to one moment; `cost_usd` is the sum over the replies whose price is known."""
-
     sent: int = 0  # requests, whatever became of them; those that reached no server are not counted
     requests: int = 0  # replies received and not in the cache before
     attempts: int = 0  # times that something was sent
@@ -167,7 +153,6 @@ class RequestTotals:
 
     @property
     def of_unknown_cost(self) -> int:
-        """How many requests were, or may be, charged for at an unknown cost."""
         return self.unpriced + self.maybe_charged + self.in_batches
 
     @property
@@ -177,8 +162,6 @@ class RequestTotals:
 
 
 class RunningTotals:
-    """Totals that grow while requests run; any thread may add to them."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._totals = RequestTotals()
@@ -188,7 +171,6 @@ class RunningTotals:
 
     @property
     def now(self) -> RequestTotals:
-        """The totals at this moment."""
         return self._totals
 
     def after_fork(self) -> None:
@@ -196,12 +178,10 @@ class RunningTotals:
         self._lock = threading.Lock()
 
     def count(self, **more: float) -> None:
-        """Add numbers to the totals of these names; a number may be negative."""
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
 
     def count_maybe_charged(self, key: str) -> None:
-        """Count an attempt at a request that ended without a usable reply, so that it is perhaps charged for."""
         self.maybe_charged[key] += 1
         self.count(maybe_charged=1)
 
@@ -218,7 +198,6 @@ class RunningTotals:
             self.count(stored=1)
 
     def count_reply(self, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
-        """Add a reply to a request that was sent, its cost (None: not known), and the day of its price."""
         self._days |= {priced_as_of} - {""}
         self.count(
             requests=1,
@@ -231,7 +210,6 @@ class RunningTotals:
         )
 
     def summary(self) -> str:
-        """Return the totals in one line of at most 60 characters, such as ``1 sent, 2 stored, 0 failed, $0.25``."""
         now = self._totals
         n_sent = max(now.sent, now.requests)  # a sender of the user's own does not count what it sends
         cost, n_unknown = shown_usd(now.cost_usd), now.of_unknown_cost
@@ -240,10 +218,9 @@ class RunningTotals:
         elif n_unknown:
             cost = f"{cost} + {_short(n_unknown)} {'unpriced' if n_unknown == now.unpriced else 'unknown'}"
         counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
-        return f"{counts}, {cost}"[:_LINE_CHARACTERS]
+        return f"{counts}, {cost}"[:60]
 
     def dated_summary(self) -> str:
-        """Return `summary` with the days of the prices that costs were computed with."""
         days = " and ".join(sorted(self._days))
         return f"{self.summary()} at prices of {days}" if days else self.summary()
 
@@ -274,15 +251,9 @@ def _short(count: int) -> str:
 
 # The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later.
 
-_PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enough
-
 
 class Budget:
-    """The US dollars that were spent and those set aside, against a limit (None: no limit, nothing is counted).
-
-    A request that does not fit waits while requests in flight may turn out cheaper than set aside. A request of a batch
-    does not wait, since a batch takes hours. Any thread may call all methods.
-    """
+    """Dollars spent and set aside; None: no limit, nothing is counted. Any thread may call all methods."""
 
     def __init__(self, prices: PriceTable, max_cost_usd: float | None, *, in_batches: bool = False) -> None:
         if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and max_cost_usd > 0):
@@ -293,7 +264,6 @@ class Budget:
         self._changed = threading.Condition(threading.RLock())
 
     def reserve(self, request: ChatRequest) -> None:
-        """Set aside the highest possible cost of a request, unless that was done before."""
         if self._max_cost_usd is None:
             return
         most = self._most_usd(request)
@@ -321,7 +291,6 @@ class Budget:
                 self.spent_usd += most if cost_usd is None else cost_usd
 
     def release(self, key: str) -> float:
-        """Free the sum set aside for a request, and return it; 0 if there is none."""
         with self._changed:
             most = self._reserved.pop(key, 0.0)
             self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
@@ -329,13 +298,12 @@ class Budget:
             return most
 
     def after_fork(self) -> None:
-        """Free all sums set aside, in a forked process."""
         self._reserved, self._reserved_usd = {}, 0.0
         self._changed = threading.Condition(threading.RLock())
 
     def _most_usd(self, request: ChatRequest) -> float:
-        # With nothing cached and the longest reply.
-        n_prompt = int(_PROMPT_MARGIN * prompt_tokens_of(request)) + 1
+        # With nothing cached, the longest reply, and a margin that makes the estimate of the prompt high enough.
+        n_prompt = int(1.5 * prompt_tokens_of(request)) + 1
         usage = Usage(prompt_tokens=n_prompt, completion_tokens=request.max_tokens)
         most = self._prices.cost_usd(request.model, usage, batch=self._in_batches)
         if most is None:

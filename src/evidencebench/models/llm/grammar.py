@@ -27,8 +27,6 @@ from evidencebench.models.llm.grammar_lists import (
     without_turn_marks,
 )
 
-# Find the answer in a reply: the places where it may stand, the last one first, and the sentences named there.
-
 
 class Branch(StrEnum):
     """The branch of the grammar that read a reply. Runs count it under this name (``read_by ...``)."""
@@ -59,7 +57,7 @@ class FoundAnswer(NamedTuple):
     may_go_on: bool = False  # whether it ends the text without a closing bracket
 
 
-_PLACE = re.compile(
+_MARKER = re.compile(
     r"""
     <(?:(?:final|selected)[_-]?)?(?P<tag>answers?|sentences|indices|selection)>
     |\\(?:boxed|fbox)\s{0,3}(?=\{)
@@ -93,20 +91,15 @@ _MAX_SHORT = 300  # characters; a longer reply cannot say in words alone that no
 
 
 def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswer | None:
-    """Return the reply's answer, which may be explicitly empty; None where it has none.
-
-    The answer stands at the last place that does not repeat the paper, even if it cannot be read there. Two answers
-    without a word between them contradict each other, unless they name the same. In a reply that was cut off, only the
-    surest places count. Raises `DoubtError` where it is not sure which sentences the answer names.
-    """
+    """Return the last answer that does not repeat the paper; raise `DoubtError` where it is not sure what it names."""
     values = list(json_values(text))
     outside = [True] * (len(text) + 1)
     for start, end, _ in values:
         outside[start:end] = [False] * (end - start)
-    places = [(place, end) for place, end in _places(text, shown) if outside[place.start()]]
+    markers = [(marker, end) for marker, end in _markers(text, shown) if outside[marker.start()]]
     answers = [
         *((True, start, own) for start, end, value in values for own in _json_answers(text, start, end, value, shown)),
-        *(answer for place, end in places for answer in _answers_at(text, place, end, shown)),
+        *(answer for marker, end in markers for answer in _answers_at(text, marker, end, shown)),
     ]
     keys = [
         key
@@ -132,10 +125,6 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     return None if is_cut or values else _find_alone(text.strip(), shown)
 
 
-_Place = tuple[bool, int, FoundAnswer | None]
-"""Whether it is the reply's own (else it may quote the paper), its position, and its answer; None: not readable."""
-
-
 def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
     """Return the answer in a JSON value: [None] where it is not sure, [] without one or in a repeated sentence."""
     try:
@@ -145,25 +134,27 @@ def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSe
     return [] if spans is None else [FoundAnswer(spans=spans, read_by=Branch.JSON, end=end)]
 
 
-def _places(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
+def _markers(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
     """Yield the tags and keywords, the last first, each with its end: where the next one begins, or its closing tag."""
     end = next_start = len(text)
-    for place in reversed(list(_PLACE.finditer(text))[-_MAX_PLACES:]):
-        if place["answer"] is None and shown.hold(line_around(text, place.start()), place[0]):
+    for marker in reversed(list(_MARKER.finditer(text))[-_MAX_PLACES:]):
+        if marker["answer"] is None and shown.hold(line_around(text, marker.start()), marker[0]):
             continue
         line_start = text.rfind("\n", 0, next_start) + 1
-        end = line_start if next_start < len(text) and line_start > place.end() else next_start
-        closing = text.find(f"</{place[0][1:]}", place.end(), end) if place["tag"] else -1
-        yield place, end if closing < 0 else closing
-        next_start = place.start("answer") if place["answer"] else place.start()
+        end = line_start if next_start < len(text) and line_start > marker.end() else next_start
+        closing = text.find(f"</{marker[0][1:]}", marker.end(), end) if marker["tag"] else -1
+        yield marker, end if closing < 0 else closing
+        next_start = marker.start("answer") if marker["answer"] else marker.start()
 
 
-def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Iterator[_Place]:
-    """Yield the answer at a place; none where it quotes the paper, or where nothing stands behind it."""
-    is_line = place["answer"] is not None
-    start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
-    is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
-    answer = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
+def _answers_at(
+    text: str, marker: re.Match[str], end: int, shown: ShownSentences
+) -> Iterator[tuple[bool, int, FoundAnswer | None]]:
+    """Yield whether it is the reply's own (else it may quote), its position, and the answer (None: not readable)."""
+    is_line = marker["answer"] is not None
+    start, words = (marker.start("answer"), marker["answer"]) if is_line else (marker.start(), marker[0])
+    is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(marker["lead"])
+    answer = read_value(text, marker.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
     answered = "" if answer is None else text[start : answer.end][:MAX_LINE]
     is_own = not shown.hold(line_around(text, start), words, answered)
     if answer is not None and (is_own or (is_line and not is_quoted)):
@@ -173,8 +164,8 @@ def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences
     if (
         answer is None
         and is_own
-        and text[place.end() : end].strip(MARKS + "\n")
-        and text[place.end() - 1] not in "eEsS"
+        and text[marker.end() : end].strip(MARKS + "\n")
+        and text[marker.end() - 1] not in "eEsS"
     ):
         yield True, start, None
 
@@ -196,11 +187,7 @@ def _is_revised(text: str, answer: FoundAnswer, shown: ShownSentences) -> bool:
 
 
 def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
-    """Return the list of a reply without tag, keyword and JSON, where it is clearly no citation; else None.
-
-    It is the whole reply, its last line in brackets, or the list behind the last words of choosing (*I select*,
-    *Selected sentences:*), if nothing but a remark stands behind it.
-    """
+    """Return the list of a reply without tag, keyword and JSON, where it is clearly no citation."""
     if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):
         return FoundAnswer(spans=[], read_by=Branch.LIST, end=len(text))
     above, _, last = text.rpartition("\n")
@@ -218,7 +205,6 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
 
 
 def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
-    """Return the list behind the last words of choosing."""
     for choice in reversed(list(_CHOICE.finditer(text))[-_MAX_PLACES:]):
         line = line_around(text, choice.start())
         before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - MAX_LINE) : choice.end()]
@@ -234,10 +220,7 @@ def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
 
 
 def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: Branch) -> FoundAnswer | None:
-    """Return the list that stands at a place: JSON, words such as *none*, numbers on a line, or items below each other.
-
-    None where there is no list, or where it is not sure which sentences it names.
-    """
+    """Return the list at a place: JSON, *none*, numbers on a line, or items; None where there is no sure one."""
     before = _BEFORE_VALUE.match(text, start, end)
     start = before.end() if before else start
     line_end = line_end_of(text, start, end)
@@ -275,7 +258,6 @@ def _answer_from_items(text: str, items: ItemList) -> FoundAnswer:
 
 
 def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
-    """Whether the numbers on a line are the whole list: only a remark follows them there, and no item below."""
     line_end = line_end_of(text, numbers.end, end)
     rest = text[numbers.end : line_end]
     if numbers.is_open and text[numbers.end : end].strip(" \t\n,"):
@@ -294,9 +276,6 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
     return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
 
 
-# The visible text of a reply: without hidden reasoning, and without a next prompt that the model itself begins.
-
-_MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
 _TAG = re.compile(
     r"""
     (?P<final><\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>)
@@ -309,15 +288,10 @@ _NEXT_PROMPT = re.compile(r"^(?:[ \t]*<paper>[ \t]*$|Hypothesis:)", re.MULTILINE
 
 
 def visible_text(text: str, shown: ShownSentences) -> str:
-    """Return the text of a reply with plain marks and without hidden reasoning.
-
-    Reasoning ends with the last ``</think>`` (or a similar tag) that starts or ends its line, or that follows a
-    ``<think>``. It need not be opened, since some servers open it in the prompt. All text behind an unclosed
-    ``<think>`` at the start of a line is reasoning. A tag in a line that repeats the paper does not count.
-    """
+    """Return the reply in plain marks, without reasoning; its opening tag may stand in the prompt."""
     text = plain_text(text)
     start, opened = 0, -1
-    for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
+    for tag in list(_TAG.finditer(text))[-1000:]:
         words, line = tag[0].strip(), line_around(text, tag.start())
         if line.strip() != words and shown.hold(line, words, line):  # it repeats the paper
             continue
@@ -330,18 +304,11 @@ def visible_text(text: str, shown: ShownSentences) -> str:
 
 
 def parts_before_prompts(text: str) -> list[str]:
-    """Return the parts of a text that may be the reply, before a next prompt that the model itself begins.
-
-    A line ``<paper>`` always ends a reply. A line ``Hypothesis:`` may end one, or belong to it: then the text before it
-    is the first candidate and the longer text the second. The first candidate with an answer is the reply.
-    """
+    """Return what may be the reply: ``Hypothesis:`` may end one or belong to it; the first with an answer is it."""
     prompts = list(_NEXT_PROMPT.finditer(text))
     end = next((prompt.start() for prompt in prompts if not prompt[0].startswith("H")), len(text))
     before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
     return [*([before] if before.strip() else []), text[:end]]
-
-
-# Find the JSON values in a reply, and the sentences that they name by numbers, texts or objects in a list.
 
 
 # Keys in the form in which they are compared: lower-case letters alone. The surest come first.
@@ -353,7 +320,6 @@ _LIST_KEYS = (
 _INDEX_KEYS = ("sentenceindex", "sentenceid", "sentencenumber", "sentence", "index", "idx")
 _ENTRY_KEYS = (*_INDEX_KEYS, "text", "quote", "content", "id", "number", "no")  # keys of an entry for its sentence
 _START = re.compile(r"^(?:[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])|[ \t]*(?=\{\s*\"|\[\s*[\"{]))", re.MULTILINE)
-_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 # Numbers stay text, since Python refuses to convert thousands of digits.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
 
@@ -366,7 +332,7 @@ def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tupl
     """Return the JSON object or list at a position, and where it ends; None without one. Commas may stand last."""
     for is_forgiving in (False, True):
         try:
-            value, end = decoder.raw_decode(_TRAILING_COMMA.sub(" ", text) if is_forgiving else text, start)
+            value, end = decoder.raw_decode(re.sub(r",(?=\s*[\]}])", " ", text) if is_forgiving else text, start)
         except (ValueError, RecursionError):
             continue
         return (value, end) if isinstance(value, (dict, list)) else None
@@ -376,8 +342,8 @@ def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tupl
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """Yield the start, the end and the value of each JSON object or list that opens a line or a code fence."""
     end = 0
-    for place in list(_START.finditer(text))[-_MAX_PLACES:]:
-        start = place.end()
+    for opening in list(_START.finditer(text))[-_MAX_PLACES:]:
+        start = opening.end()
         if start >= end and (parsed := json_at(text, start)) is not None:
             value, value_end = parsed
             # A list with text behind it, as in ``[41] text``, is a sentence with its number.
@@ -387,7 +353,6 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with its keys in the form in which they are compared: ``Sentence IDs`` is ``sentenceids``."""
     return {re.sub("[^a-z]+", "", key[:80].lower()): member for key, member in value.items()}
 
 
@@ -408,7 +373,6 @@ def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
 
 
 def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
-    """Return the sentences below the key of a list; None where a text stands there that is no list."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -420,7 +384,6 @@ def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
 
 
 def _read_numbers_alone(text: str) -> list[Span] | None:
-    """Return the numbers of a text that is a list of numbers and nothing else; else None."""
     numbers = read_numbers(text, 0, len(text))
     if numbers is None or numbers.is_open or numbers.end != len(text.rstrip(" .")):
         return None
@@ -428,7 +391,6 @@ def _read_numbers_alone(text: str) -> list[Span] | None:
 
 
 def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
-    """Return the sentences that one entry of a list names."""
     if isinstance(value, str):
         if says_none(value):
             return []
@@ -448,8 +410,6 @@ def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
                 return _read_entry(member, shown)
     raise UnsureListError
 
-
-# Find the scores of sentences in a reply: one on each line, or as JSON.
 
 Pairs = list[tuple[int, float]]  # index and score of sentences, in the order of the reply
 _KEYWORD = re.compile(
@@ -479,11 +439,7 @@ _MAX_SCORE = 10
 
 
 def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
-    """Return the scores in a reply: from JSON if it holds some, else from the lines below the last keyword.
-
-    Nothing is read where a line gives several sentences to a score, as ``7: 3, 12``. A line ``3, 12: 7`` is left out,
-    and so is one with two scores. In a reply that was cut off, the last line or open JSON entry does not count.
-    """
+    """Return scores from JSON, else from the lines below the last keyword; none where a line gives a score first."""
     for start in [keyword.end() for keyword in list(_KEYWORD.finditer(text))[-1:]] + [0]:
         below = text[start:]
         whole = below[: below.rfind("}") + 1] + "]}" if is_cut else ""  # closed behind its last whole entry
@@ -498,25 +454,24 @@ def _read_lines(lines: Iterable[str], shown: ShownSentences) -> Pairs | None:
     """Return the scores on lines; None where lines seem to give a score first, and then its sentences."""
     pairs: Pairs = []
     for line in lines:
-        parts = _LINE.match(line) if len(line) <= MAX_LINE else None
-        if parts is None:
+        fields = _LINE.match(line) if len(line) <= MAX_LINE else None
+        if fields is None:
             continue
-        index = whole_number(parts["index"])
-        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), parts.end("between")):
+        index = whole_number(fields["index"])
+        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), fields.end("between")):
             continue  # the number is the first of the sentence's own text
-        if _MORE.match(parts["rest"]):
+        if _MORE.match(fields["rest"]):
             return None
-        if not _ANOTHER.search(parts["rest"]):
+        if not _ANOTHER.search(fields["rest"]):
             # On the scale 0 to 10: 6 for ``3/5`` and for ``60%``.
-            score = float(parts["score"].replace(",", ".")) * (-1 if parts["sign"] else 1)
-            highest = 100.0 if parts["percent"] else float(parts["of"] or 10)
+            score = float(fields["score"].replace(",", ".")) * (-1 if fields["sign"] else 1)
+            highest = 100.0 if fields["percent"] else float(fields["of"] or 10)
             pairs.append((index, score * 10 / highest if highest > 0 else score))
     are_turned_round = len(pairs) > 1 and all(index <= _MAX_SCORE for index, _ in pairs)
     return None if are_turned_round and any(score > _MAX_SCORE for _, score in pairs) else pairs
 
 
 def _json_lines(text: str) -> Iterator[str]:
-    """Yield the entries of JSON values as lines such as ``12: 7``."""
     for _, _, value in json_values(text):
         by_name = by_comparable_key(value) if isinstance(value, dict) else {}
         inner = next((by_name[name] for name in _SCORES_LIST_KEYS if isinstance(by_name.get(name), dict | list)), value)

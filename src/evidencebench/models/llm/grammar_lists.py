@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-# Compare texts: plain marks for decorated ones, and the sentences of the prompt, found again in a reply.
-
-
 # ruff: noqa: RUF001 - a table of marks that look alike
 
 MAX_CHARACTERS = 100_000  # of a longer reply only the end is read, since the answer stands last; about 25,000 tokens
@@ -55,7 +52,6 @@ def plain_text(text: str) -> str:
 
 
 def without_turn_marks(text: str) -> str:
-    """Return a text without marks such as ``<|im_end|>``."""
     return _TURN_MARK.sub("", text)
 
 
@@ -72,32 +68,25 @@ _lowered_sentence = lru_cache(maxsize=4096)(lambda sentence: plain_text(sentence
 
 
 def has_letter(text: str) -> bool:
-    """Whether a text holds a letter."""
     return any(map(str.isalpha, text))
 
 
 def has_digit(text: str) -> bool:
-    """Whether a text holds a digit of ASCII."""
     return any(letter in "0123456789" for letter in text)
 
 
 def line_end_of(text: str, position: int, end: int) -> int:
-    """Return the end of the line at a position, at most ``end``."""
     line_end = text.find("\n", position, end)
     return end if line_end < 0 else line_end
 
 
 def line_around(text: str, position: int) -> str:
-    """Return the line at a position, at most `MAX_LINE` characters before and behind it."""
     start = max(text.rfind("\n", 0, position) + 1, position - MAX_LINE)
     return text[start : line_end_of(text, position, min(len(text), position + MAX_LINE))]
 
 
 class ShownSentences:
-    """The sentences that a prompt showed, by their index in the paper; finds their texts again in a reply.
-
-    The forms for comparison are computed when they are first needed, since most replies hold numbers alone.
-    """
+    """The sentences of a prompt, by their index in the paper; forms for comparison are made when first needed."""
 
     def __init__(self, texts: Mapping[int, str]) -> None:
         self.texts = texts
@@ -133,17 +122,14 @@ class ShownSentences:
         shorter = min(len(own), len(other))
         return own[:shorter] == other[:shorter] and (shorter >= _MIN_BEGINNING or (own == other and shorter > 0))
 
-    def hold(self, line: str, words: str, said: str = "") -> bool:
-        """Whether a line of a reply repeats the paper, and so is no answer: it stands in a sentence, or holds one.
-
-        `words` in the line would make it an answer, such as ``ANSWER``; `said` is the answer, from these words on.
-        """
+    def hold(self, line: str, words: str, answer: str = "") -> bool:
+        """Whether a line repeats the paper. `words` would make it an answer; `answer` is what they begin."""
         if words.casefold() not in self._lowered:  # a quick check, which settles nearly all replies
             return False
         numbered = _NUMBERED.match(line)
         own, holding = comparable(line[numbered.end() :] if numbered else line), comparable(words)
         joined = "\n".join(self._by_text)
-        if (has_digit(own) and own in joined) or (said and comparable(said) in joined):
+        if (has_digit(own) and own in joined) or (answer and comparable(answer) in joined):
             return True
         known = (text for text in self._by_text if holding in text and text in own and has_digit(text))
         return any(not own[own.find(text) + len(text) :][:1].isdecimal() for text in known)
@@ -187,8 +173,6 @@ _SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
 
 
 class NumberList(NamedTuple):
-    """A list of numbers, and how it is written."""
-
     spans: list[Span]
     end: int  # behind the last number or bracket
     is_bracketed: bool
@@ -198,11 +182,7 @@ class NumberList(NamedTuple):
 
 
 def read_numbers(text: str, start: int, end: int) -> NumberList | None:
-    """Return the list of numbers at a position; None where there is none, or where a bracket holds anything else.
-
-    A list without brackets ends before text that is no number, and with its line unless a separator stands last. Words
-    in parentheses right behind a number are a remark. An empty bracket is a list without spans.
-    """
+    """Return the list at a position; None where a bracket holds anything else. An empty one is a list without spans."""
     letters: list[str] = []
     tokens: list[re.Match[str]] = []
     position = start
@@ -232,24 +212,20 @@ def read_numbers(text: str, start: int, end: int) -> NumberList | None:
 
 
 def _span_of(span: re.Match[str], tokens: list[re.Match[str]]) -> Span:
-    """Return the span of a number such as ``12``, ``12.0`` or ``12.5``, or of a range."""
     is_negative = span[0].startswith("m")
     values, are_whole = [], not is_negative
-    for place in (span.start() + is_negative, span.start("last")):
-        if place >= 0:
-            whole, _, fraction = tokens[place][0].partition(".")
+    for position in (span.start() + is_negative, span.start("last")):
+        if position >= 0:
+            whole, _, fraction = tokens[position][0].partition(".")
             values.append(whole_number(whole))
             are_whole = are_whole and not fraction.strip("0")
     return (-values[0] if is_negative else values[0], values[-1] if are_whole else None)
 
 
 def whole_number(digits: str) -> int:
-    """Return the number that ASCII digits spell; `MAX_DIGITS` says what becomes of a long one."""
     digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
 
-
-# Phrases instead of a list or behind one: that nothing is selected, refusals, remarks.
 
 MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"  # the characters that may stand around a list and mean nothing
 
@@ -277,19 +253,16 @@ def says_none(text: str) -> bool:
 
 
 def refuses(text: str) -> bool:
-    """Whether a reply without a list says, at its beginning or end, that the model will not answer."""
     text = text.strip()
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
 
 
 def is_remark(rest: str) -> bool:
-    """Whether the text behind a list on its line adds no sentence: nothing or a mere reason, parentheses aside."""
     rest = without_parentheses(rest)
     return not has_digit(rest) and (not has_letter(rest) or _PHRASES_REMARK.match(rest) is not None)
 
 
 def without_parentheses(text: str) -> str:
-    """Return a text without closing tags and without parentheses that hold words."""
     return _ASIDE.sub(lambda aside: "" if has_letter(aside[0]) else aside[0], text)
 
 
@@ -319,8 +292,6 @@ class ListItem(NamedTuple):
 
 
 class ItemList(NamedTuple):
-    """One or more items, one below the other; `end` is the position behind them."""
-
     spans: list[Span]
     kinds: set[ItemKind]
     n_items: int
@@ -328,15 +299,11 @@ class ItemList(NamedTuple):
 
     @property
     def is_quoted(self) -> bool:
-        """Whether every item gives the text of its sentence."""
         return self.kinds <= {"quote", "echo"}
 
 
 def read_item(line: str, shown: ShownSentences) -> ListItem | None:
-    """Return a line as an item; None where it has neither bullet nor number nor sentence.
-
-    The 3 of ``3. text`` only numbers the item.
-    """
+    """Return None without bullet, number and sentence. The 3 of ``3. text`` only numbers the item."""
     head = _HEAD.match(line)
     if head is None:  # never, since the expression also matches nothing
         return None
@@ -373,12 +340,7 @@ def begins_with_number(line: str) -> bool:
 
 
 def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemList | None:
-    """Return the list of items that begins at ``start``; None where there is none, or where its end is not sure.
-
-    The list goes on over empty lines, over lines indented below an item, and over a remark right below one. Any other
-    line ends it. It is not sure whether items behind that line belong to the list, unless the list holds numbers alone
-    and those items explain them.
-    """
+    """Return None where it is not sure whether items behind a line that ended the list belong to it."""
     items: list[ListItem] = []
     position = last = start
     is_below_item = has_ended = False

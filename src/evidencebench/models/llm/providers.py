@@ -20,19 +20,13 @@ from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 if TYPE_CHECKING:
     from evidencebench.models.llm.batch_queue import BatchGroup
 
-# The table of providers: address, environment variable of the key, and how their requests differ.
-
-
 Wire = Literal["openai", "anthropic"]
 
 _API_VERSION = "api-version"
-_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """One row of the table of providers."""
-
     name: str  # what stands before the slash of a model
     base_url: str | None  # what stands before /chat/completions or /messages; None: it must be given
     key_env: str  # the variable that holds the key; empty: none is sent unless the model's key_env is given
@@ -47,7 +41,6 @@ class Provider:
     charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter holds back
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the headers of a request: that of the key, if there is one, and the extra ones of the provider."""
         carried = f"Bearer {key}" if self.key_header == "Authorization" else key
         return dict(self.extra_headers) | ({self.key_header: carried} if key else {})
 
@@ -84,12 +77,7 @@ _ROWS = (
         name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY", states_cost=True
     ),
     Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_env="GROQ_API_KEY"),
-    Provider(
-        name="mistral",
-        base_url="https://api.mistral.ai/v1",
-        key_env="MISTRAL_API_KEY",
-        seed_field="random_seed",
-    ),
+    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_env="MISTRAL_API_KEY", seed_field="random_seed"),
     Provider(name="deepseek", base_url="https://api.deepseek.com/v1", key_env="DEEPSEEK_API_KEY", seed_field=""),
     Provider(
         name="gemini",
@@ -104,11 +92,9 @@ _ROWS = (
 )
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _ROWS})
-"""Name -> provider."""
 
 
 def provider_of(model: str) -> Provider:
-    """Return the provider of a model, ``provider/name``; raise `SystemSpecError` if no such provider is known."""
     name, _, rest = model.partition("/")
     if name not in PROVIDERS or not rest:
         raise SystemSpecError(
@@ -120,25 +106,16 @@ def provider_of(model: str) -> Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """The server that requests to a model are sent to."""
-
     provider: Provider
     base_url: str
     key_env: str  # empty: no key is sent
 
-    @property
-    def is_loopback(self) -> bool:
-        """Whether it is on this machine."""
-        return is_loopback(self.base_url)
-
     def address(self, path: str) -> str:
-        """Return the whole address of a path on the server, such as ``/chat/completions``."""
         before, question_mark, query = self.base_url.partition("?")
         return f"{before.rstrip('/')}{path}{question_mark}{query}"
 
 
 def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
-    """Return the server of a model; raise `SystemSpecError` where its options are wrong. No key is looked for."""
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = provider.base_url if asked.base_url is None else asked.base_url
     if base_url is None:
@@ -154,7 +131,7 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
             f"{where}: base_url: expected the version of the interface behind a deployment; add ?{_API_VERSION}=DATE"
         )
     key_env = provider.key_env if asked.key_env is None else asked.key_env
-    if key_env and not _VARIABLE.fullmatch(key_env):
+    if key_env and not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", key_env):
         raise SystemSpecError(
             f"{where}: key_env: expected the name of an environment variable, such as {provider.key_env or 'MY_KEY'}, "
             "got something else, which is not shown since it may be a key; set a variable to the key and give its name"
@@ -168,9 +145,6 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
     return Server(provider=provider, base_url=base_url, key_env=key_env)
 
 
-# Keys: read from the environment or from ``.env``, sent to their server, and shown nowhere.
-
-_MOST_BYTES = 1 << 20
 _LEAST_SECRET_CHARACTERS = 8
 
 
@@ -187,7 +161,6 @@ class Key:
 
 
 def key_for(server: Server, *, environ: Mapping[str, str] | None = None) -> Key:
-    """Return the key that a server is sent, from the environment or ``.env``; empty where it needs none."""
     value = _look_up(server.key_env, environ)[0]
     check_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
     return Key(value)
@@ -195,19 +168,18 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None) -> Key:
 
 def place_of_key(key_env: str) -> str | None:
     """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere. Looks as `key_for`."""
-    value, place = _look_up(key_env, None)
-    return place if value else None
+    value, source = _look_up(key_env, None)
+    return source if value else None
 
 
 def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]:
-    """Return the value of a variable, empty where there is none, and the last place that was looked in."""
     if not key_env:
         return "", "environment"
     if value := (os.environ if environ is None else environ).get(key_env, ""):
         return value, "environment"
     path = Path(".env")
     try:
-        return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(key_env, ""), ".env"
+        return read_dotenv(read_whole(path, at_most=1 << 20).decode(), str(path)).get(key_env, ""), ".env"
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # ``.env`` may be a folder
         return "", ".env"
     except OSError as error:
@@ -217,10 +189,7 @@ def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]
 
 
 def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
-    """Return a reply without the key, fit to be stored: a server may repeat the key in it.
-
-    A key of fewer than 8 characters is a placeholder, such as ``EMPTY``, which may stand in any reply. It stays there.
-    """
+    # A shorter key is a placeholder, such as ``EMPTY``, which may stand in any reply.
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
     served_by = without_key(reply.served_by, key.value)
@@ -228,7 +197,6 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
 
 
 def without_known_keys(text: str) -> str:
-    """Return a text without the keys of providers that the environment holds, such as what a program complains."""
     for name in {provider.key_env for provider in PROVIDERS.values()}:
         if len(key := os.environ.get(name, "")) >= _LEAST_SECRET_CHARACTERS:
             text = without_key(text, key)

@@ -1,8 +1,4 @@
-"""Read a language model's reply: its class, and the sentences that it names. No reply makes the reader raise.
-
-`evidencebench.models.llm.grammar` has the grammar. A reply that it does not read is *unparseable*, and never guessed
-at: the model is asked again.
-"""
+"""Read a language model's reply: its class, and the sentences that it names. Nothing is guessed, and nothing raises."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -44,56 +40,35 @@ class ReplyClass(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The class of a reply, and the sentences that it names or scores.
-
-    `indices` are the shown sentences that it names, each once, in its order (with scores: that of their last ones),
-    even if they are more than the budget. A reply without an answer has none; but an order or scores that are cut off
-    keep those before the cut, and scores of too few sentences are kept. `out_of_range` has the other numbers, each once
-    and at most `MAX_LISTED`: both ends of a range that runs backwards or is longer than the paper, the whole part of a
-    fraction, and 10**12 for more than 12 digits. `why` is the reason of the class, for people; empty if ``answered``.
-    """
-
     reply_class: ReplyClass
+    # The shown sentences that it names, each once, in its order (with scores: that of their last ones), even if more
+    # than the budget or cut off.
     indices: tuple[int, ...] = ()
     scores: Mapping[int, float] = field(default_factory=dict)  # of `indices`, 0..10; empty unless they were asked for
-    out_of_range: tuple[int, ...] = ()
+    out_of_range: tuple[int, ...] = ()  # the other numbers and ends of ranges, each once and at most `MAX_LISTED`
     read_by: Branch | None = None  # which branch of the grammar read it; None where none did
-    why: str = ""
+    why: str = ""  # the reason of the class, for people; empty if ``answered``
 
 
 def read_selection(reply: ChatReply, shown: Mapping[int, str], *, budget: int | None, n_sentences: int) -> Reading:
-    """Return the reading of a reply to a prompt for a selection of at most ``budget`` sentences (None: any number).
-
-    ``shown`` are the sentences in the prompt by their index in the paper, which has ``n_sentences``.
-    """
+    """`shown`: index in the paper -> sentence in the prompt. `budget`: the most to select; None: any number."""
     missing, answer = _find(reply, ShownSentences(shown))
     return missing if answer is None or missing.why else _judge(answer, shown, budget, n_sentences)
 
 
 def read_order(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int) -> Reading:
-    """Return the reading of a reply to a prompt for an order: the best sentence first; sentences may be missing.
-
-    An order that is cut off is ``truncated``. `Reading.indices` then holds the numbers before the cut, without the last
-    one, which may be cut itself.
-    """
     missing, answer = _find(reply, ShownSentences(shown))
     if answer is None:
         return missing
     if not missing.why:
         return _judge(answer, shown, None, n_sentences)
+    # An order that is cut off leaves out its last number, which may be cut itself.
     reading = _judge(answer._replace(spans=answer.spans[:-1]), shown, None, n_sentences)
     return replace(reading, reply_class=missing.reply_class, why=missing.why)
 
 
 def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int) -> Reading:
-    """Return the reading of a reply to a prompt for scores.
-
-    Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
-    of another scale, such as ``3/5`` or ``70%``, are brought to 0..10; those outside are clipped. The lines below the
-    last line ``SCORES:`` count, else all lines. If a sentence is scored twice, the last score counts. A reply that was
-    cut off is ``truncated``, and its last line does not count. If fewer than half of the shown sentences have a score,
-    the class is ``unparseable``. Both keep the scores that were read.
-    """
+    """Scale scores to 0..10; a sentence's last one counts. With fewer than half, the class is ``unparseable``."""
     if reply.finish == "refused":
         return _WITHHELD
     sentences = ShownSentences(shown)
@@ -145,8 +120,8 @@ def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer
         return _WITHHELD, None
     whole = visible_text(reply.text, shown).rstrip()
     missing: tuple[Reading, FoundAnswer | None] = (_HAS_ANSWER, None)
-    for part in parts_before_prompts(whole):
-        missing = _find_in(part.rstrip(), reply.finish if len(part) == len(whole) else "stop", shown)
+    for candidate in parts_before_prompts(whole):
+        missing = _find_in(candidate.rstrip(), reply.finish if len(candidate) == len(whole) else "stop", shown)
         if missing[1] is not None or missing[0].why == _DOUBT:
             break
     return missing
@@ -170,7 +145,6 @@ def _find_in(text: str, finish: Finish, shown: ShownSentences) -> tuple[Reading,
 
 
 def _judge(answer: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
-    """Return the reading of an answer: its class, the shown sentences that it names, and the other numbers."""
     if not answer.spans:
         why = "the reply says that no sentence is selected"
         return Reading(reply_class=ReplyClass.EMPTY, read_by=answer.read_by, why=why)
@@ -201,7 +175,6 @@ def _judge(answer: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_
 def _class_of(
     named: Collection[int], out_of_range: Collection[int], budget: int | None, n_sentences: int, verb: str
 ) -> tuple[ReplyClass, str]:
-    """Return the class of a list, and its reason."""
     n_named = len(set(named))
     if out_of_range:
         first = ", ".join(map(str, list(out_of_range)[:_MAX_IN_MESSAGE]))

@@ -10,7 +10,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -45,15 +45,11 @@ CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted 
 """
 REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
 
-_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _MOST_BYTES = 256 << 20  # of one request or reply, unpacked
 _INSERT = """
 INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 """
-_MOST_CHANGES = 1024  # in a transaction
-_LOCK_MILLISECONDS = 600_000  # for another process that locks the file, such as one that compacts it
-_CLOSING_SECONDS = 5.0
 _OFFSET_DIGITS = 15  # hexadecimal digits of a key: offsets below 2**60 can be locked on every system
 
 
@@ -108,11 +104,7 @@ class ReplyCache:
         self.change(lambda connection: connection.execute(_INSERT, row))
 
     def claim(self, key: str) -> bool:
-        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends.
-
-        A claim is a lock on one byte of an empty file. A request may still be paid twice: by two caches in one process,
-        on a disk without locks, or after its process was killed.
-        """
+        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
         self._notice_fork()
         try:
             if self._claims is None:
@@ -126,21 +118,16 @@ class ReplyCache:
         return True
 
     def give_back(self, key: str) -> None:
-        """Let other processes send a request that this process claimed."""
         if self._claims is not None and self._process_id == os.getpid():
             with suppress(OSError):
                 fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
 
     def require_writable(self) -> None:
-        """Raise `CacheError` if the file cannot be written, before a reply is paid that could not be stored."""
         self.change(reserve_space)
         self.change(release_space)
 
     def change(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        """Call a function in a transaction; return its result when what it changed is on the disk.
-
-        Many threads may wait here: the one that gets the lock first commits the changes of all of them together.
-        """
+        """Return a result when what changed is on the disk; one of the threads that wait commits for all of them."""
         self._notice_fork()
         mine = _Waiting(change)
         self._waiting.append(mine)
@@ -169,8 +156,7 @@ class ReplyCache:
         with self._lock, cache_errors(self.path):
             yield self._reader.connection()
 
-    def close(self, seconds: float = _CLOSING_SECONDS) -> None:
-        """Close the file; the next use opens it again."""
+    def close(self, seconds: float = 5.0) -> None:
         self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
         try:
@@ -202,12 +188,12 @@ class ReplyCache:
             os.close(descriptor)
 
     def _commit(self) -> None:
-        """Make the waiting changes in one transaction. A change that fails is undone, the others are kept."""
-        group = [self._waiting.popleft() for _ in range(min(_MOST_CHANGES, len(self._waiting)))]
+        group = [self._waiting.popleft() for _ in range(min(1024, len(self._waiting)))]
         connection: sqlite3.Connection | None = None
         try:
             connection = self._writer.connection()
-            connection.execute(f"PRAGMA busy_timeout = {_LOCK_MILLISECONDS}")  # waiting replies may be paid
+            # In milliseconds, for a process that compacts the file, since the replies that wait may be paid.
+            connection.execute("PRAGMA busy_timeout = 600000")
             connection.execute("BEGIN IMMEDIATE")
             for waiting in group:
                 waiting.make(connection)
@@ -229,16 +215,13 @@ class ReplyCache:
             self._waiting[0].turn.release()
 
 
+@dataclass(slots=True, eq=False)
 class _Waiting:
-    """A change that waits for its commit, then its result or its error."""
-
-    __slots__ = ("change", "error", "is_done", "result", "turn")
-
-    def __init__(self, change: Callable[[sqlite3.Connection], Any]) -> None:
-        self.change, self.is_done = change, False
-        self.turn = threading.Semaphore(0)
-        self.result: Any = None
-        self.error: BaseException | None = None
+    change: Callable[[sqlite3.Connection], Any]
+    turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    is_done: bool = False
+    result: Any = None
+    error: BaseException | None = None
 
     def make(self, connection: sqlite3.Connection) -> None:
         connection.execute("SAVEPOINT change")
@@ -253,10 +236,7 @@ class _Waiting:
 
 
 class _ReopenedFile:
-    """A connection that is opened at its first use, and again if its file was moved away or replaced.
-
-    Its commits are on the disk when they return.
-    """
+    """A connection that is opened again if its file was moved away or replaced; commits are durable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -290,7 +270,6 @@ class _ReopenedFile:
 
 @contextmanager
 def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
-    """Yield the replies in a folder, to be read; None where it has none, or is None."""
     cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
     try:
         yield cache
@@ -301,7 +280,6 @@ def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
 
 @contextmanager
 def cache_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: SQLite's own message is damaged
@@ -309,20 +287,18 @@ def cache_errors(path: Path) -> Iterator[None]:
         advice = (
             f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
             "with it is asked for again"
-            if isinstance(error, UnicodeDecodeError) or code in _DAMAGE_CODES
+            if isinstance(error, UnicodeDecodeError) or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
             else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
         )
         raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
 
 
 def pack_request(request: ChatRequest) -> bytes:
-    """Return the canonical JSON of a request, compressed, without the name of the API key's variable."""
     without_name = msgspec.structs.replace(request, key_env=None)
     return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
 
 
 def unpack(packed: bytes) -> bytes:
-    """Return the content of a compressed value; raise `zlib.error` or `ValueError` if it is damaged or too large."""
     unpacker = zlib.decompressobj()
     content = unpacker.decompress(packed, _MOST_BYTES)
     if not unpacker.eof or unpacker.unused_data:
@@ -331,11 +307,8 @@ def unpack(packed: bytes) -> bytes:
 
 
 def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
-    """Return the checksum of a row, over the request's key, the reply and its cost; a damaged row has another."""
     return hashlib.blake2b(f"{key} {cost_usd!r} ".encode() + packed, digest_size=16).digest()
 
-
-# Count and remove the replies in a cache.
 
 _PAGE_ROWS = 64
 _CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
@@ -344,7 +317,6 @@ SELECT model, count(*), CAST(total(prompt_tokens) AS INTEGER), CAST(total(comple
     sum(cost_usd), count(*) - count(cost_usd), min(created), max(created)
 FROM reply WHERE {_CHOSEN} GROUP BY model ORDER BY model
 """  # noqa: S608 - made of the constant above
-_PAGE = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
 _REMOVE = f"DELETE FROM reply WHERE {_CHOSEN}"  # noqa: S608
 
 
@@ -373,17 +345,16 @@ class ModelReplies:
 
 
 def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> list[ModelReplies]:
-    """Return counts of the replies of each model, in the order of their names."""
     with cache.reading() as connection:
         return [ModelReplies(*row) for row in connection.execute(_BY_MODEL, which)]
 
 
 def damaged_keys(cache: ReplyCache) -> list[str]:
-    """Return the keys of the replies that are damaged, with a few replies in memory at a time."""
     damaged, last = [], 0
     while True:
         with cache.reading() as connection:
-            rows = connection.execute(_PAGE, (last, _PAGE_ROWS)).fetchall()
+            page = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
+            rows = connection.execute(page, (last, _PAGE_ROWS)).fetchall()
         damaged += [key.hex() for _, key, request in rows if _is_damaged(cache, key.hex(), request)]
         if len(rows) < _PAGE_ROWS:
             return damaged
@@ -399,26 +370,21 @@ def _is_damaged(cache: ReplyCache, key: str, packed: bytes) -> bool:
 
 
 def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
-    """Remove the replies that a filter chooses."""
     cache.change(lambda connection: connection.execute(_REMOVE, which))
 
 
 def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
-    """Remove the replies of these keys."""
     rows = [(bytes.fromhex(key),) for key in keys]
     cache.change(lambda connection: connection.executemany("DELETE FROM reply WHERE key = ?", rows))
 
 
 def n_waiting(cache: ReplyCache) -> int:
-    """Return how many requests are recorded for a batch and not submitted."""
     with cache.reading() as connection:
         count: int = connection.execute("SELECT count(*) FROM waiting WHERE batch IS NULL").fetchone()[0]
     return count
 
 
 def remove_batches(cache: ReplyCache) -> None:
-    """Forget all open batches and all requests that wait for a batch."""
-
     def remove(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM waiting")
         connection.execute("DELETE FROM batch WHERE name IS NULL")

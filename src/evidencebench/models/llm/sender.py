@@ -17,7 +17,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
+from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key, is_loopback
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
@@ -30,17 +30,11 @@ if TYPE_CHECKING:
     import httpx
 
 _MINUTE_SECONDS = 60.0
-_NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier
-_ATTEMPTS_A_CONNECTION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How long, how often and how fast requests are tried.
-
-    Sending stops after `max_failures_in_a_row` requests that failed for good, with no success between. If a server has
-    never replied, it also stops after as many failed attempts, or three for each connection if that is more.
-    """
+    """Sending stops after `max_failures_in_a_row`, or if a server never replied in that many attempts."""
 
     timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
     total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them, without waits for rate limits
@@ -100,10 +94,7 @@ class RateLimiter:
         self._paused_until = float("-inf")
 
     def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
-        """Wait until an attempt may be made; return a function to call afterwards with the tokens really used.
-
-        `n_tokens` returns an estimate of its tokens; it is called only if tokens are limited.
-        """
+        """Wait until an attempt may be made; return a function to call afterwards with the tokens really used."""
         n = 0.0 if self._tokens is None else n_tokens()
         limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
         if not limited:
@@ -112,7 +103,7 @@ class RateLimiter:
         with self._turn:
             self._wait_for_pause()
             while (wait := max(window.wait_seconds(self._clock(), amount) for window, amount in limited)) > 0:
-                self._sleep(min(wait, _NAP_SECONDS))
+                self._sleep(min(wait, 1.0))  # then look again: a correction may have made room earlier
                 self._wait_for_pause()
             entries = [window.add(self._clock(), amount) for window, amount in limited]
         if (tokens := self._tokens) is None:
@@ -120,7 +111,6 @@ class RateLimiter:
         return lambda used: tokens.correct(entries[-1], used)
 
     def pause(self, seconds: float) -> None:
-        """Let no attempt through for a number of seconds from now."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def _wait_for_pause(self) -> None:
@@ -128,17 +118,12 @@ class RateLimiter:
             self._sleep(spread(left, self._jitter()))
 
 
-# Turn a server's refusal into an error: try again, this request has failed, or no request can succeed.
-
-
 # The server stopped waiting for the model behind it, which may have run and may be charged for. Source: OpenAI and
 # Anthropic charge for the tokens that a reply reports, so for no error. Azure's "Plan to manage costs" says that it may
 # charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429. A gateway's 504
 # (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
 MAY_HAVE_RUN = frozenset({408, 504, 524})
-_MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
-_REDIRECTS = range(300, 400)
 _NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
 _TOO_LONG = (
     "context_length_exceeded",
@@ -169,7 +154,6 @@ _DO = {  # status -> advice, if the server refuses the key, the account or the m
 
 
 def refusal_text(content: bytes) -> str:
-    """Return the message and code of a refusal, or its whole text if it has another form."""
     error = _error_in(content)
     if isinstance(error, dict):
         error = " ".join(str(error[name]) for name in ("message", "code", "type") if error.get(name))
@@ -178,7 +162,7 @@ def refusal_text(content: bytes) -> str:
 
 def is_withheld(status: int, content: bytes) -> bool:
     """Return whether a provider refuses a prompt for its content: then the reply is a refusal, and no failure."""
-    if status not in _MAY_WITHHOLD:
+    if status not in {400, 403}:
         return False
     error = _error_in(content)
     metadata = error.get("metadata") if isinstance(error, dict) else None
@@ -186,15 +170,13 @@ def is_withheld(status: int, content: bytes) -> bool:
 
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
-    """Return the reply to a prompt that the provider does not pass on to the model; it may charge for it."""
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
 def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | EvidenceBenchError:
-    """Return the error for an answer of a status other than 200; its message leaves the key out."""
     status, text = answer.status, refusal_text(answer.content)
     message = f"status {status}: {hide_key(text, key)}"
-    if status in _REDIRECTS:
+    if status in range(300, 400):
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
     if _holds(text, _NO_MONEY):
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
@@ -218,13 +200,8 @@ def _holds(text: str, marks: tuple[str, ...]) -> bool:
     return any(mark in lowered for mark in marks)
 
 
-# Send requests over HTTP, with limits on time, size and attempts; retry failures that another attempt may mend.
-
-
 @dataclass(slots=True, kw_only=True)
 class _Target:
-    """A server: its connections, its rate limits, and its failures so far."""
-
     http: Http
     limiter: RateLimiter
     n_failures: int = 0
@@ -234,8 +211,6 @@ class _Target:
 
 @dataclass(slots=True, kw_only=True)
 class _Post:
-    """One request in flight: what all its attempts share."""
-
     request: ChatRequest
     server: Server
     target: _Target
@@ -247,8 +222,6 @@ class _Post:
 
 
 class HttpSender:
-    """Sends requests to the servers that they name. Any thread may call it."""
-
     def __init__(
         self,
         *,
@@ -279,11 +252,7 @@ class HttpSender:
         )
 
     def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to a request.
-
-        Raises `EndpointError` if the request failed for good, `FailingServerError` if every other would fail too.
-        Before a further attempt: `CostLimitError` if it could cost too much, `DrainingError` after `stop_retrying`.
-        """
+        """Raise `EndpointError` if it failed for good, a `StopError` if no other can succeed or may be sent."""
         post = self._post_of(request)
         target = post.target
         try:
@@ -308,11 +277,9 @@ class HttpSender:
         return reply
 
     def stop_retrying(self) -> None:
-        """Let attempts in flight finish, and begin no further attempt."""
         self._stopped.set()
 
     def close(self) -> None:
-        """Cancel requests in flight and close all connections."""
         for target in list(self._targets.values()):
             target.http.close()
 
@@ -324,7 +291,7 @@ class HttpSender:
             raise FailingServerError(str(error)) from error
         with self._lock:
             if (target := self._targets.get(server.base_url)) is None:
-                http = Http(is_loopback=server.is_loopback, transport=self._transport)
+                http = Http(is_loopback=is_loopback(server.base_url), transport=self._transport)
                 target = _Target(http=http, limiter=RateLimiter(self._bounds, self._retry))
                 self._targets[server.base_url] = target
         address = server.address(path)
@@ -336,7 +303,7 @@ class HttpSender:
             return
         target = post.target
         target.n_failed_attempts += 1
-        most = max(self._bounds.max_failures_in_a_row, _ATTEMPTS_A_CONNECTION * self._bounds.max_connections)
+        most = max(self._bounds.max_failures_in_a_row, 3 * self._bounds.max_connections)
         if not target.has_replied and target.n_failed_attempts >= most:
             raise FailingServerError(
                 f"{post.where}: not one usable reply in the first {target.n_failed_attempts} attempts, the last one: "

@@ -1,9 +1,6 @@
-"""Bodies and replies of OpenAI's chat completions, which most servers speak, and of Anthropic's Messages.
+"""Bodies and replies of OpenAI and Anthropic; a paid reply is not lost because a field that it can spare is odd."""
 
-Only what a reply cannot do without must be right: a paid reply is not lost because another field is odd.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,10 +13,8 @@ from evidencebench.web.fetch import decode_served, optional_part
 from evidencebench.web.retry import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
-_CALLS = ("tool_calls", "function_call")  # why a reply ended that calls a tool
 _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
-_NAME_CHARACTERS = 120
 _TOOL = "reply"
 _LEAST_THINKING_TOKENS = 1024
 _OPENAI_FINISHES: Mapping[str, Finish] = {
@@ -45,9 +40,9 @@ _ANTHROPIC_FINISHES: Mapping[str, Finish] = {
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
-    """Return the body of a request as a JSON object; a line of a batch holds the same."""
     provider = provider_of(request.model)
-    body = _WIRES[provider.wire][1](request, provider)
+    make_body = _anthropic_body if provider.wire == "anthropic" else _openai_body
+    body = make_body(request, provider)
     for name in ("temperature", "top_p"):
         if (value := getattr(request, name)) is not None:
             body[name] = value
@@ -55,19 +50,16 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
-    """Return the path of a request, behind the base URL, and its body."""
-    return _WIRES[provider_of(request.model).wire][0], msgspec.json.encode(request_body(request))
+    path = "/messages" if provider_of(request.model).wire == "anthropic" else "/chat/completions"
+    return path, msgspec.json.encode(request_body(request))
 
 
 def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
     """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
     try:
-        return _WIRES[wire][2](content)
+        return _anthropic_reply(content) if wire == "anthropic" else _openai_reply(content)
     except msgspec.DecodeError as error:
         raise TransientError(f"expected a reply as JSON: {error}") from error
-
-
-# OpenAI's chat completions, as OpenAI and compatible servers speak them.
 
 
 def _openai_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
@@ -107,7 +99,7 @@ def _openai_reply(content: bytes | msgspec.Raw) -> ChatReply:
     if not isinstance(refusal, str) or not refusal:
         refusal = "".join(words for block in blocks if isinstance(words := block.get("refusal"), str))
     finish = _OPENAI_FINISHES.get(reason, "other")
-    if message.get("tool_calls") or message.get("function_call") or reason in _CALLS:
+    if message.get("tool_calls") or message.get("function_call") or reason in ("tool_calls", "function_call"):
         finish = "tool"
     return ChatReply(
         text=text or refusal,
@@ -137,14 +129,7 @@ def _openai_usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-# Anthropic's Messages.
-
-
 def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    """Return the body; a reasoning effort that is a number is the budget of thinking tokens.
-
-    A word is sent as it is, with adaptive thinking (Claude 4.6 and later).
-    """
     body: dict[str, Any] = {
         "model": request.model_name,
         provider.max_tokens_field: request.max_tokens,
@@ -161,7 +146,7 @@ def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
                 f"{_LEAST_THINKING_TOKENS} to below max_tokens={request.max_tokens}, got {n_tokens}"
             )
         body["thinking"] = {"type": "enabled", "budget_tokens": n_tokens}
-    elif effort is not None:
+    elif effort is not None:  # a word, for Claude 4.6 and later
         body["thinking"], output["effort"] = {"type": "adaptive"}, effort
     if request.schema is not None and effort is None:
         tool = {"name": _TOOL, "description": "Give the reply in this form.", "input_schema": request.schema}
@@ -208,9 +193,6 @@ def _anthropic_reply(content: bytes | msgspec.Raw) -> ChatReply:
     )
 
 
-# Values of replies, which may be anything.
-
-
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -230,12 +212,4 @@ def _joined(blocks: list[dict[str, Any]]) -> str:
 
 
 def _model_name(name: Any) -> str:
-    return printable(name[:_NAME_CHARACTERS]) if isinstance(name, str) else ""
-
-
-_Body = Callable[[ChatRequest, Provider], dict[str, Any]]
-_Reply = Callable[[bytes | msgspec.Raw], ChatReply]
-_WIRES: Mapping[Wire, tuple[str, _Body, _Reply]] = {  # the path of requests, how a body is made, how a reply is read
-    "openai": ("/chat/completions", _openai_body, _openai_reply),
-    "anthropic": ("/messages", _anthropic_body, _anthropic_reply),
-}
+    return printable(name[:120]) if isinstance(name, str) else ""
