@@ -90,7 +90,8 @@ def _contents(folder: Path) -> dict[str, Any]:
                 {
                     "name": batch.name,
                     **picked(batch.group, "model", "base_url"),
-                    **picked(batch, "state", "n_requests"),
+                    "state": "intended" if batch.name is None else "open",
+                    "n_requests": batch.n_requests,
                     "created": _shown_time(batch.created),
                 }
                 for batch in BatchQueue(cache).batches()
