@@ -172,6 +172,16 @@ def test_a_sentence_that_does_not_exist_is_an_error_with_its_place_or_dropped_an
     assert list(scores.scores["aspect_recall"]) == list(scores.scores["precision"]) == [1.0, 0.0]
 
 
+def test_where_the_optimum_takes_no_sentence_an_answer_of_none_has_no_precision(
+    made: Callable[..., Dataset],
+) -> None:
+    dataset = made(like_100k("x", {"a": ()}), like_100k("y", {"a": (0,)}))
+    none = Ranking(sentences=())
+    scores = graded({"x": none, "y": none}, dataset, TASKS["er_at_optimal"])
+    assert np.isnan(scores.scores["precision"][0])
+    assert scores.scores["precision"][1] == 0.0
+
+
 def test_several_sources_and_tasks_in_one_pass_score_as_each_alone() -> None:
     names = ("bm25", "random", "greedy_oracle")
     together = evaluate({name: answers_from(make_system(name)) for name in names}, SAMPLE, ALL_TASKS)
