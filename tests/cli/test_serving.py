@@ -59,7 +59,8 @@ SERVERS += [(f"{FAKE} --personality lead", one) for one in SIGNALS]
 
 @pytest.mark.parametrize(("command", "number"), SERVERS)
 def test_it_says_where_it_serves_and_ends_well_on_a_signal(command: str, number: signal.Signals) -> None:
-    strict = os.environ | {"PYTHONDEVMODE": "1"} if "--people" in command else None  # which tells what was left open
+    tells_what_is_left_open = {"PYTHONWARNINGS": "default"}
+    strict = os.environ | tells_what_is_left_open if "--people" in command else None
     with serving(command, env=strict) as (process, line):
         said, _, address = line.rpartition(" ")
         assert address.startswith("http://127.0.0.1:")
