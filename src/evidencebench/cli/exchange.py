@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.output import picked, print_json
+from evidencebench.cli.output import print_json
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sources import is_sharded
 from evidencebench.errors import UnreadableError
@@ -25,9 +25,12 @@ def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
         [
             {
                 "instance": exchange.instance_id,
-                **picked(exchange, "task", "turn"),
+                "task": exchange.task,
+                "turn": exchange.turn,
                 "key": exchange.replayed.request.key,
-                **picked(exchange.replayed, "request", "reply", "cost_usd"),
+                "request": exchange.replayed.request,
+                "reply": exchange.replayed.reply,
+                "cost_usd": exchange.replayed.cost_usd,
             }
             for exchange in exchanges
         ]

@@ -58,10 +58,6 @@ def print_json(value: Any) -> None:
     click.echo(json_text(value))
 
 
-def picked(value: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
-
-
 def json_text(value: Any) -> str:
     try:
         return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -11,7 +11,7 @@ import click
 from rich.filesize import decimal
 
 from evidencebench.cli import options
-from evidencebench.cli.output import picked, print_json, print_table
+from evidencebench.cli.output import print_json, print_table
 from evidencebench.files.places import cache_folder
 from evidencebench.files.sqlite import size_bytes
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
@@ -89,7 +89,8 @@ def _contents(folder: Path) -> dict[str, Any]:
             batches = [
                 {
                     "name": batch.name,
-                    **picked(batch.group, "model", "base_url"),
+                    "model": batch.group.model,
+                    "base_url": batch.group.base_url,
                     "state": "intended" if batch.name is None else "open",
                     "n_requests": batch.n_requests,
                     "created": _shown_time(batch.created),

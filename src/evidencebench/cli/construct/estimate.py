@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import print_failures
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import picked, print_json, print_prose, print_table, progress
+from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
 from evidencebench.construction.estimate import (
@@ -79,7 +79,10 @@ def command(
                 "requests_per_minute": requests_per_minute,
                 "steps": [
                     {
-                        **picked(step, "step", "n_drafts", "n_pilot", "margin"),
+                        "step": step.step,
+                        "n_drafts": step.n_drafts,
+                        "n_pilot": step.n_pilot,
+                        "margin": step.margin,
                         "left": priced(step.uses),
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
