@@ -158,8 +158,7 @@ def scores_to_audit(
     """Return a run's signature, the checksum of its file, and its scores with selections; raises as `score_runs`."""
     scored = score_runs([run], dataset, [task], rules=rules, with_controls=False, with_selections=True)
     ((label, run_scores),) = scored.runs.items()
-    control = run_scores.header.control if run_scores.header is not None else None
-    if control is not None and control.name == "two_papers":
+    if run_scores.header is not None and run_scores.header.answers_two_papers:
         raise RunMismatchError(
             f"{run}: answers queries of two papers (--control two_papers); audit the run without that control"
         )

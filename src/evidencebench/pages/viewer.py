@@ -265,7 +265,7 @@ def viewer_data_of(
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():
-        if run.header is not None and run.header.control is not None and run.header.control.name == "two_papers":
+        if run.header is not None and run.header.answers_two_papers:
             raise RunMismatchError(
                 f"{run.path}: answers queries of two papers, and this page shows one; 'score' and 'report' take it"
             )

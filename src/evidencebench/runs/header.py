@@ -120,6 +120,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "control", ControlHeader(name="wrong_hypothesis"))
         msgspec.structs.force_setattr(self, "hypothesis", msgspec.UNSET)
 
+    @property
+    def answers_two_papers(self) -> bool:
+        return self.control is not None and self.control.name == "two_papers"
+
     def __repr__(self) -> str:
         tasks = ", ".join(self.tasks)
         return one_line(self, repr(self.signature), repr(self.data.name), counted(self.data.n, "instance"), tasks)

@@ -319,7 +319,7 @@ def answer_functions(
 
 def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, Stranger]:
     """Return instance id -> the second paper that a run was asked beside the own; empty for runs without any."""
-    if run.header is None or run.header.control is None or run.header.control.name != "two_papers":
+    if run.header is None or not run.header.answers_two_papers:
         return {}
     if not isinstance(data, Dataset):
         raise RunMismatchError(
