@@ -1,16 +1,5 @@
 """All errors that are raised on purpose: one class for each cause, all below `EvidenceBenchError`.
 
-Some classes have narrower ones::
-
-    DataError    UnreadableError, ChangedDataError, FormatError, UnknownInstanceError
-    RunError     RunFormatError, RunMismatchError
-    AnswerError  OutOfRangeError
-    PeopleError  FinalError, StaleError, UnopenedError
-    ReplyError   UnreadableReplyError
-    ProgramError ProgramTimeoutError, ProgramEndedError, ProgramOutputError
-    StopError    CostLimitError, FailingServerError, DrainingError, FailedAnswerError, FailingCacheError
-    CacheError   FailingCacheError
-
 A few more lie in the module that raises and catches them, such as the `ModelError` for weights that are not finite. An
 exception that only makes a function of its own module try again is not in this tree: no caller meets it.
 

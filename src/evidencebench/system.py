@@ -8,8 +8,8 @@ from inspect import getattr_static
 from types import ModuleType
 from typing import Any, Protocol, SupportsIndex, cast, get_args
 
-from evidencebench.errors import OutOfRangeError, RunMismatchError, SystemSpecError
-from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
+from evidencebench.errors import OutOfRangeError, SystemSpecError
+from evidencebench.provenance import library_versions, merged_versions, versions_of_code
 from evidencebench.query import AspectScope, Query
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import first_few, one_line
@@ -35,18 +35,6 @@ class Asked:
     own_queries: bool
     tasks: tuple[str, ...]
     queries: Callable[[], Iterable[Query]]
-
-
-def _accept_all(_: Asked) -> None:
-    """Raise nothing, whatever is asked."""
-
-
-def _not_calibrated(_: Query) -> None:
-    """Return no chances."""
-
-
-def _hold_nothing() -> None:
-    """Release nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +81,9 @@ class Traits:
     knows_labels: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     trained_on: Callable[[], Iterable[str]] = frozenset
-    check: Callable[[Asked], None] = _accept_all
-    chances: Callable[[Query], Sequence[float] | None] = _not_calibrated
-    release: Callable[[], None] = _hold_nothing
+    check: Callable[[Asked], None] = lambda _: None
+    chances: Callable[[Query], Sequence[float] | None] = lambda _: None
+    release: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         for trait in fields(self):
@@ -288,11 +276,6 @@ class NamedSystem:
         of_code = versions_of_code(self.name, self.module)
         of_package = {} if self.package is None else library_versions(self.package)
         return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_package, of_code)
-
-    def check_versions(self, begun_with: Mapping[str, str]) -> None:
-        """Raise `RunMismatchError` where `versions` differs from ``begun_with``, that of the process that began."""
-        if differing := differences(begun_with, self.versions()):
-            raise RunMismatchError(f"system '{self.name}' has changed since the work began: {differing}; start again")
 
     def trained_on(self) -> frozenset[str]:
         """Return the sha256 of the data that it, or a system that it asks, was trained on, as far as is known."""

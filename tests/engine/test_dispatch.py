@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evidencebench.engine.processes import Event, dispatch, why_it_died
-from evidencebench.engine.protocol import InterruptFlag
+from evidencebench.engine.protocol import do_nothing
 from evidencebench.engine.ray import _why_it_died
 
 
@@ -17,7 +17,7 @@ class DyingWorkers:
     share_memory_of_machine = False
 
     def __init__(self, n_deaths: int, *, is_lost: bool) -> None:
-        self.n_started = 0
+        self.n_started, self.is_ended = 0, False
         self._n_left = n_deaths
         self._is_lost = is_lost
         self._events: deque[Event[int]] = deque()
@@ -37,16 +37,22 @@ class DyingWorkers:
     def wait(self) -> Iterable[Event[int]]:
         return [self._events.popleft()] if self._events else []
 
+    def kill(self) -> None:
+        raise AssertionError("nothing went wrong")
+
+    def end(self) -> None:
+        self.is_ended = True
+
 
 @pytest.mark.parametrize(("is_lost", "fails"), [(False, True), (True, False)])
 def test_a_machine_that_leaves_is_not_counted_against_the_item_that_its_worker_had(
     *, is_lost: bool, fails: bool
 ) -> None:
     workers = DyingWorkers(4, is_lost=is_lost)
-    found = list(dispatch(workers, 1, ["good", "bad", "fine"], InterruptFlag()))
+    found = list(dispatch(workers, 1, ["good", "bad", "fine"], do_nothing))
     assert {one.item for one in found} == {"good", "bad", "fine"}
     assert [one.item for one in found if one.error] == (["bad"] if fails else [])
-    assert workers.n_started == (3 if fails else 5)
+    assert (workers.n_started, workers.is_ended) == (3 if fails else 5, True)
 
 
 OF_RAY = """The actor died unexpectedly before finishing this task.

@@ -60,8 +60,6 @@ def answer_lines(draw: st.DrawFn) -> bytes:
             sentences=sentences, scores=draw(st.sampled_from([None, scores])), ordered=draw(st.booleans()), notes=notes
         )
         line = encode_answer(draw(TEXTS), task, answer, answered=draw(st.none() | TEXTS))
-    if draw(st.booleans()):  # as another program writes it: no checksum, spaces, a key of its own
-        line = line[: line.rindex(b',"crc"')].replace(b",", b" , ", 1) + b', "own": [1.50]}'
     return line
 
 

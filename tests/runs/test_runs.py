@@ -509,14 +509,14 @@ def header(**changes: Any) -> bytes:
         ),
         (b'{"a\xff": [1]}', "not UTF-8: byte 0xff at offset 3"),
         (b'{"a": [1], "a": [2]}', "'a' stands more than once"),
-        (b"a Q0 b#1 1 0.5 x\n", "line 1: expected a sentence of 'a', got docno 'b#1'"),
+        (b"a Q0 b#1 1 0.5 x\n", "line 1: docno: expected a sentence of 'a', got 'b#1'"),
         (b"\x1f\x8b\x08", "is gzipped; unpack it first"),
         (b'{"a": ' + b"[" * 100_000, "expected a JSON object"),
         (b"a Q0 1 1 0.5 x\na Q0 1 1 0.5\n", "line 2: expected 6 columns, got 5"),
         *(
             (
                 f"a Q0 {index} 1 0.5 x\n".encode(),
-                f"line 1: expected a docno that ends in a sentence index, .*got '{index}'",
+                f"line 1: docno: expected the index of a sentence in .*got '{index}'",
             )
             for index in ("one", "-1", "a#1_0", "\u0663")
         ),

@@ -86,19 +86,25 @@ class Threads:
             stop()
             on_interrupt()
 
-        def begin() -> Outcome[Item, Result] | None:
-            """Return the outcome of the next item; None where no further one begins."""
-            permits.get()
-            with lock:  # since the iterator of the items may not be thread-safe
-                entry = None if stopped.is_set else next(numbered, None)
-            return None if entry is None else outcome_of(work, *entry)
+        def serve() -> None:
+            try:
+                while True:
+                    permits.get()
+                    with lock:  # since the iterator of the items may not be thread-safe
+                        entry = None if stopped.is_set else next(numbered, None)
+                    if entry is None:
+                        return
+                    done.put(outcome_of(work, *entry))
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+                done.put(error)
+            finally:
+                done.put(None)
 
-        with catch_first_interrupt(interrupt) as flag:
+        with catch_first_interrupt(interrupt):
             try:
                 for number in range(self.n_threads):
                     # Daemons, so that a second Ctrl-C ends the program though a thread waits for a silent server.
-                    name = f"evidencebench-{number}"
-                    threading.Thread(target=_put_all, args=(begin, done), name=name, daemon=True).start()
+                    threading.Thread(target=serve, name=f"evidencebench-{number}", daemon=True).start()
                     permits.put(None)
                     permits.put(None)
                 for outcome in _take_all(done, self.n_threads, stop):
@@ -106,19 +112,6 @@ class Threads:
                     permits.put(None)
             finally:
                 stop()
-        if flag.is_set:
-            raise KeyboardInterrupt
-
-
-def _put_all(begin: Callable[[], Any], done: "queue.SimpleQueue[Any]") -> None:
-    """Put what each call returns into a queue, until that is None; of an error, put that and then None."""
-    try:
-        while (outcome := begin()) is not None:
-            done.put(outcome)
-    except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-        done.put(error)
-    finally:
-        done.put(None)
 
 
 def _take_all(done: "queue.SimpleQueue[Any]", n_running: int, stop: Callable[[], None]) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -37,8 +37,7 @@ Worker = TypeVar("Worker", bound=Hashable)
 
 _MOST_IN_BATCH = 64
 _BATCH_SECONDS = 0.05
-MOST_BATCH_SECONDS = 1.0
-"""A batch that takes longer is given back, so that another worker, or the next call, has the rest."""
+_MOST_BATCH_SECONDS = 1.0  # the rest of a batch that takes longer is given back, so that another worker has it
 
 _MOST_EARLY_DEATHS = 3
 
@@ -47,12 +46,10 @@ Reply = tuple[Any, Exception | None]
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[Worker]):
-    """What a worker told: that it is ready, replies to items in their order, why it cannot begin, or that it died."""
+    """What a worker told: that it is ready (no replies), replies to the first of its items, or that it died."""
 
     worker: Worker
     replies: Sequence[Reply] = ()
-    gives_back: bool = False  # the rest of its batch, which it has not begun
-    cannot_begin: Exception | None = None
     died: str | None = None  # why, in words
     is_lost: bool = False  # it died with its machine, or cannot be reached: no item is to blame
 
@@ -65,39 +62,43 @@ class Workers(Protocol[Worker]):
         """Whether one worker may die since others take the memory; what it had begun is then tried again all alone."""
 
     def start(self) -> Worker:
-        """Start a worker; a later event tells that it is ready, cannot begin or died."""
+        """Start a worker; a later event tells that it is ready or died."""
 
     def send(self, worker: Worker, items: Sequence[Any]) -> None:
-        """Give a batch to a worker that is ready and has none; later events have its replies."""
+        """Give a batch to a worker that is ready and has none; a later event has its replies."""
 
     def wait(self) -> Iterable[Event[Worker]]:
-        """Return the next events, or none after half a second."""
+        """Return the next events, or none after half a second; raise what keeps a worker from beginning."""
+
+    def kill(self) -> None:
+        """End all workers at once."""
+
+    def end(self) -> None:
+        """End all workers, of which none has anything to do, or all were killed."""
 
 
 def dispatch(
-    workers: Workers[Worker], n_workers: int, items: Iterable[Item], interrupt: InterruptFlag
+    workers: Workers[Worker], n_workers: int, items: Iterable[Item], on_interrupt: Callable[[], object]
 ) -> Iterator[Outcome[Item, Any]]:
-    """Yield outcomes as `Engine.outcomes` says, but for the ``KeyboardInterrupt``; at most ``n_workers`` work at once.
+    """Yield outcomes as `Engine.outcomes` says; at most ``n_workers`` work at once, and all are ended.
 
     What a dead worker had is tried again, each item alone. An item fails with a `WorkerError` where two workers died
     that had nothing else, machines that left not counted.
     """
-    work = _Dispatch(workers, n_workers, items, interrupt)
-    while work.give():
-        for event in workers.wait():
-            yield from work.take(event)
+    with catch_first_interrupt(on_interrupt) as interrupt:
+        work = _Dispatch(workers, n_workers, items, interrupt)
+        try:
+            while work.give():
+                for event in workers.wait():
+                    yield from work.take(event)
+        except BaseException:
+            workers.kill()
+            raise
+        finally:
+            workers.end()
 
 
 _Numbered = tuple[int, Any]  # the number of an item, and the item
-
-
-@dataclass(slots=True)
-class _Batch:
-    """The items that a worker has and has not answered yet."""
-
-    left: deque[_Numbered]
-    n_answered: int = 0
-    sent_at: float = field(default_factory=time.monotonic)
 
 
 class _Dispatch(Generic[Worker]):
@@ -113,7 +114,7 @@ class _Dispatch(Generic[Worker]):
         self._died_alone: set[int] = set()  # numbers of items
         self._starting: set[Worker] = set()
         self._idle: dict[Worker, int] = {}  # worker -> how many items it gets next
-        self._begun: dict[Worker, _Batch] = {}
+        self._begun: dict[Worker, tuple[float, list[_Numbered]]] = {}  # worker -> when it got its items, and they
         self._n_early_deaths = 0
 
     def give(self) -> bool:
@@ -124,13 +125,13 @@ class _Dispatch(Generic[Worker]):
         for worker, size in list(self._idle.items()):
             if self._suspects:
                 is_alone = not (self._begun and self._workers.share_memory_of_machine)
-                batch = deque([self._suspects.popleft()] if is_alone else [])
+                batch = [self._suspects.popleft()] if is_alone else []
             else:
                 self._take_up_to(size)
-                batch = deque(self._taken.popleft() for _ in range(min(size, len(self._taken))))
+                batch = [self._taken.popleft() for _ in range(min(size, len(self._taken)))]
             if batch:
                 del self._idle[worker]
-                self._begun[worker] = _Batch(batch)
+                self._begun[worker] = time.monotonic(), batch
                 self._workers.send(worker, [item for _, item in batch])
         n_missing = self._n_workers - len(self._starting) - len(self._idle) - len(self._begun)
         self._take_up_to(n_missing)
@@ -139,33 +140,25 @@ class _Dispatch(Generic[Worker]):
             self._starting.add(self._workers.start())
         return bool(self._begun or self._taken or self._suspects)
 
-    def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
-        worker = event.worker
-        if event.cannot_begin is not None:
-            raise event.cannot_begin
-        if event.died is not None:
-            yield from self._bury(worker, event.died, is_lost=event.is_lost)
-        elif worker in self._starting:
-            self._starting.remove(worker)
-            self._idle[worker], self._n_early_deaths = 1, 0
-        else:
-            batch = self._begun[worker]
-            batch.n_answered += len(event.replies)
-            answered = [batch.left.popleft() for _ in event.replies]
-            if event.gives_back:
-                self._taken.extendleft(reversed(batch.left))
-                batch.left.clear()
-            if not batch.left:
-                del self._begun[worker]
-                # A batch takes some 50 ms, so that quick items share a message.
-                pace = batch.n_answered / max(time.monotonic() - batch.sent_at, 1e-9)
-                self._idle[worker] = max(1, min(2 * batch.n_answered, int(pace * _BATCH_SECONDS), _MOST_IN_BATCH))
-            for (number, item), (result, error) in zip(answered, event.replies, strict=True):
-                yield Outcome(number, item, result, error)
-
     def _take_up_to(self, n_items: int) -> None:
         if not self._interrupt.is_set:
             self._taken.extend(islice(self._items, max(0, n_items - len(self._taken))))
+
+    def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
+        if event.died is not None:
+            yield from self._bury(event.worker, event.died, is_lost=event.is_lost)
+        elif event.worker in self._starting:
+            self._starting.remove(event.worker)
+            self._idle[event.worker], self._n_early_deaths = 1, 0
+        else:
+            sent_at, batch = self._begun.pop(event.worker)
+            n_replies = len(event.replies)
+            # A batch takes some 50 ms, so that quick items share a message.
+            pace = n_replies / max(time.monotonic() - sent_at, 1e-9)
+            self._idle[event.worker] = max(1, min(2 * n_replies, int(pace * _BATCH_SECONDS), _MOST_IN_BATCH))
+            self._taken.extendleft(reversed(batch[n_replies:]))
+            for (number, item), (result, error) in zip(batch, event.replies, strict=False):
+                yield Outcome(number, item, result, error)
 
     def _bury(self, worker: Worker, why: str, *, is_lost: bool) -> Iterator[Outcome[Any, Any]]:
         """Note what a dead worker had, to be tried again; yield the outcome of an item that two workers died of."""
@@ -175,15 +168,14 @@ class _Dispatch(Generic[Worker]):
             self._n_early_deaths += 1
             if self._n_early_deaths == _MOST_EARLY_DEATHS:
                 raise WorkerError(f"{_MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {why}")
-        batch = self._begun.pop(worker, None)
-        left = batch.left if batch is not None else deque()
-        if len(left) == 1 and left[0][0] in self._died_alone and not is_lost:
-            number, item = left[0]
-            yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
-            return
-        if len(left) == 1 and not is_lost:
-            self._died_alone.add(left[0][0])
-        self._suspects.extend(left)
+        _, batch = self._begun.pop(worker, (0.0, []))
+        if len(batch) == 1 and not is_lost:
+            number, item = batch[0]
+            if number in self._died_alone:
+                yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
+                return
+            self._died_alone.add(number)
+        self._suspects.extend(batch)
 
 
 def why_it_died(status: int | None) -> str:
@@ -196,12 +188,20 @@ def why_it_died(status: int | None) -> str:
     return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
 
 
-def reply_to(work: Callable[[Any], Any], item: Any) -> Reply:
-    """Return what a worker in another process replies to an item; an error that cannot be sent is told in words."""
-    try:
-        return work(item), None
-    except Exception as error:  # noqa: BLE001 - it is the item's outcome
-        return None, sendable(error)
+def replies_to(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Reply]:
+    """Return what a worker replies to the first of its items: the others it gives back once a second is over."""
+    replies: list[Reply] = []
+    ends_at = time.monotonic() + _MOST_BATCH_SECONDS
+    for item in items:
+        try:
+            result = work(item)
+            pickle.dumps(result)  # so that what cannot be sent is an error of this item
+            replies.append((result, None))
+        except Exception as error:  # noqa: BLE001 - it is the item's outcome
+            replies.append((None, sendable(error)))
+        if time.monotonic() > ends_at:
+            break
+    return replies
 
 
 def sendable(error: Exception) -> Exception:
@@ -216,7 +216,6 @@ def sendable(error: Exception) -> Exception:
 
 
 _WAIT_SECONDS = 0.5
-_SEND_SECONDS = 0.005
 _SPAWN = multiprocessing.get_context("spawn")
 _SAFE_PATH = "PYTHONSAFEPATH"
 
@@ -252,16 +251,7 @@ class Processes:
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield outcomes as `Engine.outcomes` says."""
-        workers = _WorkerProcesses(setup, tuple(arguments))
-        with catch_first_interrupt(on_interrupt) as interrupt:
-            try:
-                yield from dispatch(workers, self.n_processes, items, interrupt)
-            except BaseException:
-                workers.end(at_once=True)
-                raise
-            workers.end()
-        if interrupt.is_set:
-            raise KeyboardInterrupt
+        yield from dispatch(_WorkerProcesses(setup, tuple(arguments)), self.n_processes, items, on_interrupt)
 
 
 class _WorkerProcesses:
@@ -296,7 +286,7 @@ class _WorkerProcesses:
         for ready in wait(list(self._processes), _WAIT_SECONDS):
             worker: Any = ready
             try:
-                event = Event(worker, *worker.recv())
+                told = worker.recv()
             except (EOFError, OSError):
                 process = self._processes.pop(worker)
                 worker.close()
@@ -305,14 +295,19 @@ class _WorkerProcesses:
                 process.close()
                 yield Event(worker, died=why_it_died(status))
             else:
+                if isinstance(told, Exception):
+                    raise told
                 self._ready.add(worker)
-                yield event
+                yield Event(worker, told)
 
-    def end(self, *, at_once: bool = False) -> None:
-        """End all processes; those that have nothing to do end by themselves, unless ``at_once``."""
+    def kill(self) -> None:
+        for process in self._processes.values():
+            process.kill()
+
+    def end(self) -> None:
         for worker, process in self._processes.items():
-            worker.close()
-            if at_once or worker not in self._ready:
+            worker.close()  # at which it ends, unless it is still starting
+            if worker not in self._ready:
                 process.kill()
         for process in self._processes.values():
             process.join()
@@ -338,39 +333,11 @@ def _serve(there: Connection, setup: Setup[Any, Any], arguments: tuple[Any, ...]
         try:
             work = setup(*arguments)
         except Exception as error:  # noqa: BLE001 - raised in the parent
-            there.send(((), False, sendable(error)))
+            there.send(sendable(error))
             return
-        there.send(((), False))
+        there.send([])
         while True:
-            _answer(there, work, there.recv())
-
-
-def _answer(there: Connection, work: Callable[[Any], Any], items: Sequence[Any]) -> None:
-    """Reply to items, each at once, but where they are so quick that several replies go into one message."""
-    replies: list[Reply] = []
-    begun_at = sent_at = time.monotonic()
-    for number, item in enumerate(items, 1):
-        replies.append(reply_to(work, item))
-        now = time.monotonic()
-        gives_back = now - begun_at > MOST_BATCH_SECONDS and number < len(items)
-        if gives_back or now - sent_at > _SEND_SECONDS or number == len(items):
-            _send(there, replies, gives_back=gives_back)
-            replies, sent_at = [], now
-        if gives_back:
-            return
-
-
-def _send(there: Connection, replies: Sequence[Reply], *, gives_back: bool) -> None:
-    try:
-        there.send((replies, gives_back))
-    except OSError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a result that cannot be pickled, whatever its class raises
-        if len(replies) == 1:
-            there.send(([(None, sendable(error))], gives_back))
-            return
-        for number, reply in enumerate(replies, 1):
-            _send(there, [reply], gives_back=gives_back and number == len(replies))
+            there.send(replies_to(work, there.recv()))
 
 
 def _die_with_parent() -> None:

@@ -175,7 +175,7 @@ class InterruptFlag:
 
 @contextmanager
 def catch_first_interrupt(on_interrupt: Callable[[], object]) -> Iterator[InterruptFlag]:
-    """Give a flag. The first Ctrl-C sets it and calls ``on_interrupt``; the second raises ``KeyboardInterrupt``."""
+    """Give a flag. The first Ctrl-C sets it and calls ``on_interrupt``; the end of the block, or a second, raises."""
     interrupt = InterruptFlag()
     if threading.current_thread() is not threading.main_thread():  # Python runs signal handlers in the main thread only
         yield interrupt
@@ -201,3 +201,5 @@ def catch_first_interrupt(on_interrupt: Callable[[], object]) -> Iterator[Interr
         # A generator that holds this block may be dropped in any thread, and only the main thread may set handlers.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
+    if interrupt.is_set:
+        raise KeyboardInterrupt

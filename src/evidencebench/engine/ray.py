@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil, inf
 from pathlib import Path
-from time import monotonic
 from typing import Any, ClassVar
 
-from evidencebench.engine.processes import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable, why_it_died
+from evidencebench.engine.processes import Event, Reply, dispatch, replies_to, sendable, why_it_died
 from evidencebench.engine.protocol import (
     Item,
     Outcome,
     Result,
     Setup,
-    catch_first_interrupt,
     do_nothing,
     require_workers,
 )
@@ -84,14 +82,9 @@ class RayCluster:
         Raises `MissingExtraError` if Ray is not installed, and `EngineError` if the cluster cannot be reached, or has
         no room for an actor.
         """
-        with catch_first_interrupt(on_interrupt) as interrupt, _connected(self) as ray:
+        with _connected(self) as ray:
             actors = _Actors(ray, self, setup, tuple(arguments))
-            try:
-                yield from dispatch(actors, _count_room(ray, self), items, interrupt)
-            finally:
-                actors.end()
-        if interrupt.is_set:
-            raise KeyboardInterrupt
+            yield from dispatch(actors, _count_room(ray, self), items, on_interrupt)
 
 
 @contextmanager
@@ -178,17 +171,21 @@ class _Actors:
         for reference in done:
             worker = self._waited_for.pop(reference)
             try:
-                event = Event(worker, *self._ray.get(reference))
+                told = self._ray.get(reference)
             except self._ray.exceptions.RayActorError as error:
                 self._handles.remove(worker)
                 is_lost = isinstance(error, self._ray.exceptions.ActorUnavailableError)
                 yield Event(worker, died=_why_it_died(error), is_lost=is_lost)
             else:
-                yield event
+                if isinstance(told, Exception):
+                    raise told
+                yield Event(worker, told)
 
-    def end(self) -> None:
-        for handle in self._handles:
-            self._ray.kill(handle)
+    def kill(self) -> None:
+        while self._handles:
+            self._ray.kill(self._handles.pop())
+
+    end = kill
 
 
 def _why_it_died(error: Exception) -> str:
@@ -204,25 +201,18 @@ class _Actor:
 
     _work: Callable[[Any], Any]
 
-    def begin(self, given: tuple[Setup[Any, Any], tuple[Any, ...], str, str]) -> tuple[Any, ...]:
-        """Open what the work needs; return the rest of an `Event`."""
+    def begin(self, given: tuple[Setup[Any, Any], tuple[Any, ...], str, str]) -> list[Reply] | Exception:
+        """Open what the work needs; return no reply, or what keeps it from beginning."""
         setup, arguments, folder, version = given
         try:
             _require_same_place(folder, version)
             self._work = setup(*arguments)
         except Exception as error:  # noqa: BLE001 - raised where the work was asked for
-            return (), False, sendable(error)
-        return (), False
+            return sendable(error)
+        return []
 
-    def answer(self, items: Sequence[Any]) -> tuple[list[Reply], bool]:
-        """Return replies to the first items, and whether the others are given back, since time is up."""
-        replies: list[Reply] = []
-        begun_at = monotonic()
-        for item in items:
-            replies.append(reply_to(self._work, item))
-            if monotonic() - begun_at > MOST_BATCH_SECONDS:
-                break
-        return replies, len(replies) < len(items)
+    def answer(self, items: Sequence[Any]) -> list[Reply]:
+        return replies_to(self._work, items)
 
 
 def _require_same_place(folder: str, version: str) -> None:

@@ -37,6 +37,7 @@ from evidencebench.execution.making import make_system, system_from
 from evidencebench.files.disk import PathText
 from evidencebench.files.records import Journal
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.provenance import differences
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
 from evidencebench.system import NamedSystem, System, merged_notes
@@ -314,7 +315,8 @@ def _worker_asker(
 ) -> Callable[[Todo], InstanceOutcome]:
     """Return `asker` for a worker process; raise if the system or the data changed since the run began."""
     system = make_system(spec, seed=seed)
-    system.check_versions(versions)
+    if differing := differences(versions, system.versions()):
+        raise RunMismatchError(f"system '{system.name}' has changed since the work began: {differing}; start again")
     return asker([Inquiry(system=system, changes=changes)], reopen_dataset(data), fails_fast=fails_fast)
 
 

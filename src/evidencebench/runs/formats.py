@@ -5,7 +5,6 @@ import json
 import math
 import operator
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ from evidencebench.wording import counted
 
 PARQUET_BEGINS = b"PAR1"
 _HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or nothing where the run has none
-_CHECKSUM_KEY = b"evidencebench_crc"  # CRC-32 of the JSON Lines; it shows accidental damage, not forgery
 _ROWS_IN_A_GROUP = 4096
 
 
@@ -38,8 +36,7 @@ def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     header, lines = _header_and_answers(content, name)
-    checksum = _checksum_of(b"".join(line + b"\n" for line in (header, *lines) if line))
-    schema = _schema().with_metadata({_HEADER_KEY: header, _CHECKSUM_KEY: checksum})
+    schema = _schema().with_metadata({_HEADER_KEY: header})
     settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
     with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
         for start in range(0, len(lines), _ROWS_IN_A_GROUP):
@@ -73,7 +70,7 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
     with _arrow_errors(path):
         file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
-        needed = _schema().names if _HEADER_KEY in metadata else ("id", "sentences", "error")
+        needed = _schema().names[:-1] if _HEADER_KEY in metadata else ("id", "sentences", "error")
         if missing := [name for name in needed if name not in file.schema_arrow.names]:
             is_data = "hypothesis" in file.schema_arrow.names
             what = "is data, and no answers; expected" if is_data else f"has no column {', '.join(missing)}; expected"
@@ -87,17 +84,7 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
             parts += [_line(row) + b"\n" for row in rows]
     if not parts:
         raise RunFormatError(f"{path}: holds no answer; expected a run")
-    lines = b"".join(parts)
-    if metadata.get(_CHECKSUM_KEY, _checksum_of(lines)) != _checksum_of(lines):
-        raise RunFormatError(
-            f"{path}: the answers are not those that were written: the checksum does not fit; make the file again, or "
-            f"take the key {_CHECKSUM_KEY.decode()} out of its metadata to have it read as it stands"
-        )
-    return lines
-
-
-def _checksum_of(lines: bytes) -> bytes:
-    return b"%08x" % zlib.crc32(lines)
+    return b"".join(parts)
 
 
 def _schema() -> Any:
@@ -113,24 +100,24 @@ def _schema() -> Any:
             ("notes", pa.string()),  # JSON
             ("error", pa.string()),
             ("answered", pa.string()),
-            ("line", pa.string()),
+            ("crc", pa.string()),  # not in files of earlier versions
         ]
     )
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    row = msgspec.structs.asdict(msgspec.json.decode(line, type=AnswerLine))
-    row |= {"notes": msgspec.json.encode(row["notes"]).decode() if row["notes"] else None, "crc": None}
-    return row if _line(row) == line else row | {"line": line.decode()}
+    answer = msgspec.structs.replace(msgspec.json.decode(line, type=AnswerLine), crc=None)
+    row = msgspec.json.decode(with_checksum(msgspec.json.encode(answer)), type=AnswerLine)
+    notes = msgspec.json.encode(answer.notes).decode() if answer.notes else None
+    return msgspec.structs.asdict(row) | {"notes": notes}
 
 
 def _line(row: dict[str, Any]) -> bytes:
     fields = {key: value for key, value in row.items() if value is not None}
-    if "line" in fields:
-        return str(fields["line"]).encode()
     if "notes" in fields:
         fields["notes"] = msgspec.json.decode(fields["notes"])
-    return with_checksum(msgspec.json.encode(msgspec.convert(fields, AnswerLine)))
+    line = msgspec.json.encode(msgspec.convert(fields, AnswerLine))
+    return line if "crc" in fields else with_checksum(line)
 
 
 @contextmanager
@@ -196,7 +183,11 @@ def _ranking_from(instance_id: str, given: Mapping[object, object]) -> Ranking:
             raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a number as score: {error}") from error
         if not math.isfinite(number):
             raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a finite score, got {number}")
-        pairs.append((-number, _sentence(instance_id, sentence)))
+        try:
+            index = _index_in(sentence, instance_id) if isinstance(sentence, str) else _index(instance_id, sentence)
+        except ValueError as error:
+            raise AnswerError(f"answers: {instance_id}: {error}") from error
+        pairs.append((-number, index))
     return ranking_of(pairs)
 
 
@@ -206,17 +197,15 @@ def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
     return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
 
 
-def _sentence(instance_id: str, sentence: object) -> int:
-    if not isinstance(sentence, str):
-        return _index(instance_id, sentence)
+def _index_in(sentence: str, instance_id: str) -> int:
+    """Return the index in the name of a sentence, such as ``42`` or ``id#00042``; raises `ValueError`."""
     paper, mark, digits = sentence.rpartition("#")
     if mark and paper != instance_id:
-        raise AnswerError(
-            f"answers: {instance_id}: expected a sentence of its own paper, got '{sentence}'; "
-            "each hypothesis is answered from its own paper"
+        raise ValueError(
+            f"expected a sentence of '{instance_id}', got '{sentence}'; each hypothesis is answered from its own paper"
         )
     if not INDEX_DIGITS.fullmatch(digits):
-        raise AnswerError(f"answers: {instance_id}: expected the index of a sentence, or id#index, got '{sentence}'")
+        raise ValueError(f"expected the index of a sentence in the digits 0 to 9, or id#index, got '{sentence}'")
     return int(digits)
 
 
@@ -366,20 +355,13 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
         query_id, _, document, _, score, _ = columns
-        paper, mark, index = document.rpartition("#")
-        if mark and paper != query_id:
-            raise RunFormatError(
-                f"{path}: line {number}: expected a sentence of '{query_id}', got docno '{document}'; "
-                "each hypothesis is answered from its own paper"
-            )
-        if not INDEX_DIGITS.fullmatch(index):
-            raise RunFormatError(
-                f"{path}: line {number}: expected a docno that ends in a sentence index, in the digits 0 to 9, "
-                f"got '{document}'"
-            )
+        try:
+            index = _index_in(document, query_id)
+        except ValueError as error:
+            raise RunFormatError(f"{path}: line {number}: docno: {error}") from error
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
             raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
-        scored.setdefault(query_id, []).append((-float(score), int(index)))
+        scored.setdefault(query_id, []).append((-float(score), index))
     answers: dict[tuple[str, str | None], Answer] = {
         (query, None): ranking_of(pairs) for query, pairs in scored.items()
     }

@@ -27,7 +27,7 @@ def command(
 
     .parquet or .jsonl. Parquet has an answer a row: id, task, sentences, scores,
     ordered, notes, error. Every command takes it as a run, and the way back gives
-    the same lines. A run that is to be resumed is .jsonl.
+    the same answers. A run that is to be resumed is .jsonl.
 
     \b
     Examples:
