@@ -143,10 +143,8 @@ def test_what_a_person_submitted_and_drafted_is_there(command: Command) -> None:
     data = open_dataset("data.json")
     header = DataHeader(name=data.name, path=str(data.path), sha256=data.sha256, n=len(data))
     people = PeopleFolder(Path("people"), data=header, task="er_at_10", limit=None)
-    submitted, draft = people.person("Ada").submission(data.ids[0]), people.person("Ada").draft(data.ids[1])
+    submitted, draft = people.person("Ada").submitted[data.ids[0]], people.person("Ada").drafts[data.ids[1]]
     people.close()
-    assert submitted is not None
-    assert draft is not None
     assert (submitted.sentences, draft.sentences) == ((3, 5, 8), (2, 7))
     (run,) = Path("people").glob("ada-*.jsonl")
     assert command(f"score {run} --data data.json --draws 50").code == 0

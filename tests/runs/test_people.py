@@ -32,7 +32,6 @@ from evidencebench.runs.people import (
     PeopleFolder,
     Person,
     Picks,
-    Submission,
     checked_name,
     checked_picks,
     file_stem,
@@ -85,7 +84,7 @@ def picked(sentences: Sequence[int], seconds: int = 0, *, revision: int = 0, tab
     return Picks(sentences=tuple(sentences), seconds=seconds, revision=revision, tab=tab)
 
 
-def submit(person: Person, instance_id: str, sentences: Sequence[int], seconds: int = 0) -> Submission:
+def submit(person: Person, instance_id: str, sentences: Sequence[int], seconds: int = 0) -> Ranking:
     """Open a paper and submit picks, as a person does."""
     person.begin(instance_id)
     return person.submit(instance_id, picked(sentences, seconds))
@@ -170,7 +169,7 @@ def test_what_is_submitted_is_read_back_as_any_run_is(given_picks: list[tuple[st
         person = people.person("Ada")
         first = dict(reversed(given_picks))
         for instance_id, sentences in given_picks:
-            if person.submission(instance_id) is None:
+            if instance_id not in person.submitted:
                 submit(person, instance_id, sentences, 0)
             else:
                 with pytest.raises(FinalError, match="already submitted, and a submission is final"):
@@ -185,7 +184,7 @@ def test_what_is_submitted_is_read_back_as_any_run_is(given_picks: list[tuple[st
             assert run.answer(instance_id, "er_at_optimal") == Ranking(sentences=tuple(sentences), ordered=False)
         check_belongs(run, SAMPLE)
         again = people_in(Path(folder)).person("Ada")
-        assert {one: again.submission(one) for one in SAMPLE.ids} == {one: person.submission(one) for one in SAMPLE.ids}
+        assert again.submitted == person.submitted
 
 
 def test_a_submission_says_when_and_how_long(tmp_path: Path) -> None:
@@ -206,7 +205,7 @@ def test_nobody_works_longer_than_the_paper_was_open(told: int, kept: int, tmp_p
     person = people_in(tmp_path, watch=watch).person("Ada")
     person.begin(A)
     watch.pass_by(100.9)
-    assert submit(person, A, [], told).seconds == kept
+    assert submit(person, A, [], told).notes["seconds"] == kept
 
 
 def test_the_time_only_grows_and_a_clock_that_is_set_back_takes_none_away(tmp_path: Path) -> None:
@@ -218,7 +217,7 @@ def test_the_time_only_grows_and_a_clock_that_is_set_back_takes_none_away(tmp_pa
     assert person.save(A, picked([1], 5)).seconds == 40
     watch.pass_by(-1000)
     assert person.save(A, picked([1], 45)).seconds == 40
-    assert person.submit(A, picked([1], 45)).seconds_open == 40
+    assert person.submit(A, picked([1], 45)).notes["seconds_open"] == 40
 
 
 def test_the_time_goes_on_from_when_the_paper_was_first_opened_not_from_the_restart(tmp_path: Path) -> None:
@@ -231,7 +230,7 @@ def test_the_time_goes_on_from_when_the_paper_was_first_opened_not_from_the_rest
     again = people_in(tmp_path, watch=watch).person("Ada")
     watch.pass_by(20)
     assert again.begin(A).seconds == 300
-    assert submit(again, A, [1], 310).seconds == 310
+    assert submit(again, A, [1], 310).notes["seconds"] == 310
 
 
 def test_a_draft_that_was_not_taken_away_after_its_submission_is_forgotten(tmp_path: Path) -> None:
@@ -244,12 +243,12 @@ def test_a_draft_that_was_not_taken_away_after_its_submission_is_forgotten(tmp_p
     people.close()
     drafts.write_bytes(before)  # as if killed between the two writes
     again = people_in(tmp_path).person("Ada")
-    assert (again.status(A), again.draft(A)) == ("submitted", None)
+    assert (list(again.submitted), again.drafts) == ([A], {})
 
 
 def test_a_name_typed_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     person = people_in(tmp_path / "picks").person("Adda")
-    assert person.is_new
+    assert (person.submitted, person.drafts) == ({}, {})
     assert list((tmp_path / "picks").iterdir()) == []
 
 
@@ -268,7 +267,7 @@ def test_a_run_survives_being_cut_at_any_byte(tmp_path: Path) -> None:
         cut = people_in(folder)
         again = cut.person("Ada")
         whole = sum(end - 1 <= size for end in ends[1:])
-        assert [again.submission(one) is not None for one in (A, B, C)] == [number < whole for number in range(3)]
+        assert [one in again.submitted for one in (A, B, C)] == [number < whole for number in range(3)]
         if size % 10 and min(abs(size - end) for end in ends) > 2:
             cut.close()
             continue  # going on takes long, and is the same within a line
@@ -410,7 +409,7 @@ def test_a_disk_that_fails_loses_nothing_that_was_there(ada: Person) -> None:
     os.dup2(read_only, descriptor)
     with pytest.raises(RunError, match="cannot be written"):
         submit(ada, B, [1], 0)
-    assert ada.status(B) != "submitted"
+    assert B not in ada.submitted
     submit(ada, B, [2], 0)
     assert read_run(ada.run_path).answer(B, "er_at_optimal") == Ranking(sentences=(2,), ordered=False)
 
@@ -445,7 +444,7 @@ def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lo
     ):
         with pytest.raises(RunError, match=r"was removed or replaced while it was in use; put it back, and start"):
             attempt()
-    assert person.status(B) == "open"
+    assert (list(person.submitted), person.drafts[B].sentences) == ([A], ())
 
 
 def test_a_run_file_that_is_put_back_is_gone_on_with(ada: Person, tmp_path: Path) -> None:
@@ -480,7 +479,7 @@ def test_a_submission_counts_although_its_draft_cannot_be_taken_away(
     drafts.unlink()
     drafts.symlink_to(tmp_path / "outside")
     assert person.submit(A, picked([2], 0)).sentences == (2,)
-    assert (person.status(A), person.draft(A)) == ("submitted", None)
+    assert (list(person.submitted), person.drafts) == ([A], {})
     assert read_run(person.run_path).ids == {A}
     assert "is not taken away" in caplog.text
 

@@ -74,107 +74,71 @@ Clock = Callable[[], datetime]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
-    sentences: tuple[int, ...]
-    seconds: int  # of work, as the page says
-    seconds_open: int  # by the server's clock, from when the person first saw it
-
-    def as_ranking(self) -> Ranking:
-        """Return the submission as an answer: a set, whose order says nothing."""
-        notes = {"seconds": self.seconds, "seconds_open": self.seconds_open}
-        return Ranking(sentences=self.sentences, ordered=False, notes=notes)
-
-
 class Person:
     """A person's answers to one task. Threads may share it; a second process gets an error.
 
     No file is made before the person has opened a paper, so that a name typed wrong leaves nothing behind. Raises
     `RunFormatError` if a file is damaged, and `RunMismatchError` if the run was begun on other data, on another task or
     with another limit. Every method raises `RunError` if the files cannot be used, or are no longer those of before.
+
+    Attributes
+    ----------
+    submitted
+        Instance id -> answer, a set, in the order of submission; it notes the ``seconds`` of work, as the page says,
+        and ``seconds_open``, by the server's clock, from when the person first saw the paper.
+    drafts
+        Instance id -> picks of a paper that was opened and not submitted; the one that was changed last at the end.
     """
 
     def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:
-        self.run_path = run_path
-        self._drafts_path, self._header, self._clock = drafts_path, header, clock
+        self.run_path, self.header = run_path, header
+        self._drafts_path, self._clock = drafts_path, clock
         self._lock = threading.RLock()
         self._open = ExitStack()
         self._journal: Journal | None = None
-        self._submitted: dict[str, Submission] = {}
-        self._drafts: dict[str, PickDraft] = {}
+        self.submitted: dict[str, Ranking] = {}
+        self.drafts: dict[str, PickDraft] = {}
         if os.path.lexists(run_path):
             self._ensure_journal()
 
     @property
     def name(self) -> str:
-        return str(self._header.system.options["name"])
-
-    @property
-    def is_new(self) -> bool:
-        return not self._submitted and not self._drafts
-
-    @property
-    def signature(self) -> str:
-        """The person as a system, such as ``person(name=Ada)``."""
-        return self._header.signature
-
-    def status(self, instance_id: str) -> str:
-        """Return ``"submitted"``, ``"draft"`` where a paper has picks, else ``"open"``."""
-        if instance_id in self._submitted:
-            return "submitted"
-        draft = self._drafts.get(instance_id)
-        return "draft" if draft is not None and draft.sentences else "open"
-
-    def submission(self, instance_id: str) -> Submission | None:
-        return self._submitted.get(instance_id)
-
-    def draft(self, instance_id: str) -> PickDraft | None:
-        """Return what was picked so far, or None before the paper was first opened."""
-        return self._drafts.get(instance_id)
-
-    @property
-    def submissions(self) -> dict[str, Submission]:
-        """Instance id -> what was submitted, in the order of submission."""
-        return dict(self._submitted)
-
-    @property
-    def last_draft(self) -> str | None:
-        """The id of the paper that was worked on last, of those that are not submitted; None where there is none."""
-        return next(reversed(self._drafts), None)
+        return str(self.header.system.options["name"])
 
     def begin(self, instance_id: str) -> PickDraft:
         """Return the draft of an instance, made now if its paper is seen for the first time; raises `FinalError`."""
         with self._lock:
             self._ensure_journal()  # opened first, since it may have to be read again
-            if instance_id in self._submitted:
+            if instance_id in self.submitted:
                 raise FinalError(f"{instance_id}: already submitted, and a submission is final")
-            if instance_id not in self._drafts:
+            if instance_id not in self.drafts:
                 opened = self._clock().isoformat(timespec="seconds")
-                self._write({**self._drafts, instance_id: PickDraft(opened=opened)})
-            return self._drafts[instance_id]
+                self._write({**self.drafts, instance_id: PickDraft(opened=opened)})
+            return self.drafts[instance_id]
 
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
         """Save picks that are not final; raises `StaleError` where another tab has changed the picks since."""
         with self._lock:
             draft = self._with_picks(instance_id, picks)
-            if draft != self._drafts[instance_id]:
-                others = {name: kept for name, kept in self._drafts.items() if name != instance_id}
+            if draft != self.drafts[instance_id]:
+                others = {name: kept for name, kept in self.drafts.items() if name != instance_id}
                 self._write({**others, instance_id: draft})
             return draft
 
-    def submit(self, instance_id: str, picks: Picks) -> Submission:
+    def submit(self, instance_id: str, picks: Picks) -> Ranking:
         """Append an answer to the run, on the disk and final; raises `UnopenedError`, and what `save` raises."""
         with self._lock:
             self._ensure_journal()
-            if instance_id not in self._submitted and instance_id not in self._drafts:
+            if instance_id not in self.submitted and instance_id not in self.drafts:
                 raise UnopenedError(
                     f"{instance_id}: submitted without having been opened; open the paper, and pick again"
                 )
             draft = self._with_picks(instance_id, picks)
             seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
-            submission = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
+            notes = {"seconds": draft.seconds, "seconds_open": seconds_open}
+            submission = Ranking(sentences=draft.sentences, ordered=False, notes=notes)
             answered = self._clock().isoformat(timespec="seconds")
-            line = encode_answer(instance_id, self._header.tasks[0], submission.as_ranking(), answered=answered)
+            line = encode_answer(instance_id, self.header.tasks[0], submission, answered=answered)
             journal = self._ensure_journal()
             try:
                 journal.append(line)
@@ -182,13 +146,13 @@ class Person:
             except OSError as error:
                 self._release()  # a torn line is mended when the journal is opened again
                 raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
-            self._submitted[instance_id] = submission
-            drafts = {name: kept for name, kept in self._drafts.items() if name != instance_id}
+            self.submitted[instance_id] = submission
+            drafts = {name: kept for name, kept in self.drafts.items() if name != instance_id}
             try:
                 self._write(drafts)
             except RunError as error:  # the submission is on the disk, and readers ignore its draft
                 _log.warning("a draft that was submitted is not taken away: %s", error)
-                self._drafts = drafts
+                self.drafts = drafts
             return submission
 
     def close(self) -> None:
@@ -221,7 +185,7 @@ class Person:
                 file.write(msgspec.json.encode(_DraftsFile(drafts=drafts)))
         except DataError as error:
             raise RunError(str(error)) from error
-        self._drafts = drafts
+        self.drafts = drafts
 
     def _ensure_journal(self) -> Journal:
         if self._journal is None:
@@ -241,21 +205,14 @@ class Person:
 
     def _read(self, journal: Journal) -> None:
         if journal.is_empty:
-            journal.append(msgspec.json.encode(self._header))
+            journal.append(msgspec.json.encode(self.header))
         run = read_run(self.run_path)
-        begun = run.header or self._header
+        begun = run.header or self.header
         # A person's picks do not depend on the versions of libraries.
-        now = msgspec.structs.replace(self._header, versions=begun.versions)
+        now = msgspec.structs.replace(self.header, versions=begun.versions)
         require_same(self.run_path, differing_runs(begun, now), "view it as it was begun, or choose another folder")
-        self._submitted = {}
-        for instance_id, task in run.done:
-            answer = run.answer(instance_id, task)
-            if isinstance(answer, Ranking):
-                seconds = answer.notes.get("seconds", 0)
-                seconds_open = answer.notes.get("seconds_open", seconds)
-                self._submitted[instance_id] = Submission(
-                    sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open
-                )
+        answers = ((instance_id, run.answer(instance_id, task)) for instance_id, task in run.done)
+        self.submitted = {instance_id: answer for instance_id, answer in answers if isinstance(answer, Ranking)}
         path = self._drafts_path
         try:
             drafts = msgspec.json.decode(read_whole(path), type=_DraftsFile).drafts
@@ -267,7 +224,7 @@ class Person:
             raise RunFormatError(
                 f"{path}: expected drafts: {error}; move the file away to begin without them"
             ) from error
-        self._drafts = {name: draft for name, draft in drafts.items() if name not in self._submitted}
+        self.drafts = {name: draft for name, draft in drafts.items() if name not in self.submitted}
 
     def _release(self) -> None:
         self._journal = None

@@ -18,11 +18,12 @@ from evidencebench.pages.paper import GradedAnswer, SystemRecord, paper_of
 from evidencebench.pages.people.tasks import MeanRecall, OfferedPaper, OwnScores, TaskApp, TaskRow, picking
 from evidencebench.pages.viewer import ShownSystem, ViewerData
 from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people import Clock, PeopleFolder, Person, Submission, utc_now
+from evidencebench.runs.people import Clock, PeopleFolder, Person, utc_now
 from evidencebench.scoring.evaluate import Case, case_of, grade
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
+from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
 # How well a person has done, beside the systems: over exactly the papers that the person has submitted.
@@ -39,14 +40,12 @@ def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Call
         return case, [answer for answer in answers if answer is not None]  # all answer, since the task has a budget
 
     def scores(person: Person) -> OwnScores | None:
-        submissions = {paper: picked for paper, picked in person.submissions.items() if paper in offered}
+        submissions = {paper: picked for paper, picked in list(person.submitted.items()) if paper in offered}
         if not submissions:
             return None
         papers = [graded(instance_id) for instance_id in submissions]
         cases = [case for case, _ in papers]
-        own = [
-            grade(case, picked.as_ranking()).recall for case, picked in zip(cases, submissions.values(), strict=True)
-        ]
+        own = [grade(case, picked).recall for case, picked in zip(cases, submissions.values(), strict=True)]
         recalls = [
             [mine, *(answer.recall for answer in answers)] for mine, (_, answers) in zip(own, papers, strict=True)
         ]
@@ -95,14 +94,14 @@ def pick_tasks(
         paper = paper_of(positions[instance_id], instance.query)
         return OfferedPaper(**msgspec.structs.asdict(paper), budget=task.brief(instance).budget or 0)
 
-    def reveal(person: Person, instance_id: str, submission: Submission) -> object:
-        record = SystemRecord(label=f"{person.name} (you)", signature=person.signature)
-        you = ShownSystem(record=record, source=lambda *_: submission.as_ranking(), rules=Rules())
+    def reveal(person: Person, instance_id: str, submission: Ranking) -> object:
+        record = SystemRecord(label=f"{person.name} (you)", signature=person.header.signature)
+        you = ShownSystem(record=record, source=lambda *_: submission, rules=Rules())
         shown = replace(viewed, tasks=(task,), systems=(you, *viewed.systems))
         return {
             "overview": shown.overview(),
             "record": shown.record(positions[instance_id], dataset[instance_id]),
-            "seconds": submission.seconds,
+            "seconds": submission.notes.get("seconds", 0),
         }
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))

@@ -29,7 +29,8 @@ from evidencebench.errors import (
 )
 from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.paper import PaperRecord
-from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, Submission, checked_name, checked_picks
+from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, checked_name, checked_picks
+from evidencebench.system import Ranking
 
 _log = logging.getLogger(__name__)
 
@@ -156,7 +157,7 @@ def picking(
     rows: Mapping[str, TaskRow],
     *,
     offer: Callable[[str], OfferedPaper],
-    reveal: Callable[[Person, str, Submission], object],
+    reveal: Callable[[Person, str, Ranking], object],
     scores: Callable[[Person], OwnScores | None],
 ) -> TaskKind:
     """Return the kind of the papers of ``rows``, by their ids; a row is that of a person who has opened none.
@@ -176,7 +177,7 @@ def picking(
         recalls = {} if own is None else own.recalls
         return {
             "rows": [_with_status(person, row, recalls.get(row.id)) for row in rows.values()],
-            "last": person.last_draft if person.last_draft in rows else None,  # worked on last, and not submitted
+            "last": last if (last := next(reversed(person.drafts), None)) in rows else None,  # worked on last
             **({} if own is None else {"scores": {"summary": own.summary, "means": own.means}}),
         }
 
@@ -185,7 +186,7 @@ def picking(
         return {"task": paper, "answer": _draft_fields(people.person(name).begin(task_id))}
 
     def answer(name: str, task_id: str) -> object:
-        draft = people.person(name).draft(task_id)
+        draft = people.person(name).drafts.get(task_id)
         return None if draft is None else _draft_fields(draft)
 
     def save(name: str, given: PickAnswer) -> object:
@@ -198,14 +199,14 @@ def picking(
 
     def result(name: str, task_id: str) -> object:
         person = people.person(name)
-        submission = person.submission(task_id) if task_id in rows else None
+        submission = person.submitted.get(task_id) if task_id in rows else None
         if submission is None:
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         return _hide_labels(lambda: reveal(person, task_id, submission))
 
     return TaskKind(
         shape=PickAnswer,
-        is_new=lambda name: people.person(name).is_new,
+        is_new=lambda name: not (people.person(name).submitted or people.person(name).drafts),
         queue=queue,
         show=show,
         answer=answer,
@@ -235,9 +236,9 @@ def _hide_labels(read: Callable[[], _Result]) -> _Result:
 
 
 def _with_status(person: Person, row: TaskRow, recall: float | None) -> TaskRow:
-    if person.submission(row.id) is not None:
+    if row.id in person.submitted:
         return replace(row, status="done", words="submitted", recall=recall)
-    draft = person.draft(row.id)
+    draft = person.drafts.get(row.id)
     if draft is None or not draft.sentences:
         return row
     return replace(row, status="draft", words=f"{len(draft.sentences)} picked, not submitted")
