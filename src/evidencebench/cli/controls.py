@@ -15,10 +15,9 @@ from evidencebench.cli.options import argument
 from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_signatures, print_table
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.execution.asking import Rehearsal, rehearse_all
-from evidencebench.execution.changes import QueryControl
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.header import SystemHeader, code_text
+from evidencebench.runs.header import QueryControl, SystemHeader, code_text
 from evidencebench.scoring.compare import ControlResult
 from evidencebench.scoring.output import comparison_fields, signature
 from evidencebench.scoring.query_controls import OWN, common_tasks_of, inquiries_of, measure_query_controls

@@ -15,11 +15,11 @@ from evidencebench.cli.main import EXIT_STOPPED, print_trace
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, require_file
 from evidencebench.data.dataset import open_dataset
-from evidencebench.execution.changes import QueryControl
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
 from evidencebench.execution.run import RunReport, execute, rehearse
 from evidencebench.models.llm.costs import RunningTotals
+from evidencebench.runs.header import QueryControl
 from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.significance import SPENT, notes_line
 from evidencebench.tables import WIDTH, printable

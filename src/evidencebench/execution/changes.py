@@ -14,7 +14,7 @@ from evidencebench.data.hypotheses import read_hypotheses
 from evidencebench.data.instance import Instance
 from evidencebench.errors import RunMismatchError, UnreadableError
 from evidencebench.files.disk import file_sha256
-from evidencebench.runs.header import ControlHeader, ControlName
+from evidencebench.runs.header import ControlName, QueryControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.systems.changed_queries import (
     MixedQuery,
@@ -86,21 +86,6 @@ FROM_FILE = ("negated", "paraphrased")
 """The controls whose hypotheses come from a file, since code cannot write them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryControl:
-    name: ControlName
-    file: Path | None = None
-
-    def __str__(self) -> str:
-        return self.name if self.file is None else f"{self.name}={self.file}"
-
-    @property
-    def header(self) -> ControlHeader:
-        if self.file is None:
-            return ControlHeader(name=self.name)
-        return ControlHeader(name=self.name, path=str(self.file), sha256=file_sha256(self.file))
-
-
 def query_control(given: str | QueryControl) -> QueryControl:
     """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``."""
     if isinstance(given, QueryControl):
@@ -118,19 +103,21 @@ def query_control(given: str | QueryControl) -> QueryControl:
             f"query control '{name}' needs a file of hypotheses: {name}=FILE; 'evidencebench llm rewrite {name}' "
             "writes one"
         )
-    return QueryControl(name=name, file=Path(file) if file else None)  # type: ignore[arg-type] # checked above
+    return QueryControl(name=name, path=file or None)  # type: ignore[arg-type] # checked above
 
 
-def control_of(header: ControlHeader | None) -> QueryControl | None:
-    if header is None or header.path is None:
-        return None if header is None else QueryControl(name=header.name)
-    control = QueryControl(name=header.name, file=Path(header.path))
-    try:
-        if control.header.sha256 == header.sha256:
-            return control
-    except OSError as error:
-        raise UnreadableError(f"{header.path}: cannot be read: {error.strerror}") from error
-    raise RunMismatchError(f"{header.path}: has changed since the run was made, so what was asked is not known")
+def unchanged_control(control: QueryControl | None) -> QueryControl | None:
+    """Return the control of a run's header; raise unless its file still is the one that was asked."""
+    if control is not None and control.path is not None:
+        try:
+            now = file_sha256(Path(control.path))
+        except OSError as error:
+            raise UnreadableError(f"{control.path}: cannot be read: {error.strerror}") from error
+        if now != control.sha256:
+            raise RunMismatchError(
+                f"{control.path}: has changed since the run was made, so what was asked is not known"
+            )
+    return control
 
 
 def changes_of(control: QueryControl | None, dataset: Dataset, seed: int, limit: int | None = None) -> Changes | None:
@@ -145,6 +132,6 @@ def changes_of(control: QueryControl | None, dataset: Dataset, seed: int, limit:
             return Changes(strangers=draw_strangers(dataset.queries(), generator))
         case "shuffled_words":
             return Changes(hypotheses=shuffle_words(dataset.queries(), generator))
-    if control.file is None:
+    if control.path is None:
         raise ValueError(f"query control '{control.name}' needs a file of hypotheses")
-    return Changes(hypotheses=read_hypotheses(control.file, dataset, limit))
+    return Changes(hypotheses=read_hypotheses(Path(control.path), dataset, limit))

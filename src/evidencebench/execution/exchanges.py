@@ -11,13 +11,13 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, EvidenceBenchError, PendingError, RunMismatchError, StopError, TaskError
 from evidencebench.execution.answers import answer_instance, default_tasks, require_answerable
-from evidencebench.execution.changes import QueryControl, changed_instance, changes_of, control_of
+from evidencebench.execution.changes import changed_instance, changes_of, unchanged_control
 from evidencebench.execution.compatibility import require_same_data
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient, Replayed, ReplayingSender
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.runs.header import RunHeader
+from evidencebench.runs.header import QueryControl, RunHeader
 from evidencebench.runs.run import RunFile
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
@@ -74,7 +74,7 @@ def exchanges_of(
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
-    changes = changes_of(control_of(header.control), dataset, header.seed, header.limit)
+    changes = changes_of(unchanged_control(header.control), dataset, header.seed, header.limit)
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
         named = make_system(_specification(header), client=client)

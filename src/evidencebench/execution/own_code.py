@@ -22,7 +22,6 @@ _MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
 
 
 def is_file(place: str) -> bool:
-    """Return whether own code is named by its file, not by its module."""
     return place.endswith(_FILE_SUFFIX)
 
 

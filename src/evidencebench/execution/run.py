@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
@@ -32,13 +33,13 @@ from evidencebench.execution.asking import (
     rehearse_all,
     todo_of,
 )
-from evidencebench.execution.changes import Changes, QueryControl, changes_of, query_control
+from evidencebench.execution.changes import Changes, changes_of, query_control
 from evidencebench.execution.making import make_system, system_from
-from evidencebench.files.disk import PathText
+from evidencebench.files.disk import PathText, file_sha256
 from evidencebench.files.records import Journal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.header import DataHeader, QueryControl, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
 from evidencebench.system import NamedSystem, System, merged_notes
 from evidencebench.version import __version__
@@ -322,6 +323,9 @@ def _worker_asker(
 
 def _header(asking: _Asking, *, limit: int | None, seed: int) -> RunHeader:
     system, dataset = asking.inquiry.system, asking.dataset
+    control = asking.control
+    if control is not None and control.path is not None:
+        control = msgspec.structs.replace(control, sha256=file_sha256(Path(control.path)))
     return RunHeader(
         system=SystemHeader(name=system.name, options=dict(system.options)),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
@@ -329,7 +333,7 @@ def _header(asking: _Asking, *, limit: int | None, seed: int) -> RunHeader:
         per_task=system.reads_brief,
         limit=limit,
         seed=seed,
-        control=None if asking.control is None else asking.control.header,
+        control=control,
         versions={
             "evidencebench": __version__,
             "numpy": np.__version__,

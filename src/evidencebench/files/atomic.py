@@ -151,7 +151,6 @@ def is_stream(path: Path) -> bool:
 
 
 def is_standard_output(path: Path) -> bool:
-    """Say whether a path is the stream that results are printed on."""
     return _descriptor(path) == 1
 
 

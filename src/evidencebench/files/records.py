@@ -244,7 +244,6 @@ class Journal:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the file has not even a header."""
         return os.fstat(self._descriptor).st_size == 0
 
     def begin(self, header: bytes) -> None:
@@ -292,7 +291,6 @@ class Journal:
             self.sync()
 
     def sync(self) -> None:
-        """Wait until everything written is on the disk."""
         os.fsync(self._descriptor)
         self._synced_at = time.monotonic()
 

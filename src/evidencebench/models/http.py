@@ -262,7 +262,7 @@ def ask_often(
     attempt: Callable[[Tries], T],
     where: str,
     *,
-    on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
+    on_failure: Callable[[TransientError], object] = lambda _: None,
     on_pause: Callable[[float], object] = lambda _: None,
 ) -> T:
     try:

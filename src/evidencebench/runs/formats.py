@@ -172,7 +172,6 @@ def _answer(instance_id: object, given: object) -> Answer:
 
 
 def _ranking_from(instance_id: str, given: Mapping[object, object]) -> Ranking:
-    """Return the sentences by score, ties by index, as in a TREC run."""
     pairs = []
     for sentence, score in given.items():
         if isinstance(score, str | bytes):  # float() would take 1_0, and the digits of every script

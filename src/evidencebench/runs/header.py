@@ -63,12 +63,15 @@ A `SeededControl` needs nothing but a seed; the others need a file of hypotheses
 """
 
 
-class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The query control of a run, and for hypotheses from a file, the file and its checksum."""
+class QueryControl(msgspec.Struct, frozen=True, kw_only=True):
+    """How queries are changed; for hypotheses from a file, the file, and in a run's header its checksum."""
 
     name: ControlName
     path: str | None = None
     sha256: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.path is None else f"{self.name}={self.path}"
 
     @property
     def words(self) -> str:
@@ -105,7 +108,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     per_task: bool = False  # whether each task has answers of its own; else one answer an instance serves every task
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None  # only the first so many instances were run; None: all
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
-    control: ControlHeader | None = None  # how the queries were changed on purpose; None: they were not
+    control: QueryControl | None = None  # how the queries were changed on purpose; None: they were not
     hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
     crossval: CrossvalHeader | None = None  # how it was cross-validated; None: it was not
     versions: dict[str, str] = {}
@@ -117,7 +120,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Read the key ``hypothesis`` of earlier versions as the control that it was."""
         if self.hypothesis == "wrong":
-            msgspec.structs.force_setattr(self, "control", ControlHeader(name="wrong_hypothesis"))
+            msgspec.structs.force_setattr(self, "control", QueryControl(name="wrong_hypothesis"))
         msgspec.structs.force_setattr(self, "hypothesis", msgspec.UNSET)
 
     @property

@@ -66,14 +66,6 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
     return with_checksum(msgspec.json.encode(line))
 
 
-def decode_answer(line: memoryview) -> Answer:
-    """Return the answer in a line of a run that `check_answer` has accepted."""
-    answer = _decoder.decode(line)
-    if answer.sentences is None:
-        return Failure(error=answer.error or "unknown", notes=answer.notes)
-    return Ranking(sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered, notes=answer.notes)
-
-
 def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
     if answer.crc is not None and not has_checksum(line, answer.crc):
         # Another program may have spelled the line otherwise.
@@ -155,7 +147,6 @@ class RunFile:
         return frozenset(self._lines)
 
     def answer(self, instance_id: str, task: str | None) -> Answer | None:
-        """Return the answer for an instance and task, or None where the run has none."""
         line = self._lines.get((instance_id, task))
         if line is None:
             line = self._lines.get((instance_id, None))
@@ -163,7 +154,11 @@ class RunFile:
             return line
         last = self._last  # looked up once, since another thread may ask too
         if last is None or last[0] is not line:  # each task asks for the same answer in turn
-            self._last = last = (line, decode_answer(line))
+            read = _decoder.decode(line)
+            ranking = Ranking(
+                sentences=read.sentences or (), scores=read.scores, ordered=read.ordered, notes=read.notes
+            )
+            self._last = last = (line, ranking)
         return last[1]
 
 

@@ -17,7 +17,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
 from evidencebench.execution.answers import answers_from, named_system
-from evidencebench.execution.changes import changes_of, control_of
+from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
 from evidencebench.files.disk import PathText
@@ -326,7 +326,7 @@ def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, S
             f"{run.path}: answers queries of two papers of {run.header.data.name}; expected that data set, got a list "
             "of instances, which does not say which papers"
         )
-    changes = changes_of(control_of(run.header.control), data, run.header.seed)
+    changes = changes_of(unchanged_control(run.header.control), data, run.header.seed)
     return changes.strangers or {} if changes is not None else {}
 
 

@@ -8,8 +8,9 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import TaskError
 from evidencebench.execution.answers import ask_once_an_instance, default_tasks, named_system, require_answerable
 from evidencebench.execution.asking import Inquiry, Waiting, gather
-from evidencebench.execution.changes import QueryControl, changed_instance, changes_of, query_control
+from evidencebench.execution.changes import changed_instance, changes_of, query_control
 from evidencebench.files.disk import PathText
+from evidencebench.runs.header import QueryControl
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources, warn_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling

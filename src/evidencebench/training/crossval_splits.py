@@ -18,11 +18,11 @@ from evidencebench.data.tasks import Task, TaskOrName, task_named, tasks_from
 from evidencebench.errors import AnswerError, RunMismatchError, SystemSpecError, TaskError
 from evidencebench.execution.answers import ask_once_an_instance, require_answerable
 from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
-from evidencebench.execution.changes import Changes, QueryControl, changed_instance, changes_of
+from evidencebench.execution.changes import Changes, changed_instance, changes_of
 from evidencebench.execution.making import factory_of, find_code, make_options, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
-from evidencebench.runs.header import SeededControl
+from evidencebench.runs.header import QueryControl, SeededControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.selection import check_answer

@@ -284,7 +284,7 @@ def _mend(content: bytes) -> bytes:
         if depth < _MOST_DEPTH and piece[0] == '"':
             mended.append(_UNSOUND.sub(_mend_escape, piece))
         elif depth < _MOST_DEPTH:
-            mended.append(piece if piece in "[]{}" else _NUMBERS.sub(_mend_number, piece))
+            mended.append(_NUMBERS.sub(lambda got: got[0] if _SOUND_NUMBER.fullmatch(got[0]) else "null", piece))
         if piece in "]}":
             depth -= 1
     return "".join(mended).encode()
@@ -297,7 +297,3 @@ def _mend_escape(match: re.Match[str]) -> str:
     if escape[1] == "u" and len(escape) > len("\\u"):
         return escape if _PAIR.fullmatch(escape) else _SURROGATE.sub(r"\\ufffd", escape)
     return escape if escape[1] in _ESCAPED else "\\" + escape
-
-
-def _mend_number(number: re.Match[str]) -> str:
-    return number[0] if _SOUND_NUMBER.fullmatch(number[0]) else "null"

@@ -37,12 +37,7 @@ class TooLongWaitError(TransientError):
 @dataclass(slots=True, kw_only=True)
 class Tries:
     deadline: float
-    n_faults: int = 0
-    n_busy: int = 0  # not counted as attempts: only the deadline ends waiting for a busy server
-
-    @property
-    def n(self) -> int:
-        return self.n_faults + self.n_busy
+    n: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,27 +58,28 @@ class Retry:
         self,
         attempt: Callable[[Tries], T],
         *,
-        on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
+        on_failure: Callable[[TransientError], object] = lambda _: None,
         on_pause: Callable[[float], object] = lambda _: None,
     ) -> T:
         """Call `attempt` again after each `TransientError`; raise the last, or `TooLongWaitError`."""
         tries = Tries(deadline=self.clock() + self.total_seconds)
+        n_busy = 0  # not counted as attempts: only the deadline ends waiting for a busy server
         while True:
             try:
                 return attempt(tries)
             except TransientError as error:
                 last = error
             is_busy = isinstance(last, BusyError) and not self.counts_busy
-            tries.n_busy, tries.n_faults = tries.n_busy + is_busy, tries.n_faults + (not is_busy)
-            last.n_attempts = tries.n
-            on_failure(last, tries)
-            asked = self._asked_wait(last, tries.n_busy if is_busy else 0)
+            n_busy, tries.n = n_busy + is_busy, tries.n + 1
+            last.n_attempts, n_faults = tries.n, tries.n - n_busy
+            on_failure(last)
+            asked = self._asked_wait(last, n_busy if is_busy else 0)
             if asked:
                 on_pause(asked)
-            n_waits = tries.n_busy if is_busy else tries.n_faults
+            n_waits = n_busy if is_busy else n_faults
             grown = self.first_wait_seconds * 2.0 ** min(n_waits - 1, 60) * (0.5 + self.jitter())
             wait = max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
-            if tries.n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
+            if n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
                 raise last
             self.sleep(wait)
             if self.clock() >= tries.deadline:

@@ -141,7 +141,6 @@ def serve_until_signal(
 def served_in_thread(
     app: ASGIApp, bound: socket.socket, connection: type[TimedConnection] = TimedConnection
 ) -> Iterator[None]:
-    """Serve an app on a bound socket, from a thread of its own, while the block runs."""
     server = server_of(app, connection)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
     bound.listen(_BACKLOG)  # so that it can be asked at once

@@ -260,7 +260,7 @@ class HttpSender:
                 self._retry,
                 lambda tries: self._attempt(post, tries),
                 post.where,
-                on_failure=lambda error, _: self._count_failed_attempt(post, error),
+                on_failure=lambda error: self._count_failed_attempt(post, error),
                 on_pause=target.limiter.pause,
             )
         except StopError:

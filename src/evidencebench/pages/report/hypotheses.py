@@ -30,7 +30,7 @@ from evidencebench.pages.report.blocks import (
     terms_node,
 )
 from evidencebench.pages.report.data import Findings
-from evidencebench.runs.header import ControlHeader, ControlName, RunHeader, SystemHeader
+from evidencebench.runs.header import ControlName, QueryControl, RunHeader, SystemHeader
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, control_results, use_of_hypothesis
@@ -64,7 +64,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     unmeasured = {
         label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
         for label, run in findings.scored.runs.items()
-        if ControlHeader(name="wrong_hypothesis") not in partners[label]
+        if QueryControl(name="wrong_hypothesis") not in partners[label]
     }
     return section(
         "hypotheses",
@@ -82,16 +82,16 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     )
 
 
-def _asked(header: RunHeader | None) -> tuple[SystemHeader, ControlHeader] | None:
+def _asked(header: RunHeader | None) -> tuple[SystemHeader, QueryControl] | None:
     """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
     if header is None or header.control is None:
         return None
     return header.system, replace(header.control, path=None)  # the checksum says which file it was, wherever it lay
 
 
-def _partners(run: RunFile, findings: Findings) -> dict[ControlHeader, str]:
+def _partners(run: RunFile, findings: Findings) -> dict[QueryControl, str]:
     """Return control -> the run of the same system with queries so changed, if possible of the same seed."""
-    alike: dict[ControlHeader, list[tuple[bool, str]]] = {}
+    alike: dict[QueryControl, list[tuple[bool, str]]] = {}
     for label, (changed, _) in findings.changed.items():
         asked = _asked(changed.header)
         if run.header is not None and changed.header is not None and asked and asked[0] == run.header.system:
@@ -99,7 +99,7 @@ def _partners(run: RunFile, findings: Findings) -> dict[ControlHeader, str]:
     return {control: min(labels)[1] for control, labels in alike.items()}
 
 
-def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, str]]) -> tuple[ControlResult, ...]:
+def _results(findings: Findings, partners: Mapping[str, Mapping[QueryControl, str]]) -> tuple[ControlResult, ...]:
     """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
     compared = [
         (label, control.words, findings.scored.scores[label][task.name], findings.changed[partner][1][task.name])
