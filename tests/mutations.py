@@ -12,9 +12,7 @@ STRANGE = {
     "infinity": b"-Infinity",
     "no float": b"1e999",
     "no integer": b"9" * 5000,
-    "nested beyond measure": b"[" * 20_000 + b"]" * 20_000,
     "a control character": b'"a\x01\t"',
-    "no escape": rb'"\x"',
 }
 
 
@@ -25,7 +23,7 @@ def mutations(rng: random.Random, content: bytes) -> Iterator[bytes]:
     for _ in range(rng.randint(1, 4)):
         flipped[rng.randrange(len(flipped))] = rng.randrange(256)
     yield bytes(flipped)
-    yield content[:place] + rng.choice(list(STRANGE.values()))[:4000] + content[other:]
+    yield content[:place] + rng.choice([*STRANGE.values(), b"[" * 4000, rb'"\x"'])[:4000] + content[other:]
     yield content[:place] + content[other:]
     yield content[:other] + content[place:]
     yield content.replace(b":", b": " + rng.choice([b"NaN", b"null", b"[", b"{}", b"-1"]) + b', "x":', 1)

@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evidencebench.engine.processes import Event, Reply, dispatch, replies_to, sendable, why_it_died
-from evidencebench.engine.protocol import (
-    Item,
-    Outcome,
-    Result,
-    Setup,
-    do_nothing,
-    require_workers,
-)
+from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
 from evidencebench.errors import EngineError
 from evidencebench.provenance import require_extra
 from evidencebench.version import __version__

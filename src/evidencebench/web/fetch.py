@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import re
 import ssl
 import time
 from collections.abc import Callable, Iterator
@@ -233,23 +232,20 @@ def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_EL
 # JSON as servers send it: a reply that was paid for is read even if fields that are not needed are damaged.
 
 T = TypeVar("T")
-
-_MOST_DEPTH = 100
-_MOST_BYTES = 4 << 20  # mending more takes seconds, and no reply is as long
-_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]++|"', re.DOTALL)
-_UNSOUND = re.compile(r"[\x00-\x1f]|\\u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|\\.", re.DOTALL)
-_PAIR = re.compile(r"\\u[dD][89abAB].{2}\\u.{4}")
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F].{2}")
-_ESCAPED = frozenset('"\\/bfnrt')
-_NUMBERS = re.compile(r"[-+]?(?:NaN|Infinity|nan|inf|undefined|[0-9][0-9.eE+-]*)")
-_SOUND_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
+_MOST_DIGITS = 18  # of a whole number that 64 bits hold
+_READER = json.JSONDecoder(
+    strict=False,  # takes control characters in a text
+    parse_constant=lambda _: None,
+    parse_float=lambda text: None if math.isinf(float(text)) else float(text),
+    parse_int=lambda text: int(text) if len(text) <= _MOST_DIGITS else None,
+)
 
 
 def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
     r"""Return JSON decoded as ``form``, even if fields that are not in the form are damaged.
 
-    Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
-    holds, and values below 100 levels are read as null.
+    Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity and numbers that no float
+    holds are read as null.
 
     >>> decode_served(b'{"text": "a\\ud800", "logprob": NaN}', dict)
     {'text': 'a�', 'logprob': None}
@@ -257,7 +253,12 @@ def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=form)
     except BROKEN_JSON:
-        return msgspec.json.decode(_mend(bytes(content)), type=form)
+        try:
+            read = _READER.decode(bytes(content).decode("utf-8-sig", errors="replace"))
+            text = json.dumps(read, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        except (ValueError, RecursionError) as error:
+            raise msgspec.DecodeError(f"JSON is malformed: {error}") from error
+        return msgspec.json.decode(text, type=form)
 
 
 def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
@@ -266,34 +267,3 @@ def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
         return decode_served(content, form)
     except msgspec.DecodeError:
         return None
-
-
-def _mend(content: bytes) -> bytes:
-    if len(content) > _MOST_BYTES:
-        raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
-    text = content.decode("utf-8-sig", errors="replace")
-    mended: list[str] = []
-    depth = 0
-    for piece in (token[0] for token in _TOKENS.finditer(text)):
-        if piece == '"':
-            raise msgspec.DecodeError("JSON is malformed: it ends within a string")
-        if piece in "[{":
-            depth += 1
-            if depth == _MOST_DEPTH:
-                mended.append("null")
-        if depth < _MOST_DEPTH and piece[0] == '"':
-            mended.append(_UNSOUND.sub(_mend_escape, piece))
-        elif depth < _MOST_DEPTH:
-            mended.append(_NUMBERS.sub(lambda got: got[0] if _SOUND_NUMBER.fullmatch(got[0]) else "null", piece))
-        if piece in "]}":
-            depth -= 1
-    return "".join(mended).encode()
-
-
-def _mend_escape(match: re.Match[str]) -> str:
-    escape = match[0]
-    if escape[0] != "\\":  # a control character
-        return json.dumps(escape)[1:-1]
-    if escape[1] == "u" and len(escape) > len("\\u"):
-        return escape if _PAIR.fullmatch(escape) else _SURROGATE.sub(r"\\ufffd", escape)
-    return escape if escape[1] in _ESCAPED else "\\" + escape
