@@ -107,10 +107,7 @@ def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:
     assert "1 sentence" in repr(replace(FIRST.query, sentences=("x",), kinds=()))
 
 
-def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evidencebench.files.disk.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "gone.json"
     path.write_text('{"one": {}}')
     dataset = open_dataset(path)

@@ -1,8 +1,11 @@
 """Indexing a file a value at a time finds the same as decoding it as a whole."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +41,13 @@ def spelled(draw: st.DrawFn) -> tuple[dict[str, Any], bytes]:
 
 
 def held(text: bytes) -> Snapshot:
-    return Snapshot(path=Path("held.json"), size=len(text), content=text)
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        descriptor = os.dup(file.fileno())
+    snapshot = Snapshot(path=Path("held.json"), size=len(text), unpacked=descriptor)
+    weakref.finalize(snapshot, os.close, descriptor)
+    return snapshot
 
 
 def stepped(text: bytes) -> dict[str, bytes] | None:

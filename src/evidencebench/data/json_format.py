@@ -54,15 +54,12 @@ Place = Span | Origin
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
     """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts."""
-    part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
-    if (stepped := _step_through(snapshot, part_bytes)) is not None:
+    if (stepped := _step_through(snapshot, _PART_BYTES)) is not None:
         return stepped
-    whole: bytes | mmap | None = snapshot.content
-    if whole is None:
-        with tempfile.TemporaryFile() as copy:  # which no other process can cut
-            copy.writelines(blocks(snapshot))
-            copy.flush()
-            whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
+    with tempfile.TemporaryFile() as copy:  # which no other process can cut
+        copy.writelines(blocks(snapshot))
+        copy.flush()
+        whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
     text = memoryview(whole)[start_of(whole) :]
     places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
     try:
@@ -392,9 +389,7 @@ class JsonFile(DataSource):
         return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
 
     def index(self) -> bytes | None:
-        """Return the spans of instances for `open_indexed_json`; None where the file is small, or an id repeated."""
-        if self.snapshot.content is not None:
-            return None
+        """Return the spans of instances for `open_indexed_json`; None where an id is repeated."""
         spans = {name: place for name, place in self.places.items() if isinstance(place, Span)}
         if len(spans) < len(self.places):
             return None

@@ -212,8 +212,8 @@ def _open(snapshot: Snapshot) -> DataSource:
     return (_format_of(snapshot.path) or _JSON).open(snapshot)
 
 
-def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource:
-    snapshot = open_snapshot(file.path, most_held_bytes=most_held_bytes)
+def _reopen(file: DataFile) -> DataSource:
+    snapshot = open_snapshot(file.path)
     if file.was != _was(snapshot):  # checked before reading, so that no error is about another file
         if file.sha256 is None:
             raise changed(file.path)
@@ -225,13 +225,7 @@ def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource
 
 
 def _sharded(path: Path, files: Iterable[Path | DataFile]) -> ShardedSource:
-    """Return the instances of several files, none of which is held in memory, since there may be many."""
-    sources = tuple(
-        _reopen(file, most_held_bytes=0)
-        if isinstance(file, DataFile)
-        else _open(open_snapshot(file, most_held_bytes=0))
-        for file in files
-    )
+    sources = tuple(_reopen(file) if isinstance(file, DataFile) else _open(open_snapshot(file)) for file in files)
     places = {name: source for source in sources for name in source.ids}
     repeated_ids = {name for source in sources for name in source.repeated_ids}
     if sum(len(source.ids) for source in sources) > len(places):

@@ -11,7 +11,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -87,8 +87,6 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 
 # A file as it was when it was opened: parts are read when they are asked for, and a change of the file is an error.
 
-MOST_HELD_BYTES = 64 << 20
-
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
 
@@ -101,15 +99,13 @@ FileState = tuple[int, int, int, int, int]
 class Snapshot:
     """The content of a file when it was opened, unpacked if it is gzipped.
 
-    Small content is held in memory, as ``content``. Large content is read from the file, or, if that is gzipped, from a
-    temporary file without a name, which no other process can change; ``unpacked`` is its descriptor. ``state`` shows
-    whether the file has changed; None for unpacked content, which is a copy.
+    It is read from the file, whose ``state`` shows whether it has changed, or, if it is gzipped, from a temporary file
+    without a name, which no other process can change; ``unpacked`` is its descriptor.
     """
 
     path: Path
     size: int  # in bytes, unpacked
     state: FileState | None = None
-    content: bytes | None = None
     unpacked: int | None = None
     packed_sha256: str | None = None
 
@@ -124,7 +120,7 @@ class Snapshot:
         if self.packed_sha256 is not None:
             return self.packed_sha256
         total = hashlib.sha256()
-        for block in blocks(self) if self.content is None else (self.content,):
+        for block in blocks(self):
             total.update(block)
         return total.hexdigest()
 
@@ -132,10 +128,6 @@ class Snapshot:
         """Return bytes start..stop-1 as they were when the file was opened; raises `ChangedDataError`."""
         if self.unpacked is not None:
             return os.pread(self.unpacked, stop - start, start)
-        if self.content is not None:
-            if self.state is not None and self.state != state_of(self.path):
-                raise changed(self.path)
-            return self.content[start:stop]
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             try:
@@ -169,19 +161,16 @@ class ShardedSnapshot:
         return hashlib.sha256("".join(f"{shard.sha256}\n" for shard in self.shards).encode()).hexdigest()
 
 
-def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
-    """Return the snapshot of a file, unpacked if it is ``.gz``; raises `UnreadableError` and `ChangedDataError`."""
-    most_held_bytes = MOST_HELD_BYTES if most_held_bytes is None else most_held_bytes
+def open_snapshot(path: Path) -> Snapshot:
+    """Return the snapshot of a file, unpacked if it is ``.gz``; raises `UnreadableError`."""
     if path.is_dir():
         raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, .gz of either, or .parquet)")
     try:
         with open_file(path) as file:
             if path.name.endswith(".gz"):
-                return _unpack(file, path, most_held_bytes)
+                return _unpack(file, path)
             status = os.fstat(file.fileno())
-            on_disk = Snapshot(path=path, size=status.st_size, state=_state(status))
-            is_small = on_disk.size <= most_held_bytes
-            return replace(on_disk, content=on_disk.read(0, on_disk.size)) if is_small else on_disk
+            return Snapshot(path=path, size=status.st_size, state=_state(status))
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(f"{path}: cannot be read: {reason}") from error
@@ -221,10 +210,10 @@ class _Hashed:
         raise OSError(f"asked to go back to byte {offset} of what is hashed as it is read")
 
 
-def _unpack(file: IO[bytes], path: Path, most_held_bytes: int) -> Snapshot:
+def _unpack(file: IO[bytes], path: Path) -> Snapshot:
     """Return the snapshot of a gzip file, with the checksum of the very bytes that were unpacked."""
     packed = _Hashed(file)
-    with tempfile.SpooledTemporaryFile(max_size=most_held_bytes) as unpacked:
+    with tempfile.TemporaryFile() as unpacked:
         with gzip.GzipFile(fileobj=packed, mode="rb") as plain:
             while block := plain.read(_BLOCK_BYTES):
                 unpacked.write(block)
@@ -232,12 +221,9 @@ def _unpack(file: IO[bytes], path: Path, most_held_bytes: int) -> Snapshot:
                     raise UnreadableError(
                         f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first"
                     )
-        sha256, size = packed.total.hexdigest(), unpacked.tell()
-        if size <= most_held_bytes:
-            unpacked.seek(0)
-            return Snapshot(path=path, size=size, content=unpacked.read(), packed_sha256=sha256)
         unpacked.flush()
         kept = os.dup(unpacked.fileno())
+        sha256, size = packed.total.hexdigest(), unpacked.tell()
         snapshot = Snapshot(path=path, size=size, unpacked=kept, packed_sha256=sha256)
         weakref.finalize(snapshot, os.close, kept)
         return snapshot
