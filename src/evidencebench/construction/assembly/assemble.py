@@ -9,15 +9,14 @@ import msgspec
 from evidencebench.construction.assembly.datasheet import datasheet
 from evidencebench.construction.assembly.leakage import (
     Candidate,
+    Met,
     PaperStore,
     TextIndex,
     assign_groups,
-    duplicates,
     linked_groups,
     met_elsewhere,
     read_candidates,
     same_papers,
-    store_papers,
 )
 from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitCounts
 from evidencebench.construction.draft import MANIFEST, DraftFile, judging_of
@@ -41,65 +40,67 @@ _FAR = 0.02  # a reached share that is so far from the wanted one is told
 
 
 def choose_splits(
-    candidates: Sequence[Candidate], paper_of: Sequence[int], kept: Sequence[int], settings: AssemblySettings
+    kept: Sequence[tuple[int, str]], settings: AssemblySettings
 ) -> tuple[dict[str, list[int]], dict[str, SplitCounts], list[str]]:
-    """Return the positions of the kept candidates by split, the splits' counts, and whole sentences of warning."""
+    """Divide instances, given the paper and the review of each.
 
-    def review(position: int) -> str:
-        return candidates[position].draft.review_id
-
+    Return their positions by split, the splits' counts, and whole sentences of warning.
+    """
     by_review = settings.split_by == "both"
-    keys = [[paper_of[position], *([review(position)] if by_review and review(position) else [])] for position in kept]
-    groups = [[kept[index] for index in group] for group in linked_groups(keys)]
+    groups = linked_groups([(paper, review) if by_review and review else (paper,) for paper, review in kept])
     shares = {split: share for split, share in settings.shares.items() if share}
     places = assign_groups([len(group) for group in groups], shares, seed=settings.seed)
-    members: dict[str, list[int]] = {split: [] for split in shares}
-    for group, split in zip(groups, places, strict=True):
-        members[split] += group
+    members = {
+        split: sorted(
+            position for group, place in zip(groups, places, strict=True) if place == split for position in group
+        )
+        for split in shares
+    }
     counts = {
         split: SplitCounts(
             n_instances=len(chosen),
-            n_papers=len({paper_of[position] for position in chosen}),
-            n_reviews=len({review(position) for position in chosen} - {""}),
+            n_papers=len({kept[position][0] for position in chosen}),
+            n_reviews=len({kept[position][1] for position in chosen} - {""}),
             wanted=float(shares[split]),
             reached=len(chosen) / len(kept),
         )
         for split, chosen in members.items()
     }
-    largest = max(groups, key=len)
-    reviews = Counter(review(position) for position in largest)
-    warnings = _warnings(counts, len(largest), len(kept), reviews, by_review=by_review)
-    return {split: sorted(chosen) for split, chosen in members.items()}, counts, warnings
+    largest = Counter(kept[position][1] for position in max(groups, key=len))  # review -> instances
+    return members, counts, list(_warnings(counts, largest, len(kept), by_review=by_review))
 
 
 def _warnings(
-    counts: dict[str, SplitCounts], n_largest: int, n_all: int, reviews: Counter[str], *, by_review: bool
-) -> list[str]:
-    warnings = [
-        f"split '{split}' got no instance and has no file, since {counted(n_all, 'instance')} cannot be divided so; "
-        "change --shares"
-        for split, count in counts.items()
-        if not count.n_instances
-    ]
+    counts: Mapping[str, SplitCounts], largest: Counter[str], n_all: int, *, by_review: bool
+) -> Iterator[str]:
+    for split, count in counts.items():
+        if not count.n_instances:
+            why = f"since {counted(n_all, 'instance')} cannot be divided so; change --shares"
+            yield f"split '{split}' got no instance and has no file, {why}"
     if all(abs(count.reached - count.wanted) <= _FAR for count in counts.values()):
-        return warnings
+        return
     reached = ", ".join(
         f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items()
     )
-    if n_largest <= max(count.wanted for count in counts.values()) * n_all:
-        return [*warnings, f"the shares are not reached: {reached}; the data set is small, or its reviews are large"]
-    name, n_of_it = reviews.most_common(1)[0]
-    who, advice = "they are of one paper", "other --shares would fit"
+    if largest.total() <= max(count.wanted for count in counts.values()) * n_all:
+        yield f"the shares are not reached: {reached}; the data set is small, or its reviews are large"
+        return
+    who = "they are of one paper; other --shares would fit"
     if by_review:
-        advice, largest = "--split-by paper keeps only papers apart", f"'{shortened(name, 40)}'"
-        who = f"review {largest} has {n_of_it:,} of them"
-        if len(reviews) > 1:
-            who = f"{len(reviews):,} reviews that share papers, the largest {largest}"
-    linked = f"{n_largest:,} of {n_all:,} instances are linked and must stay in one split: {who}; {advice}"
-    return [*warnings, f"the shares cannot be reached: {reached}. {linked}"]
+        review, n = largest.most_common(1)[0]
+        named = f"'{shortened(review, 40)}'"
+        who = f"review {named} has {n:,} of them"
+        if len(largest) > 1:
+            who = f"{len(largest):,} reviews that share papers, the largest {named}"
+        who += "; --split-by paper keeps only papers apart"
+    yield (
+        f"the shares cannot be reached: {reached}. {largest.total():,} of {n_all:,} instances are linked and must stay "
+        f"in one split: {who}"
+    )
 
 
 STEP = "assemble"
+DUPLICATE = "same paper and summary as another draft"
 _MIN_DRAFTS_A_JOB = 50
 
 OnProgress = Callable[[int, int, str], None]
@@ -128,14 +129,18 @@ def assemble(
     judged = next((file for file in before if file.header.step == "judge"), source)
     agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
-        store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, progress_of(on_progress, "reading"))
-        candidates, digest = read_candidates(source, store)
-        index = TextIndex([paper.hashes for paper in store.papers.values()])
-        paper_of = same_papers(candidates, store, index)
+        candidates, store, digest = read_candidates(
+            source, papers, scratch / "papers.jsonl", runs_on, progress_of(on_progress, "reading")
+        )
+        index = TextIndex(store.hashes)
+        paper_of = same_papers(candidates, store.hashes, index)
         dropped = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
-        left = [position for position in range(len(candidates)) if position not in dropped]
-        dropped |= duplicates(candidates, paper_of, left)
-        kept = [position for position in left if position not in dropped]
+        kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
+        for candidate in candidates:
+            if candidate.id not in dropped:
+                first = kept.setdefault((paper_of[candidate.id], candidate.summary), candidate)
+                if first is not candidate:
+                    dropped[candidate.id] = Met(DUPLICATE, first.id)
         reasons = Counter(why.reason for why in dropped.values())
         if not kept:
             all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
@@ -143,20 +148,21 @@ def assemble(
             doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
             why = "; ".join([losses or "the first step found no passage", *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
-        members, counts, warnings = choose_splits(candidates, paper_of, kept, settings)
+        ids = [candidate.id for candidate in kept.values()]
+        members, counts, warnings = choose_splits(
+            [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
+        )
         named = {
-            split: [
-                (candidates[position].draft.id, f"{settings.name}_{split}_id_{n}")
-                for n, position in enumerate(positions)
-            ]
+            split: [(ids[position], f"{settings.name}_{split}_id_{n}") for n, position in enumerate(positions)]
             for split, positions in members.items()
+            if positions
         }
         unproven = _write_splits(
             made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
         )
         gone = [
-            msgspec.structs.replace(candidates[position].draft, dropped=why.reason, detail=why.detail)
-            for position, why in sorted(dropped.items())
+            msgspec.structs.replace(source[draft_id], dropped=why.reason, detail=why.detail)
+            for draft_id, why in sorted(dropped.items())
         ]
         write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
         report = AssemblyReport(
@@ -171,18 +177,15 @@ def assemble(
             settings,
             report,
             step_files=before,
-            drafts=(source[candidates[position].draft.id] for position in kept),
+            drafts=map(source.__getitem__, ids),
             descriptions={
                 split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
-                for split, names in named.items()
-                if names
+                for split in named
             },
-            n_papers=len({paper_of[position] for position in kept}),
-            n_reviews=len({candidates[position].draft.review_id for position in kept} - {""}),
+            n_papers=len({paper for paper, _ in kept}),
             agreement=agreement,
             against=against,
             papers=papers,
-            paper_files={candidates[position].draft.paper_file for position in kept},
         )
         write_whole(made / "datasheet.md", sheet)
         write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
@@ -216,8 +219,7 @@ def _write_splits(
             on_progress(n_done, n_all)
 
     for split, names in named.items():
-        if names:
-            write_dataset(folder / f"{split}.json", instances(names))
+        write_dataset(folder / f"{split}.json", instances(names))
     return unproven
 
 

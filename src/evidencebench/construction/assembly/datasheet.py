@@ -35,17 +35,11 @@ def datasheet(
     drafts: Iterable[Draft],
     descriptions: Mapping[str, Description],
     n_papers: int,
-    n_reviews: int,
     agreement: Mapping[str, WindowAgreement],
     against: Sequence[Dataset],
     papers: Path,
-    paper_files: Iterable[str],
 ) -> str:
-    """Return the datasheet as Markdown.
-
-    ``drafts`` and ``paper_files`` are of what became instances, ``descriptions`` are by split; ``agreement``, by
-    model, is that of the windows of all judged drafts.
-    """
+    """Return the datasheet as Markdown: ``drafts`` became instances, ``agreement`` is by model, of all judged ones."""
     step_settings = []
     for file in step_files:
         known = [
@@ -56,7 +50,18 @@ def datasheet(
         if known:
             step_settings.append(f"{file.header.step}: {', '.join(known)}")
     template = Template(files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8"))
-    parts, windows = _sources(drafts)
+    parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
+    windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
+    for draft in drafts:
+        reviews.add(draft.review_id)
+        paper_files.add(draft.paper_file)
+        parts.update((part, reply.model, reply.prompt) for part, reply in draft.sources_of.items())
+        if draft.judging is not None:
+            windows[draft.judging.window, draft.judging.overlap] += 1
+            for number, judged in enumerate(draft.judging.rounds, 1):
+                at_once = ", all aspects at once" if judged.asks_all else ""
+                decides = ", where windows disagreed" if judged.decides else ""
+                parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
     chain = "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
     if step_files[0].header.source_sha256:
         chain = _paragraph(
@@ -77,7 +82,7 @@ def datasheet(
         date=settings.made_on.isoformat(),
         version=__version__,
         n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
-        f"{counted(n_reviews, 'review')}",
+        f"{counted(len(reviews) - 1, 'review')}",
         splits=as_markdown(split_table(report.splits)),
         statistics=as_markdown(_statistics_table(descriptions)),
         losses=as_markdown(loss_table(report.steps)),
@@ -99,21 +104,6 @@ def datasheet(
         else "The data set was not compared with others: its papers may be in them.",
         licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
     )
-
-
-def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Counter[tuple[int, int]]]:
-    """Count drafts by part, model and prompt that the part was read from, and by window and overlap of the judge."""
-    parts: Counter[tuple[str, str, str]] = Counter()
-    windows: Counter[tuple[int, int]] = Counter()
-    for draft in drafts:
-        parts.update((part, source.model, source.prompt) for part, source in draft.sources_of.items())
-        if draft.judging is not None:
-            windows[draft.judging.window, draft.judging.overlap] += 1
-            for number, judged in enumerate(draft.judging.rounds, 1):
-                at_once = ", all aspects at once" if judged.asks_all else ""
-                decides = ", where windows disagreed" if judged.decides else ""
-                parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
-    return parts, windows
 
 
 def _paragraph(text: str, indent: str = "") -> str:
