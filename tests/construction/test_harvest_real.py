@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from evidencebench.construction.harvest.harvest import harvest_review
+from evidencebench.construction.harvest.harvest import HarvestRules, harvest_review
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.read import read

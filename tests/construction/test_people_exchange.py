@@ -133,7 +133,7 @@ FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {"csv": fill_sheet, "l
 def read_back(folder: Path, tasks: TasksFile, content: bytes) -> Marked:
     path = folder / "Ada"
     path.write_bytes(content)
-    found = collect_annotations([path], tasks).annotations.by_annotator
+    found = collect_annotations([path], tasks)[0].by_annotator
     assert set(found) <= {"Ada"}
     return {task: one.sentences or () for task, one in found.get("Ada", {}).items() if one.is_done}
 
@@ -209,7 +209,7 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
         ]
     for content in (sheet.getvalue(), json.dumps(items)):
         (tmp_path / "Ada").write_text(content)
-        ((_, found),) = collect_annotations([tmp_path / "Ada"], tasks).annotations.by_annotator.items()
+        ((_, found),) = collect_annotations([tmp_path / "Ada"], tasks)[0].by_annotator.items()
         assert {task: one.ratings for task, one in found.items() if one.is_done} == said
 
 
@@ -227,7 +227,7 @@ def test_the_last_of_two_submissions_counts_and_a_skipped_one_does_not(tmp_path:
     items[0]["annotations"].insert(0, later | {"updated_at": "2026-11-23T00:00:00Z"})
     items[1]["annotations"][0]["was_cancelled"] = True
     assert read_back(tmp_path, tasks, json.dumps(items).encode()) == {"task_0": (3,)}
-    problems = collect_annotations([tmp_path / "Ada"], tasks).problems
+    _, problems = collect_annotations([tmp_path / "Ada"], tasks)
     assert any("skipped: 1" in problem for problem in problems)
     assert any("nobody has submitted: 1" in problem for problem in problems)
 
@@ -236,7 +236,7 @@ def test_what_is_missing_in_a_sheet_is_counted(tmp_path: Path) -> None:
     tasks = tasks_at(tmp_path, ("a", "b", "c"))
     lines = fill_sheet(tasks, {"task_0": (1,), "task_1": (0,)}).decode().splitlines(keepends=True)
     assert read_back(tmp_path, tasks, "".join(lines[:3] + lines[4:]).encode()) == {"task_1": (0,)}
-    problems = collect_annotations([tmp_path / "Ada"], tasks).problems
+    _, problems = collect_annotations([tmp_path / "Ada"], tasks)
     assert any("rows missing: left out: 1" in problem for problem in problems)
     assert any("without any filled cell: not done: 1" in problem for problem in problems)
 
@@ -281,8 +281,8 @@ def test_a_folder_of_ours_and_exports_are_read_together_but_no_answer_twice(tmp_
     ours = AnnotationFolder(tmp_path / "people", tasks)
     ours.append("Bo", TaskAnnotation(task="task_0", sentences=(0,), is_done=True))
     (tmp_path / "Ada.csv").write_bytes(fill_sheet(tasks, {"task_0": (1,)}))
-    found = collect_annotations([tmp_path / "people", tmp_path / "Ada.csv"], tasks)
-    assert set(found.annotations.by_annotator) == {"Ada", "Bo"}
+    found, _ = collect_annotations([tmp_path / "people", tmp_path / "Ada.csv"], tasks)
+    assert set(found.by_annotator) == {"Ada", "Bo"}
     with pytest.raises(RunFormatError, match="a second answer of 'Ada' to task 'task_0'; give each once"):
         collect_annotations([tmp_path / "Ada.csv"] * 2, tasks)
     with pytest.raises(RunFormatError, match="is one annotator's file; give its folder"):

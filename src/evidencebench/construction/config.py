@@ -76,9 +76,6 @@ class AssemblyReport:
     unproven: Mapping[str, tuple[str, ...]]  # by instance id: the tasks whose optimum is not proven
 
 
-# The configuration of a construction: a TOML file that names everything that decides the data set.
-
-
 class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[judge]``: the options of ``construct judge``."""
 
@@ -86,16 +83,19 @@ class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields
     second_model: str | None = None
 
 
+_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[filter]``: the option of ``construct filter``."""
 
-    least_covered: float = LEAST_COVERED
+    least_covered: _Share = LEAST_COVERED
 
 
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[assemble]``: the options of ``construct assemble``."""
 
-    shares: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = msgspec.field(
+    shares: dict[str, _Share] = msgspec.field(
         default_factory=lambda: {split: float(share) for split, share in DEFAULT_SHARES.items()}
     )
     split_by: SplitBy = "both"
@@ -157,6 +157,4 @@ def read_config(path: Path) -> Config:
         raise FormatError(f"{path}: expected 'reviews' or 'table', and not both")
     if file.licences is not None and (not file.licences or {*file.licences} - {*KNOWN}):
         raise FormatError(f"{path}: licences: expected one or more of {', '.join(KNOWN)}, got {file.licences}")
-    if not 0 <= file.filter.least_covered <= 1:
-        raise FormatError(f"{path}: filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}")
     return config

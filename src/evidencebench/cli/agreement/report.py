@@ -113,27 +113,27 @@ def command(
     if disagreements:
         require_file(disagreements, "has the report", "--disagreements")
         refuse_existing(disagreements, overwrite=overwrite)
-    collected = collect_annotations(sources, tasks)
-    print_cautions(collected.problems)
+    annotations, problems = collect_annotations(sources, tasks)
+    print_cautions(problems)
     if tasks.header.sort != "sentences":
         if disagreements or teams or data:
             raise click.UsageError("--data, --team, --disagreements: expected tasks of the sort 'sentences'")
-        rated = report_ratings(tasks, collected.annotations, resampling.level)
+        rated = report_ratings(tasks, annotations, resampling.level)
         if as_json:
-            print_json({**asdict(rated), "warnings": collected.problems})
+            print_json({**asdict(rated), "warnings": problems})
         else:
             _print_ratings(rated, tasks.header.criteria, table_format)
         return
     with progress("comparing", progress_style):
         dataset = None if data is None else open_dataset(data)
-        marks = collect_marks(tasks, collected.annotations, dataset=dataset, model_name=model_name, teams=dict(teams))
+        marks = collect_marks(tasks, annotations, dataset=dataset, model_name=model_name, teams=dict(teams))
         report = report_marks(marks, resampling=resampling, margin=margin)
     if disagreements:
         page = disagreements_page(report.disagreements, title=f"Disagreements in {tasks_file.name}")
         sheet = f"{as_csv(disagreement_table(report.disagreements, marks.raters))}\n"
         write_whole(disagreements, page if disagreements.suffix == ".html" else sheet)
     if as_json:
-        print_json({**asdict(report), "warnings": collected.problems})
+        print_json({**asdict(report), "warnings": problems})
         return
     for table in _tables(report, resampling):
         print_table(table, table_format)

@@ -1,7 +1,6 @@
 """``evidencebench construct assemble``."""
 
 import re
-from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -119,7 +118,7 @@ def command(
             on_progress=on_progress,
         )
     if as_json:
-        print_json({**asdict(report), "steps": [step.fields() for step in report.steps]})
+        print_json(report)
     else:
         print_cautions(report.warnings)
         print_table(loss_table(report.steps))

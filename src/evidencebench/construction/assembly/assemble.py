@@ -19,7 +19,7 @@ from evidencebench.construction.assembly.leakage import (
     same_papers,
 )
 from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitCounts
-from evidencebench.construction.draft import MANIFEST, DraftFile, judging_of
+from evidencebench.construction.draft import MANIFEST, DraftFile, dropped, judging_of
 from evidencebench.construction.judge import windows_agree
 from evidencebench.construction.losses import StepLosses, changed_since, dropped_csv, losses_of, steps_before
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
@@ -134,14 +134,14 @@ def assemble(
         )
         index = TextIndex(store.hashes)
         paper_of = same_papers(candidates, store.hashes, index)
-        dropped = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
+        met = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
         kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
         for candidate in candidates:
-            if candidate.id not in dropped:
+            if candidate.id not in met:
                 first = kept.setdefault((paper_of[candidate.id], candidate.summary), candidate)
                 if first is not candidate:
-                    dropped[candidate.id] = Met(DUPLICATE, first.id)
-        reasons = Counter(why.reason for why in dropped.values())
+                    met[candidate.id] = Met(DUPLICATE, first.id)
+        reasons = Counter(why.reason for why in met.values())
         if not kept:
             all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
             losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
@@ -160,15 +160,15 @@ def assemble(
         unproven = _write_splits(
             made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
         )
-        gone = [
-            msgspec.structs.replace(source[draft_id], dropped=why.reason, detail=why.detail)
-            for draft_id, why in sorted(dropped.items())
-        ]
+        gone = (dropped(source[draft_id], *why) for draft_id, why in sorted(met.items()))
         write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
         report = AssemblyReport(
             folder=str(output),
             n_instances=len(kept),
-            steps=(*map(losses_of, before), StepLosses(step=STEP, n_drafts=len(candidates), dropped=dict(reasons))),
+            steps=(
+                *map(losses_of, before),
+                StepLosses(step=STEP, n_drafts=len(candidates), n_kept=len(kept), dropped=reasons),
+            ),
             splits=counts,
             warnings=(*changed_since(before), *warnings),
             unproven=unproven,

@@ -18,13 +18,16 @@ from evidencebench.tables import Cell, Table, as_markdown, printable
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
-# What the train and dev splits of EvidenceBench have (133 instances), measured: least to most, and mean where told.
-_ORIGINAL = {
-    "sentences of the paper": "52 to 440, mean 170",
-    "aspects": "2 to 30, mean 8",
-    "sentences that are evidence": "2 to 62",
-    "fewest sentences that cover all": "1 to 13",
-}
+# A row, its field of `Description`, and what the train and dev splits of EvidenceBench have (133 instances), measured.
+_STATISTICS = (
+    ("sentences of the paper", "sentences", "52 to 440, mean 170"),
+    ("aspects", "aspects", "2 to 30, mean 8"),
+    ("aspects labelled Results", "results", ""),
+    ("sentences that are evidence", "evidence", "2 to 62"),
+    ("fewest sentences that cover all", "optimum", "1 to 13"),
+    ("instances without Results aspects", "n_without_results", "3 of 133"),
+    ("aspects without a sentence", "n_uncoverable_aspects", ""),
+)
 
 
 def datasheet(
@@ -40,16 +43,15 @@ def datasheet(
     papers: Path,
 ) -> str:
     """Return the datasheet as Markdown: ``drafts`` became instances, ``agreement`` is by model, of all judged ones."""
-    step_settings = []
-    for file in step_files:
-        known = [
+    settings_by_step = {
+        file.header.step: [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
             for key, value in sorted(file.header.settings.items())
             if value not in (None, "", [], {}) and "url" not in key  # of one's own server: no one's business
         ]
-        if known:
-            step_settings.append(f"{file.header.step}: {', '.join(known)}")
-    template = Template(files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8"))
+        for file in step_files
+    }
+    step_settings = [f"{step}: {', '.join(known)}" for step, known in settings_by_step.items() if known]
     parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
     windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
     for draft in drafts:
@@ -77,7 +79,8 @@ def datasheet(
     licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
     by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
     licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
-    return template.substitute(
+    template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
+    return Template(template).substitute(
         name=settings.name,
         date=settings.made_on.isoformat(),
         version=__version__,
@@ -111,11 +114,8 @@ def _paragraph(text: str, indent: str = "") -> str:
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
-    return (
-        "\n".join([title, "", *(_paragraph(f"* {line}", "  ") for line in lines)])
-        if lines
-        else f"{title} none are known."
-    )
+    listed = "\n".join([title, "", *(_paragraph(f"* {line}", "  ") for line in lines)])
+    return listed if lines else f"{title} none are known."
 
 
 def split_table(splits: Mapping[str, SplitCounts]) -> Table:
@@ -127,23 +127,17 @@ def split_table(splits: Mapping[str, SplitCounts]) -> Table:
 
 
 def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
-    def row(name: str, spreads: Sequence[Spread | None]) -> list[Cell]:
-        texts = [
-            f"{spread.minimum:,} to {spread.maximum:,}, mean {spread.mean:.1f}" if spread else "" for spread in spreads
-        ]
-        return [name, *texts, _ORIGINAL.get(name, "")]
-
-    splits = list(descriptions.values())
-    rows: list[list[Cell]] = [
-        row("sentences of the paper", [description.sentences for description in splits]),
-        row("aspects", [description.aspects for description in splits]),
-        row("aspects labelled Results", [description.results for description in splits]),
-        row("sentences that are evidence", [description.evidence for description in splits]),
-        row("fewest sentences that cover all", [description.optimum for description in splits]),
-        ["instances without Results aspects", *(description.n_without_results for description in splits), "3 of 133"],
-        ["aspects without a sentence", *(description.n_uncoverable_aspects for description in splits), ""],
-    ]
+    rows: list[list[Cell]] = []
+    for label, name, original in _STATISTICS:
+        values = [getattr(description, name) for description in descriptions.values()]
+        rows.append([label, *map(_spread, values), original])
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
+
+
+def _spread(value: Spread | int | None) -> Cell:
+    if isinstance(value, Spread):
+        return f"{value.minimum:,} to {value.maximum:,}, mean {value.mean:.1f}"
+    return "" if value is None else value
 
 
 def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapping[str, WindowAgreement]) -> str:

@@ -173,8 +173,6 @@ def _candidate(draft: Draft, paper: PaperText, position: int) -> Candidate:
     return Candidate(draft.id, draft.review_id, draft.hypothesis, frozenset(names), position, summary)
 
 
-# Splits without leakage: what shares a paper or a review stays together, and sizes come closest to the shares.
-
 _MOST_STEPS = 500_000_000  # of the exact search; a second or two
 
 
@@ -287,8 +285,6 @@ def same_papers(candidates: Sequence[Candidate], papers: Sequence[Hashes], index
     return {candidates[member].id: number for number, members in enumerate(groups) for member in members}
 
 
-# Which drafts are in other data sets already: by the paper's id, by its text, or by the hypothesis.
-
 BY_ID = "paper is in another data set, by its id"
 BY_TEXT = "paper is in another data set, by its text"
 BY_HYPOTHESIS = "hypothesis is in another data set"
@@ -337,7 +333,7 @@ def papers_elsewhere(
             read[draft.paper_file] = len(hashes), set()
             hashes.append(sentence_hashes((), ()))
             with suppress(DataError):  # told when it is judged
-                paper = folder.paper_of(draft).paper
+                paper, _ = folder.paper_of(draft)
                 hashes[-1] = sentence_hashes(paper.sentences, paper.kinds)
                 read[draft.paper_file][1].update(names_of_paper("", paper.ids))
         position, names = read[draft.paper_file]
