@@ -13,9 +13,9 @@ import pytest
 
 from command_line import Command, start, until
 from evidencebench import open_dataset
-from evidencebench.construction.assembly.leakage import BY_ID, BY_TEXT
 from evidencebench.construction.demo import expected_instances, synthetic_studies
 from evidencebench.construction.draft import open_drafts
+from evidencebench.construction.leakage import BY_ID, BY_TEXT
 from evidencebench.construction.step import NO_REPLY
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels

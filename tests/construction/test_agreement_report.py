@@ -161,7 +161,7 @@ def test_what_is_undefined_is_no_number(study: Study) -> None:
         assert (one.difference.value is None) is (one.measure != "accuracy")
         assert one.p_value is None
         assert one.equivalence is None or not one.equivalence.is_shown
-    assert not any(power.is_defined for power in nothing.power)
+    assert [power.now for power in nothing.power] == [None, None]
 
 
 def test_one_annotator_is_compared_with_the_model_and_nobody_with_nobody(study: Study) -> None:

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.assembly.assemble import DUPLICATE, assemble
-from evidencebench.construction.assembly.leakage import (
+from evidencebench.construction.assemble import DUPLICATE, assemble
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.leakage import (
     BY_HYPOTHESIS,
     BY_ID,
     BY_TEXT,
     TextIndex,
     sentence_hashes,
 )
-from evidencebench.construction.draft import Draft
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.papers.read import read

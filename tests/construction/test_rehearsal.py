@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.leakage import BY_TEXT
+from evidencebench.construction.assemble import assemble
 from evidencebench.construction.demo import read_gold
 from evidencebench.construction.draft import input_of, open_drafts, output_of
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.leakage import BY_TEXT
 from evidencebench.construction.losses import filter_drafts
 from evidencebench.construction.step import run_step
 from evidencebench.construction.writing import LABEL_RESULTS

@@ -1,4 +1,4 @@
-"""What decides a data set besides its drafts and papers: ``construction.toml``, settings, report."""
+"""What decides a data set besides its drafts and papers: ``construction.toml``, settings."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.construction.judge import JudgeSettings
-from evidencebench.construction.losses import LEAST_COVERED, StepLosses
+from evidencebench.construction.losses import LEAST_COVERED
 from evidencebench.errors import DataError, FormatError, SystemSpecError
 from evidencebench.files.disk import read_text
 from evidencebench.tables import printable
@@ -55,25 +55,6 @@ def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
         return ""
     listed = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
     return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {listed}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitCounts:
-    n_instances: int
-    n_papers: int
-    n_reviews: int
-    wanted: float
-    reached: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssemblyReport:
-    folder: str
-    n_instances: int
-    steps: tuple[StepLosses, ...]  # all from the first one known, ``assemble`` included
-    splits: Mapping[str, SplitCounts]  # all wanted ones, also those that got no instance and so have no file
-    warnings: tuple[str, ...]  # whole sentences
-    unproven: Mapping[str, tuple[str, ...]]  # by instance id: the tasks whose optimum is not proven
 
 
 class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -102,14 +102,6 @@ class StepEstimate:
         return len(self.was)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstructionEstimate:
-    """What is left of all steps; ``unreadable``: drafts of the sample whose paper cannot be read, with the reason."""
-
-    steps: tuple[StepEstimate, ...]
-    unreadable: Mapping[str, str]
-
-
 def estimate_construction(
     config: Config,
     *,
@@ -117,11 +109,12 @@ def estimate_construction(
     cache: ReplyCache | None,
     assumptions: Assumptions = Assumptions(),
     on_progress: Callable[[int, int], None] = lambda *_: None,
-) -> ConstructionEstimate:
-    """Return what the steps that ask a model will use from here on; nothing is sent.
+) -> tuple[list[StepEstimate], Mapping[str, str]]:
+    """Return what the steps that ask a model will use from here on, and drafts whose paper cannot be read, with why.
 
-    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. Stored
-    replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the steps behind it.
+    Nothing is sent. Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for
+    replies. Stored replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the
+    steps behind it.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
     client = ChatClient(sender=sender, cache=None, prices=prices)
@@ -162,7 +155,7 @@ class _Estimator:
         self._unreadable: dict[str, str] = {}
         self._n_led = self._n_to_lead = 0
 
-    def estimate(self) -> ConstructionEstimate:
+    def estimate(self) -> tuple[list[StepEstimate], Mapping[str, str]]:
         going_on = {name: set(file.going_on) for name, file in self._inputs.items()}
         done: dict[str, list[str]] = {name: [] for name in self._names}  # of those that go on in the file that it reads
         for name, file in self._files.items():
@@ -173,7 +166,7 @@ class _Estimator:
         for name, ids in waiting.items():
             if ids:
                 self._add_waiting(name, ids, steps)
-        return ConstructionEstimate(steps=tuple(steps.values()), unreadable=self._unreadable)
+        return list(steps.values()), self._unreadable
 
     def _sample(self, ids: Sequence[str]) -> list[str]:
         size = min(self._assumptions.n_sample, len(ids))

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from evidencebench.construction.assembly.assemble import OnProgress, assemble, progress_of
-from evidencebench.construction.assembly.leakage import Met, papers_elsewhere
-from evidencebench.construction.config import AssemblyReport, Config
+from evidencebench.construction.assemble import AssemblyReport, OnProgress, assemble, progress_of
+from evidencebench.construction.config import Config
 from evidencebench.construction.draft import (
     DATASET_FOLDER,
     MANIFEST,
@@ -24,6 +23,7 @@ from evidencebench.construction.harvest.papers import PaperFolder, papers_in
 from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
+from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import filter_drafts
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES

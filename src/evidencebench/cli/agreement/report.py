@@ -209,9 +209,9 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     )
     yield Table(
         title=f"Power: papers for a chance of {100 * WANTED_POWER:g} % to show equivalence ({points})",
-        columns=["measure", "papers now", "chance now", "needed", "needed if as observed"],
+        columns=["measure", "papers now", "chance now", "needed"],
         rows=list(map(_power_row, report.power)),
-        notes=["Chance now and needed suppose no true difference; the last column, the observed one."],
+        notes=["Both suppose no true difference."],
     )
     by_kind: list[list[Cell]] = [
         [f"{kind}, {LABELS[contrast.measure]}", *_means(contrast)]
@@ -235,14 +235,11 @@ def _equivalence_row(contrast: Contrast) -> list[Cell]:
 
 
 def _power_row(power: Power) -> list[Cell]:
-    def papers(n: int | None) -> str:
-        return f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
-
-    chances = ["undefined"] * 3
-    if power.is_defined and power.now is not None:
-        as_observed = "never" if power.is_observed_beyond else papers(power.needed_as_observed)
-        chances = [f"{100 * power.now:.0f} %", papers(power.needed), as_observed]
-    return [LABELS[power.measure], power.n_papers, *chances]
+    if power.now is None:
+        return [LABELS[power.measure], power.n_papers, "undefined", "undefined"]
+    n = power.needed
+    needed = f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
+    return [LABELS[power.measure], power.n_papers, f"{100 * power.now:.0f} %", needed]
 
 
 def _print_disagreements(rows: Sequence[Disagreement]) -> None:

@@ -11,8 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
-from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.datasheet import split_table
+from evidencebench.construction.assemble import assemble, split_table
 from evidencebench.construction.config import AssemblySettings, wrong_with_name, wrong_with_shares
 from evidencebench.construction.draft import DATASET_FOLDER, MANIFEST, open_drafts, output_of
 from evidencebench.construction.losses import loss_table

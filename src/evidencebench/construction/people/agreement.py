@@ -201,8 +201,8 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
         )
         contrasts.append(contrast)
     n_values = len(PAIR_MEASURES) * statistic.n_of_measure
-    alphas = [agreement(n_values + number, (LEAST_VALUES["alpha"], 1)) for number in range(statistic.n_alphas)]
-    return RaterComparison(pairs=tuple(pairs), alpha_people=alphas[0], alpha_all=alphas[1], contrasts=tuple(contrasts))
+    people, everybody = (agreement(n_values + number, (LEAST_VALUES["alpha"], 1)) for number in (0, 1))
+    return RaterComparison(pairs=tuple(pairs), alpha_people=people, alpha_all=everybody, contrasts=tuple(contrasts))
 
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
@@ -275,47 +275,28 @@ class Power:
     measure: str
     margin: float
     n_papers: int  # of the pilot
-    is_defined: bool  # false where these allow no estimate
-    now: float | None = None  # the chance with as many, if there is no true difference
+    now: float | None = None  # with as many, if there is no true difference; None: these allow no estimate
     needed: int | None = None  # papers for `WANTED_POWER`, if there is no true difference; None: over `MOST_PAPERS`
-    needed_as_observed: int | None = None  # the same, if the true difference is the observed one
-    is_observed_beyond: bool = False  # whether the observed difference lies beyond the margin
 
 
 def power_of(tables: Floats, statistic: PairStatistic, *, margin: float, seed: int = 0) -> Power:
     """Return the power of the equivalence test of a measure; ``tables`` are the pilot's, as of `chance_to_show`."""
     n_papers, (measure,) = len(tables), statistic.measures
     values, errors = jackknife(tables, np.ones((1, n_papers)), statistic)
-    observed, error = float(values[0, -1]), float(errors[0, -1])
-    if not (np.isfinite(observed) and error > 0):
-        return Power(measure=measure, margin=margin, n_papers=n_papers, is_defined=False)
+    if not (np.isfinite(values[0, -1]) and errors[0, -1] > 0):
+        return Power(measure=measure, margin=margin, n_papers=n_papers)
 
-    def chance(n: int, difference: float) -> float:
-        return chance_to_show(tables, statistic, n=n, margin=margin, difference=difference, seed=seed)
+    def chance(n: int) -> float:
+        return chance_to_show(tables, statistic, n=n, margin=margin, difference=0.0, seed=seed)
 
-    def needed(difference: float) -> int | None:
-        if abs(difference) >= margin:
-            return None
-        low = high = FEWEST_PAPERS
-        while chance(high, difference) < WANTED_POWER:
-            low, high = high, 2 * high
-            if high > MOST_PAPERS:
-                return None
-        while high > low + 1 and high > low * _STEP:
-            middle = (low + high) // 2
-            low, high = (low, middle) if chance(middle, difference) >= WANTED_POWER else (middle, high)
-        return high
-
-    return Power(
-        measure=measure,
-        margin=margin,
-        n_papers=n_papers,
-        is_defined=True,
-        now=chance(n_papers, 0.0),
-        needed=needed(0.0),
-        needed_as_observed=needed(observed),
-        is_observed_beyond=abs(observed) >= margin,
-    )
+    low = high = FEWEST_PAPERS
+    while high <= MOST_PAPERS and chance(high) < WANTED_POWER:
+        low, high = high, 2 * high
+    while high <= MOST_PAPERS and high > low + 1 and high > low * _STEP:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) >= WANTED_POWER else (middle, high)
+    needed = high if high <= MOST_PAPERS else None
+    return Power(measure=measure, margin=margin, n_papers=n_papers, now=chance(n_papers), needed=needed)
 
 
 def chance_to_show(
@@ -395,7 +376,7 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
             if kind in marks.kinds
         },
         power=tuple(
-            power_of(tables, replace(statistic, measures=(name,), n_alphas=0), margin=margin, seed=resampling.seed)
+            power_of(tables, replace(statistic, measures=(name,)), margin=margin, seed=resampling.seed)
             for name in (("f1", "kappa") if everything.contrasts else ())
         ),
         disagreements=tuple(disagreements_in(marks)),

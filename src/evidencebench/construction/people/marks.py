@@ -238,7 +238,6 @@ class PairStatistic:
 
     pairs: Sequence[tuple[PairSort, int, int]]
     measures: Sequence[str] = tuple(PAIR_MEASURES)
-    n_alphas: int = 0
 
     @property
     def n_of_measure(self) -> int:
@@ -261,7 +260,7 @@ class PairStatistic:
                 for which in (people, model)
             ]
             figures += [values, *means, means[1] - means[0]]
-        alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], self.n_alphas, 3))
+        alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], -1, 3))
         return np.concatenate([*figures, alphas], axis=-1)
 
 
@@ -272,4 +271,4 @@ def sums_of(marks: Marks) -> tuple[Floats, PairStatistic]:
     everybody = [*people, *([len(marks.raters) - 1] if marks.model is not None else [])]
     tables = [marks.tables(first, second) for _, first, second in pairs]
     sums = np.concatenate([*tables, marks.alpha_counts(people), marks.alpha_counts(everybody)], axis=1)
-    return sums, PairStatistic(pairs=pairs, n_alphas=2)
+    return sums, PairStatistic(pairs=pairs)
