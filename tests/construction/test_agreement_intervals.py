@@ -54,8 +54,8 @@ def test_the_jackknife_leaves_out_one_copy_of_one_paper_at_a_time(weights: list[
     np.testing.assert_allclose(errors[0], expected, atol=1e-9)
 
 
-def interval(papers: np.ndarray, which: int, level: float = 0.95, resampling: Resampling = FEW) -> tuple[float, float]:
-    found = studentised(papers, KAPPA, resampling).interval(which, level)
+def interval(papers: np.ndarray, which: int, level: float = 0.95) -> tuple[float, float]:
+    found = studentised(papers, KAPPA, FEW).interval(which, level)
     assert found is not None
     return found
 
@@ -74,10 +74,7 @@ def test_studentised_intervals_are_those_of_a_loop() -> None:
         np.testing.assert_allclose(interval(papers, which), expected)
 
 
-def test_the_same_seed_gives_the_same_interval_and_the_order_of_raters_changes_nothing() -> None:
-    first = interval(sums(), -1)
-    assert interval(sums(), -1) == first
-    assert interval(sums(), -1, resampling=Resampling(seed=4, n_draws=400)) != first
+def test_the_order_of_raters_changes_nothing() -> None:
     papers = sums()
     swapped = np.concatenate([papers[:, [0, 2, 1, 3]], papers[:, 8:12], papers[:, 4:8]], axis=1)
     for which in (-3, -2, -1):
@@ -113,16 +110,6 @@ def test_a_model_that_agrees_better_is_not_worse_but_not_equivalent() -> None:
     assert (found.is_shown, found.is_not_worse) == (False, True)
     worse = equivalence_at(studentised(sums(model=0.3), KAPPA, FEW), -1, 0.05)
     assert (worse.is_shown, worse.is_not_worse) == (False, False)
-
-
-def test_power_grows_with_papers_and_margin_and_falls_with_the_true_difference() -> None:
-    def chance(n: int = 60, margin: float = 0.08, difference: float = 0.0) -> float:
-        return chance_to_show(sums(), KAPPA, n=n, margin=margin, difference=difference, seed=0)
-
-    assert chance(n=30) < chance(n=60) < chance(n=200)
-    assert chance(margin=0.05) < chance(margin=0.1)
-    assert chance(difference=0.04) < chance()
-    assert chance(difference=0.08) < 0.1, "at the margin it is the level of the test"
 
 
 def test_power_is_what_the_normal_distribution_says_for_many_papers() -> None:

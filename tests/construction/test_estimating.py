@@ -123,10 +123,6 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
 
 def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_replies_are(tmp_path: Path) -> None:
     config = table_of_summaries(tmp_path, 5)
-    client = client_with(ConstructingModel(), ReplyCache(tmp_path / "cache"))
-    with pytest.raises(Exception, match="summaries"):
-        estimate_construction(config, prices=PRICES, cache=None)
-    client.close()
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=1)
     for step in steps_of(config):
         output_of(step, config.work).unlink()
@@ -139,15 +135,6 @@ def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_repli
         assert found["judge"].uses[MODEL].requests == n_aspects * n_windows
         assert found["judge"].uses[MODEL].reply_tokens == 70 * n_aspects * n_windows
         assert (found["hypotheses"].uses[MODEL].requests, found["hypotheses"].n_pilot) == (10, 0)
-
-
-def test_a_construction_that_is_done_costs_nothing_more(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 6, judge=JudgeTable(at_once=True))
-    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
-    ran(config, model, cache)
-    found, _ = estimate_construction(config, prices=PRICES, cache=cache)
-    assert left(found) == NOTHING
-    assert used(found) == model.used
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
