@@ -158,8 +158,8 @@ def estimate(work: Path) -> None:
         )
         client.close()
         if limit is not None:
-            found = estimate_construction(config, prices=prices, cache=cache)
-            total = next(one.uses[_MODEL] for one in found.steps if one.step == "judge")
+            steps, _ = estimate_construction(config, prices=prices, cache=cache)
+            total = next(one.uses[_MODEL] for one in steps if one.step == "judge")
     assert total is not None
     now = client.totals.now
     guess = {

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.agreement import chance_to_show, equivalence_at
-from evidencebench.construction.people.intervals import studentised
+from evidencebench.construction.people.agreement import chance_to_show, equivalence_at, studentised
 from evidencebench.construction.people.marks import LABELS, PairSort, PairStatistic
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
@@ -164,8 +163,8 @@ class Tally:
         if self.n < N_POWER and len(self.methods) == len(METHODS):
             self.predicted.append(
                 [
-                    chance_to_show(sums, PAIRS, name, n=len(sums), margin=self.margin, difference=0.0, seed=seed)
-                    for name in STATISTIC.measures
+                    chance_to_show(sums, statistic, n=len(sums), margin=self.margin, difference=0.0, seed=seed)
+                    for statistic in (replace(STATISTIC, measures=(name,)) for name in STATISTIC.measures)
                 ]
             )
         self.n += 1

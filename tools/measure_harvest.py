@@ -25,9 +25,8 @@ from pathlib import Path
 from scipy.stats import binomtest
 
 from evidencebench.construction.draft import Draft, open_drafts, output_of
-from evidencebench.construction.harvest.harvest import harvest
+from evidencebench.construction.harvest.harvest import HarvestRules, harvest
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.harvest.reasons import HarvestRules
 
 VERDICTS = Path(__file__).with_name("harvest_verdicts.csv")
 SEED = 20261123

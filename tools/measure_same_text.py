@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evidencebench.construction.assembly.leakage import Hashes, sentence_hashes
+from evidencebench.construction.leakage import Hashes, sentence_hashes
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.evidence_inference import find_folder, read_trial_text
 from evidencebench.errors import UnreadableError

@@ -13,9 +13,9 @@ import pytest
 
 from command_line import Command, start, until
 from evidencebench import open_dataset
-from evidencebench.construction.assembly.leakage import BY_ID, BY_TEXT
 from evidencebench.construction.demo import expected_instances, synthetic_studies
 from evidencebench.construction.draft import open_drafts
+from evidencebench.construction.leakage import BY_ID, BY_TEXT
 from evidencebench.construction.step import NO_REPLY
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
@@ -290,7 +290,11 @@ def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
         ("name =", "licences = []\nname =", "licences: expected one or more of cc0"),
         ("test = 1.0", "test = nan", "Expected `float` >= 0.0 - at `$.assemble.shares[...]`"),
         ("test = 1.0", "test = inf", "Expected `float` <= 1.0 - at `$.assemble.shares[...]`"),
-        ("[assemble]", "[filter]\nleast_covered = nan\n[assemble]", "filter: expected least_covered in 0 to 1"),
+        (
+            "[assemble]",
+            "[filter]\nleast_covered = nan\n[assemble]",
+            "Expected `float` >= 0.0 - at `$.filter.least_covered`",
+        ),
     ],
 )
 def test_a_configuration_that_any_step_would_refuse_is_refused_before_the_first_request(

@@ -8,8 +8,7 @@ import pytest
 from citing_reviews import cite, review
 from command_line import Command
 from evidencebench.construction.draft import open_drafts
-from evidencebench.construction.harvest.harvest import harvest
-from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.harvest.harvest import HarvestRules, harvest
 from evidencebench.errors import DataError
 from examples import IS_THOROUGH
 

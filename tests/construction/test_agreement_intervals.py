@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evidencebench.construction.people.agreement import chance_to_show, equivalence_at, power_of, student_quantile
-from evidencebench.construction.people.intervals import jackknife, studentised
+from evidencebench.construction.people.agreement import (
+    chance_to_show,
+    equivalence_at,
+    jackknife,
+    power_of,
+    student_quantile,
+    studentised,
+)
 from evidencebench.construction.people.marks import PairSort, PairStatistic
 from evidencebench.scoring.resampling import Resampling
 from examples import examples
@@ -48,8 +54,8 @@ def test_the_jackknife_leaves_out_one_copy_of_one_paper_at_a_time(weights: list[
     np.testing.assert_allclose(errors[0], expected, atol=1e-9)
 
 
-def interval(papers: np.ndarray, which: int, level: float = 0.95, resampling: Resampling = FEW) -> tuple[float, float]:
-    found = studentised(papers, KAPPA, resampling).interval(which, level)
+def interval(papers: np.ndarray, which: int, level: float = 0.95) -> tuple[float, float]:
+    found = studentised(papers, KAPPA, FEW).interval(which, level)
     assert found is not None
     return found
 
@@ -68,10 +74,7 @@ def test_studentised_intervals_are_those_of_a_loop() -> None:
         np.testing.assert_allclose(interval(papers, which), expected)
 
 
-def test_the_same_seed_gives_the_same_interval_and_the_order_of_raters_changes_nothing() -> None:
-    first = interval(sums(), -1)
-    assert interval(sums(), -1) == first
-    assert interval(sums(), -1, resampling=Resampling(seed=4, n_draws=400)) != first
+def test_the_order_of_raters_changes_nothing() -> None:
     papers = sums()
     swapped = np.concatenate([papers[:, [0, 2, 1, 3]], papers[:, 8:12], papers[:, 4:8]], axis=1)
     for which in (-3, -2, -1):
@@ -109,16 +112,6 @@ def test_a_model_that_agrees_better_is_not_worse_but_not_equivalent() -> None:
     assert (worse.is_shown, worse.is_not_worse) == (False, False)
 
 
-def test_power_grows_with_papers_and_margin_and_falls_with_the_true_difference() -> None:
-    def chance(n: int = 60, margin: float = 0.08, difference: float = 0.0) -> float:
-        return chance_to_show(sums(), PAIRS, "kappa", n=n, margin=margin, difference=difference, seed=0)
-
-    assert chance(n=30) < chance(n=60) < chance(n=200)
-    assert chance(margin=0.05) < chance(margin=0.1)
-    assert chance(difference=0.04) < chance()
-    assert chance(difference=0.08) < 0.1, "at the margin it is the level of the test"
-
-
 def test_power_is_what_the_normal_distribution_says_for_many_papers() -> None:
     n, margin = 400, 0.03
     papers = sums()
@@ -127,23 +120,17 @@ def test_power_is_what_the_normal_distribution_says_for_many_papers() -> None:
     error = errors[0, -1] * math.sqrt(29 / n)
     reach = margin / error - student_quantile(0.95, n - 1)
     expected = 2 * stats.norm.cdf(reach) - 1
-    assert abs(chance_to_show(papers, PAIRS, "kappa", n=n, margin=margin, difference=0.0, seed=0) - expected) < 0.06
+    assert abs(chance_to_show(papers, KAPPA, n=n, margin=margin, difference=0.0, seed=0) - expected) < 0.06
 
 
 def test_the_papers_that_are_needed_have_the_power() -> None:
-    found = power_of(sums(), PAIRS, "kappa", margin=0.06)
+    found = power_of(sums(), KAPPA, margin=0.06)
     assert found.needed is not None
     for n, is_enough in ((found.needed, True), (found.needed * 0.9, False)):
-        chance = chance_to_show(sums(), PAIRS, "kappa", n=int(n), margin=0.06, difference=0.0, seed=0)
+        chance = chance_to_show(sums(), KAPPA, n=int(n), margin=0.06, difference=0.0, seed=0)
         assert (chance >= 0.8) is is_enough
-
-
-def test_a_difference_beyond_the_margin_needs_no_number_of_papers() -> None:
-    found = power_of(sums(model=0.4), PAIRS, "kappa", margin=0.05)
-    assert found.is_observed_beyond
-    assert found.needed_as_observed is None
 
 
 @pytest.mark.parametrize("n", [10, 30])
 def test_papers_that_are_all_alike_allow_no_estimate_of_power(n: int) -> None:
-    assert not power_of(np.repeat(sums(1), n, axis=0), PAIRS, "kappa", margin=0.05).is_defined
+    assert power_of(np.repeat(sums(1), n, axis=0), KAPPA, margin=0.05).now is None

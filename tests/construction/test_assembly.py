@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitBy
+from evidencebench.construction.assemble import AssemblyReport, assemble
+from evidencebench.construction.config import AssemblySettings, SplitBy
 from evidencebench.construction.draft import Draft, DraftFile
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.validation import validate_files

@@ -14,7 +14,7 @@ SUMMARY = (
 
 
 @pytest.mark.parametrize(
-    ("hypothesis", "why"),
+    ("text", "why"),
     [
         ("Green tea lowers fasting glucose in adults with type 2 diabetes.", ""),
         ("Drinking tea has no effect on COX-2 in people with diabetes", ""),
@@ -29,29 +29,17 @@ SUMMARY = (
         ("Green tea significantly lowers fasting glucose in adults.", "'significantly' gives away"),
         ("Fasting glucose was found to be lower with green tea.", "'was found' gives away"),
         ("El t\u00e9 verde baja la glucosa en ayunas de personas mayores", "not in the language of the summary"),
-        (
-            "\u7eff\u8336 \u964d\u4f4e \u7cd6\u5c3f\u75c5 \u60a3\u8005 \u7684 \u7a7a\u8179 \u8840\u7cd6",
-            "not in the language",
-        ),
+        ("\u7eff\u8336 \u964d\u4f4e \u7cd6\u5c3f\u75c5 \u60a3\u8005 \u7684 \u7a7a\u8179", "not in the language"),
+        ("aspect: Green tea lowered fasting glucose by 0.4 mmol/l (95% CI 0.1-0.7)", ""),
+        ("aspect: The trial included 1204 adults", ""),
+        ("aspect: The trial included 1,305 adults", "the number 1305"),
+        ("aspect:   ", "an aspect is empty"),
+        ("aspect: Kaffee senkte den Blutdruck der Probanden deutlich", "not in the words and the language"),
     ],
 )
-def test_each_fault_of_a_hypothesis_is_told(hypothesis: str, why: str) -> None:
-    found = wrong_with_hypothesis(hypothesis, SUMMARY, "")
-    assert (why in found) if why else found == ""
-
-
-@pytest.mark.parametrize(
-    ("aspect", "why"),
-    [
-        ("Green tea lowered fasting glucose by 0.4 mmol/l (95% CI 0.1-0.7)", ""),
-        ("The trial included 1204 adults", ""),
-        ("The trial included 1,305 adults", "the number 1305"),
-        ("  ", "an aspect is empty"),
-        ("Kaffee senkte den Blutdruck der Probanden deutlich", "not in the words and the language"),
-    ],
-)
-def test_an_aspect_holds_no_number_and_no_language_of_its_own(aspect: str, why: str) -> None:
-    found = wrong_with_aspect(aspect, SUMMARY)
+def test_each_fault_of_a_hypothesis_or_an_aspect_is_told(text: str, why: str) -> None:
+    aspect = text.removeprefix("aspect:")
+    found = wrong_with_hypothesis(text, SUMMARY, "") if aspect == text else wrong_with_aspect(aspect, SUMMARY)
     assert (why in found) if why else found == ""
 
 

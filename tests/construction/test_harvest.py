@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from citing_reviews import CC_BY, TWELVE, cite, reference, review
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.harvest.harvest import MOST_CONTEXT, harvest_review
-from evidencebench.construction.harvest.reasons import (
+from evidencebench.construction.harvest.harvest import (
     CITED_AGAIN,
     METHODS,
+    MOST_CONTEXT,
     NO_ID,
     OWN_VOICE,
     PART_OF_SENTENCE,
@@ -22,6 +22,7 @@ from evidencebench.construction.harvest.reasons import (
     SEVERAL_PAPERS,
     UNRESOLVED,
     HarvestRules,
+    harvest_review,
 )
 from evidencebench.construction.harvest.references import licence_named
 from evidencebench.errors import UnreadableError

@@ -9,8 +9,7 @@ import pytest
 
 from broken_papers import ARTICLE, mutated, restructured
 from citing_reviews import cite, reference, review
-from evidencebench.construction.harvest.harvest import harvest_review
-from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.harvest.harvest import HarvestRules, harvest_review
 from evidencebench.errors import UnreadableError
 from examples import IS_THOROUGH, SHORTER
 
@@ -74,7 +73,7 @@ _SCRIPT = """
 import resource, sys
 from pathlib import Path
 from evidencebench.construction.harvest.harvest import harvest_review
-from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.harvest.harvest import HarvestRules
 from evidencebench.errors import UnreadableError
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), int(sys.argv[1])))
 for path in sys.argv[2:]:

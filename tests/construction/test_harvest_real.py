@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from evidencebench.construction.harvest.harvest import harvest_review
+from evidencebench.construction.harvest.harvest import HarvestRules, harvest_review
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.read import read
@@ -36,12 +35,8 @@ def test_real_passages_stand_at_their_places_and_cite_one_paper() -> None:
             if not draft.dropped:
                 n_kept += 1
                 source = _NOT_READ.sub("", content[draft.passage.start : draft.passage.stop])
-                linked = {
-                    one for rid in re.findall(r'<xref[^>]*\brid="([^"]*)"[^>]*bibr', source) for one in rid.split()
-                }
-                linked |= {
-                    one for rid in re.findall(r'<xref[^>]*bibr"[^>]*\brid="([^"]*)"', source) for one in rid.split()
-                }
+                rids = re.findall(r'<xref(?=[^>]*bibr)[^>]*\brid="([^"]*)"', source)
+                linked = set(" ".join(rids).split())
                 assert linked <= {draft.passage.reference}
                 n_linked += bool(linked)
                 assert draft.summary in draft.context

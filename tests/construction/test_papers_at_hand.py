@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from citing_reviews import CC_BY, cite, reference, review
-from evidencebench.construction.harvest.harvest import harvest_review
+from evidencebench.construction.harvest.harvest import NOT_AT_HAND, PAPER_LICENCE, HarvestRules, harvest_review
 from evidencebench.construction.harvest.papers import HEAD_BYTES, PaperAtHand, papers_in
-from evidencebench.construction.harvest.reasons import NOT_AT_HAND, PAPER_LICENCE, HarvestRules
 from evidencebench.errors import DataError
 from evidencebench.papers.fetching import INDEX_NAME
 

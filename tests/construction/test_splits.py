@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.assembly.leakage import assign_groups, linked_groups
+from evidencebench.construction.leakage import assign_groups, linked_groups
 from examples import examples
 
 _keys = st.lists(st.lists(st.integers(0, 12), max_size=3), max_size=14)

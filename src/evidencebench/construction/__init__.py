@@ -11,9 +11,9 @@ In reading order:
 * `estimate`: What the steps that are left will cost
 * `demo`: A synthetic review, and the data set that must come of it
 * `harvest`: Passages of reviews, each about one paper, from citation marks and reference lists; no model is asked
-* `assembly`: Judged drafts become a data set: a folder with a file a split, a datasheet, a manifest and what was
-dropped
 * `people`: People check the labels: what they are asked, what they answered, and how well they agree with the model
 * `audit`: Misses of a run that people look at, and the score corrected by what they say
 * `losses`: What the steps drop: the filter, the losses of each step
+* `leakage`: Same papers, in other data sets too; splits that share none
+* `assemble`: Judged drafts become a data set: a folder with files of splits, datasheet, manifest and what was dropped
 """

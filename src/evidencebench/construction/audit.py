@@ -1,6 +1,5 @@
 """The audit of a run's misses: a sample, the causes that people say, and the score corrected by them."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -39,12 +38,12 @@ _ROUNDING = 1e-9  # losses that differ by no more count as equal
 
 
 class AuditedRun(NamedTuple):
-    """What an audit corrects, one value an instance: recall, what coverable misses take from it, aspects that count."""
+    """What an audit corrects, one value an instance."""
 
     recalls: Floats
-    losses: Floats
-    n_aspects: Floats
-    clusters: Sequence[str]  # each instance's paper or review
+    losses: Floats  # what coverable misses take from them
+    n_aspects: Floats  # that count
+    clusters: Sequence[str]  # its paper or review
 
 
 class AuditedMiss(NamedTuple):
@@ -71,15 +70,12 @@ def corrected_score(
         known[miss.place] += miss.stands_for * np.array([1.0, miss.excused])
     one_more = 0.0 if all_audited else float(known[:, 0].sum()) / len(audited)
     n_clusters = len(set(run.clusters))
-    share = float(known[:, 1].sum() / known[:, 0].sum())
-    means = {
-        name: float(values[0]) for name, values in _figures(run, np.ones((1, len(run.recalls))), np.array([share]))
-    }
+    means = _figures(run, np.ones((1, len(run.recalls))), known[:, 1].sum(keepdims=True) / known[:, 0].sum())
     ends = _interval_ends(run, known, one_more, resampling) if n_clusters > 1 else {}
 
     def estimate(name: str) -> Estimate:
         low, high = ends.get(name, (None, None))
-        return Estimate(mean=means[name], low=low, high=high, n=len(run.recalls), n_clusters=n_clusters)
+        return Estimate(mean=float(means[name][0]), low=low, high=high, n=len(run.recalls), n_clusters=n_clusters)
 
     return CorrectedScore(
         plain=estimate("plain"),
@@ -96,35 +92,29 @@ def _interval_ends(
     place_of = {cluster: place for place, cluster in enumerate(dict.fromkeys(run.clusters))}
     of_instance = [place_of[cluster] for cluster in run.clusters]
     generator = resampling.generator()
-    lows, highs = defaultdict[str, list[Floats]](list), defaultdict[str, list[Floats]](list)
+    lows, highs = list[dict[str, Floats]](), list[dict[str, Floats]]()
     for drawn in draw_counts(len(sums), generator, resampling.n_draws):
         extra = one_more * generator.standard_exponential(len(drawn))
         total, excused = drawn @ sums[:, 0] + extra, drawn @ sums[:, 1]
-        weights = drawn[:, of_instance]
         for ends, n_excused in ((lows, excused), (highs, excused + extra)):
             share = np.divide(n_excused, total, out=np.zeros_like(total), where=total > 0)
-            for name, values in _figures(run, weights, share):
-                ends[name].append(values)
+            ends.append(_figures(run, drawn[:, of_instance], share))
     tail = (1 - resampling.level) / 2
-    low = {name: float(np.quantile(np.concatenate(values), tail)) for name, values in lows.items()}
-    return {name: (low[name], float(np.quantile(np.concatenate(values), 1 - tail))) for name, values in highs.items()}
+
+    def end(parts: list[dict[str, Floats]], name: str, share: float) -> float:
+        return float(np.quantile(np.concatenate([part[name] for part in parts]), share))
+
+    return {name: (end(lows, name, tail), end(highs, name, 1 - tail)) for name in lows[0]}
 
 
-def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> Iterator[tuple[str, Floats]]:
-    """Yield each figure by name, one value a draw: ``weights`` are draws x instances, ``shares`` are one a draw."""
-    n_drawn, recalls = weights.sum(axis=1), weights @ run.recalls / weights.sum(axis=1)
-    yield "plain", recalls
-    yield "excused", shares
-    yield "covered", recalls + shares * (weights @ run.losses) / n_drawn
-    yield "taken out", _recall_without_excused(run, weights, shares)
+def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> dict[str, Floats]:
+    """Return each figure by name, one value a draw: ``weights`` are draws x instances, ``shares`` are one a draw.
 
-
-def _recall_without_excused(run: AuditedRun, weights: Floats, shares: Floats) -> Floats:
-    """Return the mean recall without the excused aspects, one value a draw.
-
-    How many of an instance's misses are excused is not known, only the share of all. So it is taken as binomial: the
-    mean of recall / (1 - excused part) to the second order, over the instances of which an aspect is left.
+    Of what is taken out, how many of an instance's misses are excused is not known, only the share of all. So it is
+    taken as binomial: the mean of recall / (1 - excused part) to the second order, over the instances of which an
+    aspect is left.
     """
+    n_drawn, recalls = weights.sum(axis=1), weights @ run.recalls / weights.sum(axis=1)
     share = shares[:, None]
     is_covered = run.recalls > 0
     left = np.where(is_covered, 1 - share * run.losses, 1.0)
@@ -132,11 +122,13 @@ def _recall_without_excused(run: AuditedRun, weights: Floats, shares: Floats) ->
     expected = run.recalls / left * (1 + spread / left**2)
     is_any_left = np.where(run.losses > 1 - _ROUNDING, 1 - share ** (run.losses * run.n_aspects), 1.0)
     total = (weights * is_any_left).sum(axis=1)
-    mean: Floats = np.divide((weights * expected).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
-    return mean
+    return {
+        "plain": recalls,
+        "excused": shares,
+        "covered": recalls + shares * (weights @ run.losses) / n_drawn,
+        "taken out": np.divide((weights * expected).sum(axis=1), total, out=np.zeros_like(total), where=total > 0),
+    }
 
-
-# Draws misses of a run for an audit, each with a chance in proportion to what it takes from the score.
 
 BESIDE = 2  # how many sentences a selected sentence may be from a source to stand beside it
 
@@ -321,11 +313,10 @@ def audit_report(
 ) -> AuditReport:
     """Return the report; the majority of its auditors decides on a miss, and a tie is the system's fault."""
     audited_run, places = _audited_run(misses, run, dataset)
-    verdicts = {  # those that were taken back left out
-        name: {miss: CAUSES[verdict.cause] for miss, verdict in of_auditor.items() if verdict.cause}
-        for name, of_auditor in verdict_folder(folder, misses).read_all().items()
-    }
-    verdicts = {name: of_auditor for name, of_auditor in verdicts.items() if of_auditor}
+    verdicts: dict[str, dict[str, Cause]] = {}  # auditor -> miss -> cause
+    for name, of_auditor in verdict_folder(folder, misses).read_all().items():
+        if said := {miss: CAUSES[verdict.cause] for miss, verdict in of_auditor.items() if verdict.cause}:
+            verdicts[name] = said
     if not verdicts:
         raise UnreadableError(
             f"{folder}: expected a folder with verdicts, which 'evidencebench audit review' writes, got none"
@@ -333,28 +324,23 @@ def audit_report(
     causes: dict[Miss, Cause] = {}
     tied: list[str] = []
     for miss in misses.records:
-        votes = [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]
-        if not votes:
-            continue
-        n_faults = sum(cause.is_fault for cause in votes)
-        if 2 * n_faults == len(votes):
-            tied.append(miss.id)
-        # The most frequent cause of the majority, the first of `CAUSES` where equal.
-        allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(votes))]
-        causes[miss] = max(allowed, key=votes.count)
+        if votes := [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]:
+            n_faults = sum(cause.is_fault for cause in votes)
+            if 2 * n_faults == len(votes):
+                tied.append(miss.id)
+            # The most frequent cause of the majority, the first of `CAUSES` where equal.
+            allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(votes))]
+            causes[miss] = max(allowed, key=votes.count)
 
     def share_of(are_counted: Iterable[bool]) -> Proportion:
         counted = list(are_counted)
         return proportion(sum(counted), len(counted), resampling.level)
 
-    by_stratum = {
-        stratum.name: [not cause.is_fault for miss, cause in causes.items() if miss.stratum == stratum.name]
-        for stratum in misses.header.strata
-    }
-    audited = [
-        AuditedMiss(places[miss.instance_id], miss.stands_for, float(not cause.is_fault))
-        for miss, cause in causes.items()
-    ]
+    strata: dict[str, list[bool]] = {stratum.name: [] for stratum in misses.header.strata}
+    audited = []
+    for miss, cause in causes.items():
+        strata.setdefault(miss.stratum, []).append(not cause.is_fault)
+        audited.append(AuditedMiss(places[miss.instance_id], miss.stands_for, float(not cause.is_fault)))
     return AuditReport(
         header=misses.header,
         auditors={name: len(of_auditor) for name, of_auditor in verdicts.items()},
@@ -368,9 +354,9 @@ def audit_report(
             for cause in CAUSES.values()
         ),
         excused=share_of(not cause.is_fault for cause in causes.values()),
-        strata={name: share_of(excused) for name, excused in by_stratum.items() if excused},
+        strata={name: share_of(excused) for name, excused in strata.items() if excused},
         tied=tuple(tied),
-        pairs=tuple(_pair(one, other, verdicts[one], verdicts[other]) for one, other in combinations(verdicts, 2)),
+        pairs=tuple(_pair(first, second, verdicts) for first, second in combinations(verdicts, 2)),
         corrected=corrected_score(
             audited_run, audited, all_audited=len(audited) == misses.header.n_misses, resampling=resampling
         ),
@@ -398,8 +384,8 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
     return audited_run, {instance_id: place for place, instance_id in enumerate(scores.ids)}
 
 
-def _pair(first: str, second: str, of_first: Mapping[str, Cause], of_second: Mapping[str, Cause]) -> AuditorPair:
-    causes = [(of_first[miss], of_second[miss]) for miss in of_first if miss in of_second]
+def _pair(first: str, second: str, verdicts: Mapping[str, Mapping[str, Cause]]) -> AuditorPair:
+    causes = [(cause, verdicts[second][miss]) for miss, cause in verdicts[first].items() if miss in verdicts[second]]
     faults = [(cause.is_fault, other.is_fault) for cause, other in causes]
     table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
     kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))

@@ -1,4 +1,4 @@
-"""What decides a data set besides its drafts and papers: ``construction.toml``, settings, report."""
+"""What decides a data set besides its drafts and papers: ``construction.toml``, settings."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.construction.judge import JudgeSettings
-from evidencebench.construction.losses import LEAST_COVERED, StepLosses
+from evidencebench.construction.losses import LEAST_COVERED
 from evidencebench.errors import DataError, FormatError, SystemSpecError
 from evidencebench.files.disk import read_text
 from evidencebench.tables import printable
@@ -57,28 +57,6 @@ def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
     return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {listed}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitCounts:
-    n_instances: int
-    n_papers: int
-    n_reviews: int
-    wanted: float
-    reached: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssemblyReport:
-    folder: str
-    n_instances: int
-    steps: tuple[StepLosses, ...]  # all from the first one known, ``assemble`` included
-    splits: Mapping[str, SplitCounts]  # all wanted ones, also those that got no instance and so have no file
-    warnings: tuple[str, ...]  # whole sentences
-    unproven: Mapping[str, tuple[str, ...]]  # by instance id: the tasks whose optimum is not proven
-
-
-# The configuration of a construction: a TOML file that names everything that decides the data set.
-
-
 class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[judge]``: the options of ``construct judge``."""
 
@@ -86,16 +64,19 @@ class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields
     second_model: str | None = None
 
 
+_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[filter]``: the option of ``construct filter``."""
 
-    least_covered: float = LEAST_COVERED
+    least_covered: _Share = LEAST_COVERED
 
 
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[assemble]``: the options of ``construct assemble``."""
 
-    shares: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = msgspec.field(
+    shares: dict[str, _Share] = msgspec.field(
         default_factory=lambda: {split: float(share) for split, share in DEFAULT_SHARES.items()}
     )
     split_by: SplitBy = "both"
@@ -157,6 +138,4 @@ def read_config(path: Path) -> Config:
         raise FormatError(f"{path}: expected 'reviews' or 'table', and not both")
     if file.licences is not None and (not file.licences or {*file.licences} - {*KNOWN}):
         raise FormatError(f"{path}: licences: expected one or more of {', '.join(KNOWN)}, got {file.licences}")
-    if not 0 <= file.filter.least_covered <= 1:
-        raise FormatError(f"{path}: filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}")
     return config

@@ -96,12 +96,12 @@ def expected_instances() -> list[Instance]:
         ids = {aspect: f"{instance_id}_aspect_{m}" for m, aspect in enumerate(labels.aspects)}
         new_labels = Labels(
             aspects=tuple(ids.values()),
-            results=tuple(ids[aspect] for aspect in labels.results),
+            results=tuple(map(ids.__getitem__, labels.results)),
             sources={ids[aspect]: labels.sources[aspect] for aspect in labels.aspects},
             texts={ids[aspect]: labels.texts[aspect] for aspect in labels.aspects},
             review_id=f"doi_{_DOI}review",
             evaluations={
-                task: msgspec.structs.replace(evaluation, covered=tuple(ids[aspect] for aspect in evaluation.covered))
+                task: msgspec.structs.replace(evaluation, covered=tuple(map(ids.__getitem__, evaluation.covered)))
                 for task, evaluation in labels.evaluations.items()
             },
         )

@@ -89,11 +89,15 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: str = ""  # more of that reason, for one draft, such as the words that leaked
 
 
+def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
+    return msgspec.structs.replace(draft, dropped=reason, detail=detail)
+
+
 _END = len(' 00000000"}')  # of a line: its own checksum
 
 
 class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the drafts of a file: the step, its settings, its prompts, and the file that it read."""
+    """What decides the drafts of a file."""
 
     format: Literal["evidencebench drafts"] = "evidencebench drafts"
     version: int = 1
@@ -128,11 +132,11 @@ DRAFTS = RecordFormat(
 
 
 class LineMarks(NamedTuple):
-    """What a line says: why its draft was dropped, and the checksums of the line that it was made of, and of itself."""
+    """What a line says of its draft."""
 
     dropped: str
-    made_of: str
-    own: str
+    made_of: str  # the checksum of the line that it was made of
+    own: str  # its own checksum
     is_edited: bool  # since the step wrote it
 
 
@@ -219,25 +223,20 @@ def _end_of(line: bytes | memoryview) -> bytes:
 class DraftWriter:
     """An open file of drafts; ``before`` is what was in it when it was opened, if that goes on."""
 
-    def __init__(self, journal: Journal, before: DraftFile | None, source: DraftFile | None) -> None:
-        self._journal, self._before = journal, before
+    def __init__(self, journal: Journal, before: DraftFile, source: DraftFile | None) -> None:
+        self._journal, self.before, self.done = journal, before, before.marks.keys()
         self._sums = {} if source is None else source.marks
-        self.done: Mapping[str, bool] = {}  # id -> whether it goes on, of the drafts that were there
-        self.dropped: Mapping[str, int] = {}  # reason -> how many of them were dropped
-        if before is not None:
-            self.done = {draft_id: not marks.dropped for draft_id, marks in before.marks.items()}
-            self.dropped = before.dropped
-        self._n_drafts = len(self.done)
+        self._n_added = 0
 
     def append(self, draft: Draft) -> None:
         made_of = self._sums[draft.id].own if draft.id in self._sums else ""
         line = b'%b,"sums":"%b' % (msgspec.json.encode(draft)[:-1], made_of.encode())
         self._journal.append(line + _end_of(line))
-        self._n_drafts += 1
+        self._n_added += 1
 
     def finish(self) -> None:
-        if self._before is None or not self._before.is_finished or self._n_drafts > len(self.done):
-            self._journal.append(msgspec.json.encode({"n_drafts": self._n_drafts}))
+        if self._n_added or not self.before.is_finished:
+            self._journal.append(msgspec.json.encode({"n_drafts": len(self.done) + self._n_added}))
 
 
 @contextmanager
@@ -249,12 +248,12 @@ def writing_drafts(
     What is in it stays, unless it was made of other drafts or with other settings or prompts: then it is made again
     with ``overwrite``, where nothing of it was edited by hand (see `set_aside`), else `RunMismatchError` is raised.
     """
+    before = nothing = DraftFile(path=path, header=header, offsets={}, marks={}, is_finished=False)
     with open_journal(path, DRAFTS.begins) as journal:
-        before = None if journal.is_empty else open_drafts(path, must_be_finished=False)
-        if before is not None and (differing := _differing(before, header, source)):
-            advice = (
-                "give --overwrite to make it and what is stale behind it again: replies that are stored cost nothing"
-            )
+        if not journal.is_empty:
+            before = open_drafts(path, must_be_finished=False)
+        if differing := _differing(before, header, source):
+            advice = "give --overwrite to make it and what is stale behind it again: stored replies cost nothing"
             if before.n_edited:
                 advice = (
                     f"{counted(before.n_edited, 'draft')} of it edited by hand would be lost; to make it again, name "
@@ -263,7 +262,7 @@ def writing_drafts(
             if before.n_edited or not overwrite:
                 require_same(path, differing, advice)
             journal.start_over()
-            before = None
+            before = nothing
         journal.begin(msgspec.json.encode(header))
         yield DraftWriter(journal, before, source)
 
@@ -274,8 +273,7 @@ def _differing(before: DraftFile, now: DraftHeader, source: DraftFile | None) ->
         return {"step": header.step, "source": header.source_sha256[:12], **header.settings, **prompts}
 
     differing = differences(deciding(before.header), deciding(now))
-    is_behind = not differing and source is not None and before.n_behind(source)
-    return f"{source.path} was changed since" if is_behind and source is not None else differing
+    return differing or (f"{source.path} was changed since" if source is not None and before.n_behind(source) else "")
 
 
 def set_aside(path: Path) -> Path | None:
@@ -295,31 +293,31 @@ def set_aside(path: Path) -> Path | None:
         return kept
 
 
-# What a draft must have once its paper was judged. Files of drafts may be written by other tools, so it is checked.
-
-
 def judging_of(draft: Draft) -> Judging:
-    """Return which sentences hold the aspects of a draft; raises `RunFormatError` where they do not fit the draft."""
+    """Return which sentences hold the aspects of a draft; raises `RunFormatError` where they do not fit the draft.
+
+    Files of drafts may be written by other tools, and by hand.
+    """
     judging = draft.judging
     if judging is None:
         raise RunFormatError(
             f"draft '{draft.id}': expected judged sentences, got none; run 'evidencebench construct judge' first"
         )
     n_aspects, last = len(draft.aspects), judging.n_sentences - 1
-    misfits = []
-    if len(judging.sources) != n_aspects:
-        misfits.append((f"sources of {counted(n_aspects, 'aspect')}", f"of {len(judging.sources)}"))
-    for aspect, sentences in enumerate(judging.sources):
-        outside = [sentence for sentence in sentences if not 0 <= sentence <= last]
-        misfits += [(f"sentences 0..{last} as sources of aspect {aspect}", f"sentence {n}") for n in outside]
-    outside = [result for result in draft.results or () if not 0 <= result < n_aspects]
-    misfits += [(f"Results aspects in 0..{n_aspects - 1}", f"aspect {n}") for n in outside]
-    for expected, got in misfits:
-        raise RunFormatError(f"draft '{draft.id}': expected {expected}, got {got}; run the step that made it again")
+    misfits = [f"sources of {counted(n_aspects, 'aspect')}, got of {len(judging.sources)}"]
+    if len(judging.sources) == n_aspects:
+        misfits = [
+            f"sentences 0..{last} as sources of aspect {aspect}, got sentence {sentence}"
+            for aspect, sentences in enumerate(judging.sources)
+            for sentence in sentences
+            if not 0 <= sentence <= last
+        ]
+        results = (result for result in draft.results or () if not 0 <= result < n_aspects)
+        misfits += [f"Results aspects in 0..{n_aspects - 1}, got aspect {result}" for result in results]
+    if misfits:
+        raise RunFormatError(f"draft '{draft.id}': expected {misfits[0]}; run the step that made it again")
     return judging
 
-
-# The files of a work folder, in the order of the steps.
 
 STEP_FILES: Mapping[str, str] = {
     "harvest": "passages.jsonl",
@@ -330,7 +328,7 @@ STEP_FILES: Mapping[str, str] = {
     "label-results": "results.jsonl",
     "filter": "filtered.jsonl",
 }
-"""Step -> the name of the file that it writes; the step behind it reads that file."""
+"""Step -> the name of the file that it writes in a work folder; the step behind it reads that file."""
 
 DATASET_FOLDER = "dataset"  # what `assemble` writes
 MANIFEST = "manifest.json"  # the file that every folder of a data set has

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from itertools import pairwise
 from math import sqrt
 
 import msgspec
@@ -53,31 +54,25 @@ def joined(uses: Iterable[Uses]) -> Uses:
 
 
 class RehearsingSender(EstimatingSender):
-    """Answers with stored replies where `begin` says so, else with stand-ins, and sums up what was asked."""
+    """Answers with stored replies where `begin` says so, else with stand-ins, and sums up what was asked since."""
 
     def __init__(self, prices: PriceTable, cache: ReplyCache | None, completion_tokens: int) -> None:
         super().__init__(prices)
         self._cache, self._assumed = cache, completion_tokens
-        self._stored = False
         self.uses: dict[str, ModelUse] = {}
-        self.n_missing = 0
+        self.begin()
 
     def begin(self, *, stored: bool = False) -> None:
-        """Sum up from nothing; ``stored``: answer with stored replies."""
-        self._stored = stored
-        self.uses, self.n_missing = {}, 0
+        self._stored, self.uses, self.n_missing = stored, {}, 0
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
         reply = self._cache.find(request.key) if self._stored and self._cache is not None else None
         usage = Usage() if reply is None else reply[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
         n_reply = usage.completion_tokens
+        n_reply = min(self._assumed, request.max_tokens) if n_reply is None else n_reply
         self.n_missing += reply is None
-        self.uses[request.model] = self.uses.get(request.model, NOTHING) + ModelUse(
-            requests=1,
-            prompt_tokens=n_prompt,
-            reply_tokens=min(self._assumed, request.max_tokens) if n_reply is None else n_reply,
-        )
+        self.uses[request.model] = self.uses.get(request.model, NOTHING) + ModelUse(1, n_prompt, n_reply)
         return ChatReply(text=stand_in) if reply is None else reply[0]
 
 
@@ -86,7 +81,6 @@ class Assumptions:
     completion_tokens: int = 400  # of a reply, where none of the step are stored
     aspects: int = ASSUMED_ASPECTS  # of a summary, likewise
     n_sample: int = 200  # drafts at most that are led through the steps, of those that wait for the same one
-    seed: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,16 +89,17 @@ class StepEstimate:
     n_drafts: int = 0  # that are left, those of steps before it included that may yet be dropped
     uses: Uses = field(default_factory=dict)  # model -> what it will be asked
     used: Uses = field(default_factory=dict)  # model -> what it was asked, as far as its replies are stored
-    n_pilot: int = 0  # drafts that correct the estimate; 0: tokens are estimated and replies assumed
     margin: float | None = None  # half of the 95 % interval of prompt tokens, as a share of them; None without a pilot
+    # What drafts that did the step, the pilot, asked: as counted with stand-ins, and as it was.
+    counted: list[ModelUse] = field(default_factory=list)
+    was: list[Uses] = field(default_factory=list)
+    kept_share: float = 1.0  # of the drafts that did it
+    kept_error: float = 0.0  # the standard error of that share, as a share of it
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstructionEstimate:
-    """What is left of all steps; ``unreadable``: drafts of the sample whose paper cannot be read, with the reason."""
-
-    steps: tuple[StepEstimate, ...]
-    unreadable: Mapping[str, str]
+    @property
+    def n_pilot(self) -> int:
+        """How many drafts correct the estimate; 0: tokens are estimated and replies assumed."""
+        return len(self.was)
 
 
 def estimate_construction(
@@ -113,29 +108,20 @@ def estimate_construction(
     prices: PriceTable,
     cache: ReplyCache | None,
     assumptions: Assumptions = Assumptions(),
-    on_progress: Callable[[int, int], None] | None = None,
-) -> ConstructionEstimate:
-    """Return what the steps that ask a model will use from here on; nothing is sent.
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[list[StepEstimate], Mapping[str, str]]:
+    """Return what the steps that ask a model will use from here on, and drafts whose paper cannot be read, with why.
 
-    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. Stored
-    replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the steps behind it.
+    Nothing is sent. Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for
+    replies. Stored replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the
+    steps behind it.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
     client = ChatClient(sender=sender, cache=None, prices=prices)
     try:
-        return _Estimator(config, sender, client, assumptions, on_progress or (lambda *_: None)).estimate()
+        return _Estimator(config, sender, client, assumptions, on_progress).estimate()
     finally:
         client.close()
-
-
-@dataclass(slots=True, kw_only=True)
-class _Pilot:
-    """What drafts that did a step asked: as counted with stand-ins, and as it was; and how many of all it kept."""
-
-    counted: list[ModelUse] = field(default_factory=list)
-    was: list[Uses] = field(default_factory=list)
-    kept_share: float = 1.0
-    kept_error: float = 0.0  # the standard error of that share, as a share of it
 
 
 class _Estimator:
@@ -150,15 +136,14 @@ class _Estimator:
         self._config, self._sender, self._assumptions = config, sender, assumptions
         self._on_progress = on_progress
         self._names = steps_of(config)
-        self._steps = {}
+        self._steps, self._files = {}, {}
         for name in self._names:
             step, model = model_step(config, name, client)
             self._steps[name] = step, asker_from(model, client=client)
-        source = open_drafts(input_of(self._names[0], config.work))
-        paths = {name: output_of(name, config.work) for name in self._names}
-        self._files = {n: open_drafts(path, must_be_finished=False) for n, path in paths.items() if path.is_file()}
-        before = zip(self._names, (source, *map(self._files.get, self._names)), strict=False)
-        self._inputs = {name: file for name, file in before if file is not None}  # step -> the file that it reads
+            if (path := output_of(name, config.work)).is_file():
+                self._files[name] = open_drafts(path, must_be_finished=False)
+        self._inputs = {self._names[0]: open_drafts(input_of(self._names[0], config.work))}  # step -> what it reads
+        self._inputs |= {after: self._files[name] for name, after in pairwise(self._names) if name in self._files}
         # How many aspects a word of a summary has, of those that are there, and the standard error of that.
         self._aspects_per_word, self._aspects_error = None, 0.0
         if (aspects := self._files.get("aspects")) is not None:
@@ -170,43 +155,39 @@ class _Estimator:
         self._unreadable: dict[str, str] = {}
         self._n_led = self._n_to_lead = 0
 
-    def estimate(self) -> ConstructionEstimate:
+    def estimate(self) -> tuple[list[StepEstimate], Mapping[str, str]]:
+        going_on = {name: set(file.going_on) for name, file in self._inputs.items()}
         done: dict[str, list[str]] = {name: [] for name in self._names}  # of those that go on in the file that it reads
-        for name in self._files.keys() & self._inputs.keys():
-            done[name] = sorted(set(self._inputs[name].going_on) & self._files[name].offsets.keys())
-        waiting = {name: sorted(set(file.going_on) - set(done[name])) for name, file in self._inputs.items()}
+        for name, file in self._files.items():
+            done[name] = sorted(going_on.get(name, set()) & file.offsets.keys())
+        waiting = {name: sorted(ids.difference(done[name])) for name, ids in going_on.items()}
         self._n_to_lead = sum(len(self._sample(ids)) for ids in (*done.values(), *waiting.values()))
-        pilots = {name: self._pilot(name, ids) for name, ids in done.items()}
-        steps = {name: StepEstimate(step=name, n_pilot=len(pilot.was)) for name, pilot in pilots.items()}
-        for name, ids in done.items():
-            if ids:
-                share = len(ids) / len(self._sample(ids))
-                uses = joined(pilots[name].was).items()
-                steps[name].used = {model: use.times(share, share, share) for model, use in uses}
+        steps = {name: self._piloted(name, ids) for name, ids in done.items()}
         for name, ids in waiting.items():
             if ids:
-                self._add_waiting(name, ids, pilots, steps)
-        return ConstructionEstimate(steps=tuple(steps.values()), unreadable=self._unreadable)
+                self._add_waiting(name, ids, steps)
+        return list(steps.values()), self._unreadable
 
     def _sample(self, ids: Sequence[str]) -> list[str]:
         size = min(self._assumptions.n_sample, len(ids))
-        chosen = np.random.default_rng(self._assumptions.seed).choice(len(ids), size, replace=False)
-        return [ids[index] for index in sorted(chosen)]
+        return [ids[index] for index in sorted(np.random.default_rng(0).choice(len(ids), size, replace=False))]
 
-    def _pilot(self, name: str, done: Sequence[str]) -> _Pilot:
-        pilot = _Pilot()
-        if done:
-            n_kept = len(set(done) & set(self._files[name].going_on))
-            pilot.kept_share = n_kept / len(done)
-            pilot.kept_error = sqrt((1 - pilot.kept_share) / n_kept) if n_kept else 0.0
-        for draft_id in self._sample(done):
+    def _piloted(self, name: str, done: Sequence[str]) -> StepEstimate:
+        estimate = StepEstimate(step=name)
+        sample = self._sample(done)
+        for draft_id in sample:
             draft = self._next(name, draft_id)
             self._lead(name, draft, stored=True)
             if not self._sender.n_missing:  # else not all its replies are stored any more
-                pilot.was.append(self._sender.uses)
+                estimate.was.append(self._sender.uses)
                 self._lead(name, draft)
-                pilot.counted.append(sum(self._sender.uses.values(), NOTHING))
-        return pilot
+                estimate.counted.append(sum(self._sender.uses.values(), NOTHING))
+        if done:
+            n_kept, share = len(set(done) & set(self._files[name].going_on)), len(done) / len(sample)
+            estimate.kept_share = n_kept / len(done)
+            estimate.kept_error = sqrt((1 - estimate.kept_share) / n_kept) if n_kept else 0.0
+            estimate.used = {model: use.times(share, share, share) for model, use in joined(estimate.was).items()}
+        return estimate
 
     def _next(self, name: str, draft_id: str) -> Draft:
         self._on_progress(self._n_led, self._n_to_lead)
@@ -228,9 +209,7 @@ class _Estimator:
             return None
         return None if made.dropped else made
 
-    def _add_waiting(
-        self, name: str, ids: Sequence[str], pilots: Mapping[str, _Pilot], steps: Mapping[str, StepEstimate]
-    ) -> None:
+    def _add_waiting(self, name: str, ids: Sequence[str], steps: Mapping[str, StepEstimate]) -> None:
         """Add what the drafts that wait for a step will use in it, and in those behind it."""
         behind = self._names[self._names.index(name) :]
         sample = self._sample(ids)
@@ -249,23 +228,23 @@ class _Estimator:
         weights = self._weights(name, ids, sample)
         kept, errors = 1.0, {"sample": 0.0}
         for step in behind:
-            estimate, pilot = steps[step], pilots[step]
+            estimate = steps[step]
             total = sum((use.times(w, w, w) for use, w in zip(asked[step], weights, strict=True)), NOTHING)
-            total, counted = total.times(kept, kept, kept), sum(pilot.counted, NOTHING)
+            total, counted = total.times(kept, kept, kept), sum(estimate.counted, NOTHING)
             uses: Uses = {self._steps[step][1].chat.model: total} if total.requests else {}
             if counted.requests:  # what the pilot asked in truth, model by model, for what was counted of it
                 requests, tokens = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
-                uses = {model: use.times(requests, tokens, requests) for model, use in joined(pilot.was).items()}
+                uses = {model: use.times(requests, tokens, requests) for model, use in joined(estimate.was).items()}
             estimate.n_drafts += len(ids)
             estimate.uses = joined([estimate.uses, uses])
-            was = [sum(use.prompt_tokens for use in uses.values()) for uses in pilot.was]
-            of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in pilot.counted], strict=True))
+            was = [sum(use.prompt_tokens for use in uses.values()) for uses in estimate.was]
+            of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in estimate.counted], strict=True))
             errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))
             if of_pilot is not None:
                 margin = 1.96 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
                 estimate.margin = max(margin, estimate.margin or 0.0)
-            kept *= pilot.kept_share
-            errors[step] = pilot.kept_error
+            kept *= estimate.kept_share
+            errors[step] = estimate.kept_error
             if step == "aspects":
                 errors["number of aspects"] = self._aspects_error
 

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote
+from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.step import FORM_PROMPTS, ModelStep, ask_object, dropped, settings_of_asker, step_prompt
+from evidencebench.construction.step import ModelStep, ask_object, settings_of_asker, step_prompt
 from evidencebench.construction.writing import MOST_ASPECTS, numbered_aspects
 from evidencebench.errors import SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
@@ -21,12 +20,8 @@ from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 from evidencebench.systems.llm.prompts import form_text, schema_of, well_formed
 from evidencebench.wording import counted
 
-LEAST_KAPPA = 0.6
-"""Below it, what two windows say of the same sentences has little in common, and the labels are not to be trusted."""
-
-MOST_UNREAD = 0.1
-"""The share of windows without a reply that can be read, above which something is wrong with the model."""
-
+LEAST_KAPPA = 0.6  # below it, two windows have little in common, and the labels are not to be trusted
+MOST_UNREAD = 0.1  # of the windows; above it, something is wrong with the model
 _LOOK = "it may guess, or number sentences otherwise than they are shown: read some of its replies, or take another"
 
 
@@ -148,9 +143,7 @@ def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
     return by_model
 
 
-_MOST_AT_ONCE = 64
-"""Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""
-
+_MOST_AT_ONCE = 64  # requests of a draft: an open request holds its prompt, and a paper can have very many
 _USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.DUPLICATE)
 
 Outcome = TypeVar("Outcome")
@@ -180,22 +173,12 @@ class _AllSources(msgspec.Struct):
     aspects: list[_AspectSources]
 
 
-class _ShownWindow(NamedTuple):
-    sentences: range
-    shown: dict[int, str]
-    lines: str
-
-
 def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | None = None) -> ModelStep:
     own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
     if second is not None:
         own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
-    return ModelStep(
-        name="judge",
-        prompts=("judge_all" if settings.at_once else "judge_one", "judge_rule", *FORM_PROMPTS),
-        work=partial(_judge, settings, papers, second),
-        settings=own,
-    )
+    prompts = ("judge_all" if settings.at_once else "judge_one", "judge_rule")
+    return ModelStep(name="judge", prompts=prompts, work=partial(_judge, settings, papers, second), settings=own)
 
 
 def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, asker: Asker, draft: Draft) -> Draft:
@@ -203,13 +186,10 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
         return dropped(draft, "no aspects")
     if len(draft.aspects) > MOST_ASPECTS:
         return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
-    on_disk = papers.paper_of(draft)
-    sentences = on_disk.paper.query_for(draft.hypothesis, wish="study").sentences
+    paper, sha256 = papers.paper_of(draft)
+    sentences = paper.query_for(draft.hypothesis, wish="study").sentences
     spans = windows_of_paper(len(sentences), settings.window, settings.overlap)
-    windows = []
-    for span in spans:
-        shown = {index: prompt_line(sentences[index]) for index in span}
-        windows.append(_ShownWindow(span, shown, Excerpt(shown=shown).block))
+    windows = [Excerpt(shown={index: prompt_line(sentences[index]) for index in span}) for span in spans]
     aspects = range(len(draft.aspects))
     everything = [list(range(len(windows)))] * len(aspects)
     askers = [replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)) for vote in range(settings.votes)]
@@ -222,7 +202,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
         rounds.append(msgspec.structs.replace(decided, decides=True))
     votes = [window_votes(rounds, aspect, spans) for aspect in aspects]
     judging = Judging(
-        paper_sha256=on_disk.sha256,
+        paper_sha256=sha256,
         n_sentences=len(sentences),
         window=settings.window,
         overlap=settings.overlap,
@@ -236,20 +216,19 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
 
 
 def _round(
-    asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]], *, at_once: bool
+    asker: Asker, draft: Draft, windows: Sequence[Excerpt], asked: Sequence[Sequence[int]], *, at_once: bool
 ) -> JudgingRound:
     """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
     aspects = range(len(draft.aspects))
     if at_once:
         places = sorted({place for of_aspect in asked for place in of_aspect})
         answers = _ask_together(asker, [partial(_ask_all, asker, draft, windows[place]) for place in places])
-        votes = [list(of_aspect) for of_aspect in zip(*answers, strict=True)] or [[] for _ in aspects]
+        votes = [[answer[aspect] for answer in answers] for aspect in aspects]
     else:
         pairs = [(aspect, place) for aspect in aspects for place in asked[aspect]]
-        answered = iter(
-            _ask_together(asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs])
-        )
-        votes = [list(islice(answered, len(of_aspect))) for of_aspect in asked]
+        work = [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs]
+        said = dict(zip(pairs, _ask_together(asker, work), strict=True))
+        votes = [[said[aspect, place] for place in asked[aspect]] for aspect in aspects]
     return JudgingRound(
         model=asker.chat.model,
         prompt=step_prompt("judge_all" if at_once else "judge_one").digest,
@@ -258,8 +237,8 @@ def _round(
     )
 
 
-def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> WindowVote:
-    structured, n_sentences = asker.chat.structured, window.sentences.stop
+def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> WindowVote:
+    structured, start, n_sentences = asker.chat.structured, min(window.shown), max(window.shown) + 1
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
         reading = read_selection(reply, window.shown, budget=None, n_sentences=n_sentences)
@@ -275,7 +254,7 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> W
                 rule=step_prompt("judge_rule").render(),
                 summary=prompt_line(draft.summary),
                 aspect=prompt_line(draft.aspects[aspect]),
-                lines=window.lines,
+                lines=window.block,
                 form=form,
             ),
             schema=schema_of("answer"),
@@ -285,19 +264,19 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> W
             what="judgment",
         )
     except UnreadableReplyError:
-        return WindowVote(window.sentences.start, None)
-    return WindowVote(window.sentences.start, tuple(sorted(set(answer))), request)
+        return WindowVote(start, None)
+    return WindowVote(start, tuple(sorted(set(answer))), request)
 
 
-def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[WindowVote]:
-    numbers, shown = range(1, len(draft.aspects) + 1), window.sentences
+def _ask_all(asker: Asker, draft: Draft, window: Excerpt) -> list[WindowVote]:
+    numbers, first, last = range(1, len(draft.aspects) + 1), min(window.shown), max(window.shown)
 
     def wrong_with(answer: _AllSources) -> str:
         answered = [sources.aspect for sources in answer.aspects]
         if strange := [number for number in answered if number not in numbers]:
             return f"there is no aspect {strange[0]}"
-        if unseen := [index for sources in answer.aspects for index in sources.sentences if index not in shown]:
-            return f"no sentence of the number {unseen[0]} is shown: they are {shown[0]} to {shown[-1]}"
+        if unseen := [index for sources in answer.aspects for index in sources.sentences if index not in window.shown]:
+            return f"no sentence of the number {unseen[0]} is shown: they are {first} to {last}"
         return "an aspect occurs twice" if len(set(answered)) < len(answered) else ""
 
     try:
@@ -308,17 +287,17 @@ def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[WindowVot
                 "rule": step_prompt("judge_rule").render(),
                 "summary": prompt_line(draft.summary),
                 "aspects": numbered_aspects(draft.aspects),
-                "lines": window.lines,
+                "lines": window.block,
             },
-            example=_AllSources([_AspectSources(aspect=len(numbers) + 7, sentences=[shown[-1] + 7])]),
+            example=_AllSources([_AspectSources(aspect=len(numbers) + 7, sentences=[last + 7])]),
             stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in numbers]),
             check=wrong_with,
             what="judgments",
         )
     except UnreadableReplyError:
-        return [WindowVote(shown.start, None) for _ in numbers]
+        return [WindowVote(first, None) for _ in numbers]
     sentences = {sources.aspect: tuple(sorted(set(sources.sentences))) for sources in answer.aspects}
-    return [WindowVote(shown.start, sentences.get(n, ()), source.request) for n in numbers]
+    return [WindowVote(first, sentences.get(n, ()), source.request) for n in numbers]
 
 
 def _ask_together(asker: Asker, work: Sequence[Callable[[], Outcome]]) -> list[Outcome]:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from evidencebench.construction.draft import (
     DRAFTS,
     Draft,
     DraftFile,
     DraftHeader,
+    dropped,
     judging_of,
     open_drafts,
     writing_drafts,
@@ -27,14 +25,8 @@ from evidencebench.tables import Cell, Table, as_csv
 class StepLosses:
     step: str
     n_drafts: int
+    n_kept: int
     dropped: Mapping[str, int]
-
-    @property
-    def n_kept(self) -> int:
-        return self.n_drafts - sum(self.dropped.values())
-
-    def fields(self) -> dict[str, Any]:
-        return {"step": self.step, "n_drafts": self.n_drafts, "n_kept": self.n_kept, "dropped": dict(self.dropped)}
 
 
 def steps_before(last: DraftFile) -> list[DraftFile]:
@@ -61,24 +53,26 @@ def changed_since(files: Sequence[DraftFile]) -> list[str]:
 
 
 def losses_of(file: DraftFile) -> StepLosses:
-    return StepLosses(step=file.header.step, n_drafts=len(file.offsets), dropped=file.dropped)
+    return StepLosses(
+        step=file.header.step, n_drafts=len(file.offsets), n_kept=len(file.going_on), dropped=file.dropped
+    )
 
 
 def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterable[Draft]) -> bytes:
     """Return ``dropped.csv``: what each step dropped, in the order of the ids, then what the last one did."""
     gone = ((file.header.step, file[name]) for file in files for name in sorted({*file.offsets} - {*file.going_on}))
-    columns = ["draft", "review", "paper", "step", "reason", "detail"]
     rows = [
         [draft.id, draft.review_id, draft.paper_id, step, draft.dropped, draft.detail]
         for step, draft in chain(gone, ((last_step, draft) for draft in dropped_last))
     ]
-    return as_csv(Table(columns=columns, rows=rows)).encode(errors="replace") + b"\n"
+    table = Table(columns=["draft", "review", "paper", "step", "reason", "detail"], rows=rows)
+    return as_csv(table).encode(errors="replace") + b"\n"
 
 
 def loss_table(steps: Iterable[StepLosses]) -> Table:
     rows: list[list[Cell]] = []
     for step in steps:
-        rows.append([step.step, step.n_drafts, step.n_drafts - step.n_kept, step.n_kept])
+        rows.append([step.step, step.n_drafts, sum(step.dropped.values()), step.n_kept])
         by_number = sorted(step.dropped.items(), key=lambda item: (-item[1], item[0]))
         rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number]
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)
@@ -105,13 +99,11 @@ def filter_drafts(
         for n_done, draft in enumerate(source.drafts(), 1):
             if draft.id not in writer.done:
                 covered = list(map(bool, judging_of(draft).sources))
-                reason = detail = ""
-                if not covered:
-                    reason = NO_ASPECTS
-                elif sum(covered) < least * len(covered):
-                    reason = TOO_FEW
-                    detail = f"{sum(covered)} of {len(covered)}, expected at least {100 * least_covered:g} %"
-                writer.append(msgspec.structs.replace(draft, dropped=reason, detail=detail) if reason else draft)
+                made = draft if covered else dropped(draft, NO_ASPECTS)
+                if sum(covered) < least * len(covered):
+                    why = f"{sum(covered)} of {len(covered)}, expected at least {100 * least_covered:g} %"
+                    made = dropped(draft, TOO_FEW, why)
+                writer.append(made)
             on_progress(n_done, len(source.going_on))
         writer.finish()
     return open_drafts(path)

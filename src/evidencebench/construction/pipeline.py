@@ -5,27 +5,27 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from evidencebench.construction.assembly.assemble import OnProgress, assemble, progress_of
-from evidencebench.construction.assembly.leakage import Met, papers_elsewhere
-from evidencebench.construction.config import AssemblyReport, Config
+from evidencebench.construction.assemble import AssemblyReport, OnProgress, assemble, progress_of
+from evidencebench.construction.config import Config
 from evidencebench.construction.draft import (
     DATASET_FOLDER,
     MANIFEST,
     STEP_FILES,
     Draft,
     DraftFile,
+    dropped,
     input_of,
     open_drafts,
     output_of,
 )
-from evidencebench.construction.harvest.harvest import harvest
+from evidencebench.construction.harvest.harvest import HarvestRules, harvest
 from evidencebench.construction.harvest.papers import PaperFolder, papers_in
-from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
+from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import filter_drafts
-from evidencebench.construction.step import ModelStep, StepReport, dropped, run_step
+from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
@@ -112,8 +112,8 @@ def run_all(
         )
         reports.append(report)
         if report.failures or name == until:
-            return Constructed(steps=tuple(reports), unreadable=unreadable)
-    if limit is not None:
+            break
+    if limit is not None or report.failures or name == until:
         return Constructed(steps=tuple(reports), unreadable=unreadable)
     filtered = filter_drafts(
         open_drafts(input_of("filter", config.work)),
@@ -196,27 +196,18 @@ class StepStatus:
 class ConstructionStatus:
     steps: tuple[StepStatus, ...]
     has_dataset: bool
-
-    @property
-    def next_step(self) -> str | None:
-        """The step that is to be run, or gone on with; None: all is done."""
-        unfinished = next((step.step for step in self.steps if step.stale or not step.is_finished), None)
-        if unfinished is not None:
-            return unfinished
-        names = list(STEP_FILES)
-        behind = names[names.index(self.steps[-1].step) + 1 :] if self.steps else names
-        return behind[0] if behind else None if self.has_dataset else "assemble"
+    next_step: str | None  # that is to be run, or gone on with; None: all is done
 
 
 def construction_status(work: Path) -> ConstructionStatus:
     steps: list[StepStatus] = []
-    n_given: int | None = None
     before: DraftFile | None = None
     for name in STEP_FILES:
         path = output_of(name, work)
         if not path.is_file():
             continue
         file = open_drafts(path, must_be_finished=False)
+        n_given = len(before.going_on) if before is not None and before.is_finished else None
         stale = ""
         if before is not None and file.header.source_sha256 != before.sha256:
             stale = f"made from another {before.path.name}"
@@ -235,5 +226,10 @@ def construction_status(work: Path) -> ConstructionStatus:
             )
         )
         before = file
-        n_given = len(file.going_on) if file.is_finished else None
-    return ConstructionStatus(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())
+    names = [*STEP_FILES, "assemble"]
+    has_dataset = (work / DATASET_FOLDER / MANIFEST).is_file()
+    unfinished = [step.step for step in steps if step.stale or not step.is_finished]
+    behind = names[names.index(steps[-1].step) + 1 : -1 if has_dataset else None] if steps else names
+    return ConstructionStatus(
+        steps=tuple(steps), has_dataset=has_dataset, next_step=next(iter([*unfinished, *behind]), None)
+    )

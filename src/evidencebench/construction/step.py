@@ -6,40 +6,33 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, ReplySource, writing_drafts
+from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, ReplySource, dropped, writing_drafts
 from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.grammar import json_at, visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
-from evidencebench.runs.run import Failure
 from evidencebench.systems.llm.asking import Asker, ask_until_read
 from evidencebench.systems.llm.prompts import Prompt, parse_prompt
 
-# Why a draft is dropped whose replies came, and say nothing that can be used, however often they were asked for.
-NO_REPLY = "no usable reply"
+NO_REPLY = "no usable reply"  # why a draft is dropped whose replies came, however often they were asked for
+FORM_PROMPTS = ("form_object", "again")  # the prompts that are parts of every question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """What a step does with one draft."""
-
     name: str
-    prompts: tuple[str, ...]
+    prompts: tuple[str, ...]  # besides `FORM_PROMPTS`
     # Raises `UnreadableReplyError` to drop the draft, `ReplyError` where it is to be asked again in the next run.
     work: Callable[[Asker, Draft], Draft]
     settings: Mapping[str, Any] = field(default_factory=dict)  # what decides its outcome besides the prompts
-
-
-def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
-    return msgspec.structs.replace(draft, dropped=reason, detail=detail)
 
 
 def settings_of_asker(asker: Asker) -> dict[str, Any]:
@@ -50,9 +43,6 @@ def settings_of_asker(asker: Asker) -> dict[str, Any]:
 @cache
 def step_prompt(name: str) -> Prompt:
     return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
-
-
-# Run a step over a file of drafts: many at a time, what is done kept, and gone on with after a stop.
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +59,7 @@ class StepReport:
         return not self.failures
 
     def fields(self) -> dict[str, Any]:
-        return {**asdict(self), "dropped": dict(self.dropped), "is_finished": self.is_finished}
+        return {**msgspec.to_builtins(self), "is_finished": self.is_finished}
 
 
 def run_step(
@@ -84,7 +74,7 @@ def run_step(
     drops_failed: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> StepReport:
-    """Run a step over the drafts of a file that were not dropped, but for those that the target has already.
+    """Run a step over the drafts of a file that go on and that the target has not; after a stop, go on.
 
     With a ``limit``, only so many drafts are asked for, the same ones in each step, and the target stays unfinished.
     ``drops_failed``: a draft is dropped for which a request failed for good; else it stays without a line. Raises
@@ -93,7 +83,7 @@ def run_step(
     header = DraftHeader(
         step=step.name,
         settings={**settings_of_asker(asker), **step.settings},
-        prompts={name: step_prompt(name).digest for name in step.prompts},
+        prompts={name: step_prompt(name).digest for name in (*step.prompts, *FORM_PROMPTS)},
         source_sha256=source.sha256,
     )
     ids = sorted(source.going_on)
@@ -107,27 +97,32 @@ def run_step(
             step=step.name,
             n_drafts=len(ids),
             n_before=len(ids) - n_left,
-            n_kept=sum(writer.done.values()),
-            dropped=Counter(writer.dropped),
+            n_kept=len(writer.before.going_on),
+            dropped=Counter(writer.before.dropped),
         )
 
         def keep(outcome: InstanceOutcome) -> None:
             nonlocal n_left
-            draft_id = outcome.todo.instance_id
-            for failed in outcome.answers.values():
-                if isinstance(failed, Failure) and drops_failed:
-                    made[draft_id] = dropped(source[draft_id], "a request failed", failed.error)
-                elif isinstance(failed, Failure):
-                    report.failures[draft_id] = failed.error
-            if (draft := made.pop(draft_id, None)) is not None:
+            if (draft := made.pop(outcome.todo.instance_id, None)) is not None:
                 writer.append(draft)
                 report.n_kept += not draft.dropped
-                report.dropped += Counter([draft.dropped] if draft.dropped else [])
+                report.dropped.update(filter(None, [draft.dropped]))
             n_left -= outcome.unanswered is None
             on_progress(len(ids) - n_left, len(ids))
 
+        def ask(todo: Todo) -> InstanceOutcome:
+            draft = source[todo.instance_id]
+
+            def work() -> None:
+                try:
+                    made[draft.id] = _made_of(draft, step, asker, drops_failed=drops_failed)
+                except (ReplyError, DataError) as error:
+                    report.failures[draft.id] = str(error)
+
+            return attempted(todo, work)
+
         on_progress(len(ids) - n_left, len(ids))
-        ask_all(partial(_ask, step, asker, source, made), todos, keep, waiting)
+        ask_all(ask, todos, keep, waiting)
         if source.is_finished and len(ids) == len(source.going_on) and not n_left and report.is_finished:
             writer.finish()
     if n_left:
@@ -135,22 +130,17 @@ def run_step(
     return report
 
 
-def _ask(step: ModelStep, asker: Asker, source: DraftFile, made: dict[str, Draft], todo: Todo) -> InstanceOutcome:
-    """Do a step, in any thread, with what comes of the draft left in ``made``."""
-    draft = source[todo.instance_id]
-
-    def work() -> None:
-        try:
-            made[draft.id] = step.work(asker, draft)
-        except UnreadableReplyError as error:
-            made[draft.id] = dropped(draft, NO_REPLY, str(error))
-
-    return attempted(todo, work, failures=(ReplyError, DataError))
+def _made_of(draft: Draft, step: ModelStep, asker: Asker, *, drops_failed: bool) -> Draft:
+    try:
+        return step.work(asker, draft)
+    except UnreadableReplyError as error:
+        return dropped(draft, NO_REPLY, str(error))
+    except (ReplyError, DataError) as error:
+        if not drops_failed:
+            raise
+        return dropped(draft, "a request failed", str(error))
 
 
-# Ask a model one question of a step, and read the JSON object that it answers with.
-
-FORM_PROMPTS = ("form_object", "again")  # the prompts that are parts of every such question
 _MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object
 _DECODER = json.JSONDecoder(strict=False)
 _OBJECT_BEGINS = re.compile(r"\{\s*(?:[\"'/#]|\w+\s*:)")  # {"keeps", {'keeps', {keeps:, {// it does; but not {any}

@@ -5,8 +5,8 @@ import unicodedata
 
 import msgspec
 
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.step import FORM_PROMPTS, ModelStep, ask_object, dropped
+from evidencebench.construction.draft import Draft, dropped
+from evidencebench.construction.step import ModelStep, ask_object
 from evidencebench.papers.blocks import sentence_spans
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
@@ -98,9 +98,6 @@ def is_foreign(text: str, source: str) -> bool:
     return shared < _LEAST_SHARED * len(words) or script(text) != script(source)
 
 
-# From a harvested passage to a summary: delimited by a model, and kept if it reports results.
-
-
 class _Delimited(msgspec.Struct):
     sentences: list[int]
 
@@ -145,12 +142,9 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
 
 def _text_around(draft: Draft) -> tuple[list[str], list[int]]:
     """Return the sentences that a model chooses among, and the numbers, from 1, of those that cite the paper."""
-    passage = [draft.summary[start:stop] for start, stop in sentence_spans(draft.summary)]
     before, summary, behind = draft.context.partition(draft.summary)
-    if not summary:
-        return passage, list(range(1, len(passage) + 1))
-    first = [before[start:stop] for start, stop in sentence_spans(before)]
-    last = [behind[start:stop] for start, stop in sentence_spans(behind)]
+    texts = (before, summary, behind) if summary else ("", draft.summary, "")
+    first, passage, last = ([text[start:stop] for start, stop in sentence_spans(text)] for text in texts)
     return [*first, *passage, *last], list(range(len(first) + 1, len(first) + len(passage) + 1))
 
 
@@ -162,10 +156,8 @@ def _wrong_with(numbers: list[int], n_sentences: int) -> str:
     return ""
 
 
-SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPTS), work=_make_summary)
+SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep"), work=_make_summary)
 
-
-# The hypothesis that a reviewer wanted to test: why the evidence was extracted, trimmed to the central question.
 
 _FORM_ONLY = "..."
 
@@ -219,10 +211,8 @@ def _as_long_as(text: str, n_words: int) -> str:
     return " ".join((text.split() * n_words)[:n_words])
 
 
-HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FORM_PROMPTS), work=_make_hypothesis)
+HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis"), work=_make_hypothesis)
 
-
-# The study aspects: a summary split so that one sentence can match each, then verified against the summary.
 
 MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
 ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data
@@ -271,12 +261,10 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     )
     made = msgspec.structs.replace(draft, aspects=aspects, sources_of=sources)
     verdicts = sorted(verified.verdicts, key=lambda verdict: verdict.aspect)
-    for reason, failed in (
-        ("an aspect says more than the summary", [verdict for verdict in verdicts if not verdict.faithful]),
-        ("an aspect needs several sentences", [verdict for verdict in verdicts if not verdict.single]),
-    ):
-        if failed:
-            return dropped(made, reason, "; ".join(aspects[verdict.aspect - 1] for verdict in failed))
+    if untrue := [aspects[verdict.aspect - 1] for verdict in verdicts if not verdict.faithful]:
+        return dropped(made, "an aspect says more than the summary", "; ".join(untrue))
+    if wide := [aspects[verdict.aspect - 1] for verdict in verdicts if not verdict.single]:
+        return dropped(made, "an aspect needs several sentences", "; ".join(wide))
     return made
 
 
@@ -301,7 +289,7 @@ def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
     return [f"{number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
 
 
-ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", *FORM_PROMPTS), work=_make_aspects)
+ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects"), work=_make_aspects)
 
 
 class _ResultLabels(msgspec.Struct):
@@ -328,4 +316,4 @@ def _label_results(asker: Asker, draft: Draft) -> Draft:
     )
 
 
-LABEL_RESULTS = ModelStep(name="label-results", prompts=("label_results", *FORM_PROMPTS), work=_label_results)
+LABEL_RESULTS = ModelStep(name="label-results", prompts=("label_results",), work=_label_results)

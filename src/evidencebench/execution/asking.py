@@ -13,7 +13,6 @@ from evidencebench.engine.local import Threads
 from evidencebench.engine.protocol import results
 from evidencebench.errors import (
     CostLimitError,
-    EvidenceBenchError,
     FailedAnswerError,
     PendingError,
     ReplyError,
@@ -98,13 +97,11 @@ def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
     )
 
 
-def attempted(
-    todo: Todo, work: Callable[[], object], *, failures: tuple[type[EvidenceBenchError], ...] = (ReplyError,)
-) -> InstanceOutcome:
-    """Do the work of a todo, and return its outcome; errors of ``failures`` are its answer."""
+def attempted(todo: Todo, work: Callable[[], object]) -> InstanceOutcome:
+    """Do the work of a todo, and return its outcome; a `ReplyError` is its answer."""
     try:
         work()
-    except failures as error:
+    except ReplyError as error:
         return InstanceOutcome(todo=todo, answers={None: Failure(error=str(error))}, seconds=0)
     except PendingError:
         return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo)

@@ -95,13 +95,10 @@ def test_a_drawn_miss_is_one_and_its_stratum_is_where_the_nearest_selected_sente
         assert miss.stands_for == miss.loss  # all are drawn
 
 
-def test_a_run_without_misses_has_nothing_to_audit(tmp_path: Path) -> None:
+def test_a_run_without_misses_or_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
     execute("oracle", SAMPLE, tmp_path / "oracle.jsonl")
     with pytest.raises(UndefinedScoreError, match="covers every aspect that can be covered on 'er_at_optimal'"):
         sample_misses(tmp_path / "oracle.jsonl", SAMPLE, TASK, n=5, seed=0)
-
-
-def test_a_run_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
     execute("lead", SAMPLE, tmp_path / "two.jsonl", control="two_papers")
     with pytest.raises(RunMismatchError, match="answers queries of two papers"):
         sample_misses(tmp_path / "two.jsonl", SAMPLE, TASK, n=5, seed=0)

@@ -113,27 +113,27 @@ def command(
     if disagreements:
         require_file(disagreements, "has the report", "--disagreements")
         refuse_existing(disagreements, overwrite=overwrite)
-    collected = collect_annotations(sources, tasks)
-    print_cautions(collected.problems)
+    annotations, problems = collect_annotations(sources, tasks)
+    print_cautions(problems)
     if tasks.header.sort != "sentences":
         if disagreements or teams or data:
             raise click.UsageError("--data, --team, --disagreements: expected tasks of the sort 'sentences'")
-        rated = report_ratings(tasks, collected.annotations, resampling.level)
+        rated = report_ratings(tasks, annotations, resampling.level)
         if as_json:
-            print_json({**asdict(rated), "warnings": collected.problems})
+            print_json({**asdict(rated), "warnings": problems})
         else:
             _print_ratings(rated, tasks.header.criteria, table_format)
         return
     with progress("comparing", progress_style):
         dataset = None if data is None else open_dataset(data)
-        marks = collect_marks(tasks, collected.annotations, dataset=dataset, model_name=model_name, teams=dict(teams))
+        marks = collect_marks(tasks, annotations, dataset=dataset, model_name=model_name, teams=dict(teams))
         report = report_marks(marks, resampling=resampling, margin=margin)
     if disagreements:
         page = disagreements_page(report.disagreements, title=f"Disagreements in {tasks_file.name}")
         sheet = f"{as_csv(disagreement_table(report.disagreements, marks.raters))}\n"
         write_whole(disagreements, page if disagreements.suffix == ".html" else sheet)
     if as_json:
-        print_json({**asdict(report), "warnings": collected.problems})
+        print_json({**asdict(report), "warnings": problems})
         return
     for table in _tables(report, resampling):
         print_table(table, table_format)
@@ -209,9 +209,9 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     )
     yield Table(
         title=f"Power: papers for a chance of {100 * WANTED_POWER:g} % to show equivalence ({points})",
-        columns=["measure", "papers now", "chance now", "needed", "needed if as observed"],
+        columns=["measure", "papers now", "chance now", "needed"],
         rows=list(map(_power_row, report.power)),
-        notes=["Chance now and needed suppose no true difference; the last column, the observed one."],
+        notes=["Both suppose no true difference."],
     )
     by_kind: list[list[Cell]] = [
         [f"{kind}, {LABELS[contrast.measure]}", *_means(contrast)]
@@ -235,14 +235,11 @@ def _equivalence_row(contrast: Contrast) -> list[Cell]:
 
 
 def _power_row(power: Power) -> list[Cell]:
-    def papers(n: int | None) -> str:
-        return f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
-
-    chances = ["undefined"] * 3
-    if power.is_defined and power.now is not None:
-        as_observed = "never" if power.is_observed_beyond else papers(power.needed_as_observed)
-        chances = [f"{100 * power.now:.0f} %", papers(power.needed), as_observed]
-    return [LABELS[power.measure], power.n_papers, *chances]
+    if power.now is None:
+        return [LABELS[power.measure], power.n_papers, "undefined", "undefined"]
+    n = power.needed
+    needed = f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
+    return [LABELS[power.measure], power.n_papers, f"{100 * power.now:.0f} %", needed]
 
 
 def _print_disagreements(rows: Sequence[Disagreement]) -> None:

@@ -1,7 +1,6 @@
 """``evidencebench construct assemble``."""
 
 import re
-from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
-from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.datasheet import split_table
+from evidencebench.construction.assemble import assemble, split_table
 from evidencebench.construction.config import AssemblySettings, wrong_with_name, wrong_with_shares
 from evidencebench.construction.draft import DATASET_FOLDER, MANIFEST, open_drafts, output_of
 from evidencebench.construction.losses import loss_table
@@ -119,7 +117,7 @@ def command(
             on_progress=on_progress,
         )
     if as_json:
-        print_json({**asdict(report), "steps": [step.fields() for step in report.steps]})
+        print_json(report)
     else:
         print_cautions(report.warnings)
         print_table(loss_table(report.steps))

@@ -65,12 +65,14 @@ def command(
     with progress("estimating", progress_style) as shown:
         if not input_of(steps_of(config)[0], config.work).is_file():
             harvest_inputs(config, overwrite=False, on_progress=shown)
-        estimate = estimate_construction(config, prices=table, cache=cache, assumptions=assumed, on_progress=shown)
+        steps, unreadable = estimate_construction(
+            config, prices=table, cache=cache, assumptions=assumed, on_progress=shown
+        )
 
     def priced(uses: Uses) -> dict[str, Any]:
         return _priced(uses, table, requests_per_minute)
 
-    left, used = (joined(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
+    left, used = (joined(getattr(step, name) for step in steps) for name in ("uses", "used"))
     day = table.dated(left)
     if as_json:
         print_json(
@@ -87,19 +89,19 @@ def command(
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
                     }
-                    for step in estimate.steps
+                    for step in steps
                 ],
                 "left": priced(left),
                 "used": priced(used),
-                "unreadable": estimate.unreadable,
+                "unreadable": unreadable,
             }
         )
         return
-    print_failures(estimate.unreadable)
-    margins = ("" if step.margin is None else f"{100 * step.margin:.0f} %" for step in estimate.steps)
+    print_failures(unreadable)
+    margins = ("" if step.margin is None else f"{100 * step.margin:.0f} %" for step in steps)
     rows: list[list[Cell]] = [
         [step.step, step.n_drafts, *_cells(priced(step.uses)), margin]
-        for step, margin in zip(estimate.steps, margins, strict=True)
+        for step, margin in zip(steps, margins, strict=True)
     ]
     rows.append(["all", None, *_cells(priced(left)), ""])
     columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "batches", "+-"]
@@ -111,7 +113,7 @@ def command(
     if left:
         rate = f"{requests_per_minute:g}"
         notes = [
-            *_notes(estimate.steps, assumed, has_second=config.file.judge.second_model is not None),
+            *_notes(steps, assumed, has_second=config.file.judge.second_model is not None),
             f"Hours at {rate} requests a minute (--requests-per-minute); batches take up to a day each.",
             f"Prices as of {day}: check them (--prices). Nothing was sent.",
         ]

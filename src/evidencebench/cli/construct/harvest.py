@@ -12,9 +12,8 @@ from evidencebench.cli.find import paper_names
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, progress, refuse_existing
 from evidencebench.construction.draft import output_of
-from evidencebench.construction.harvest.harvest import HarvestReport, harvest
+from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, harvest
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import ALLOWED, KNOWN
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.files.atomic import is_standard_output, write_whole

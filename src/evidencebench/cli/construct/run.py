@@ -1,6 +1,5 @@
 """``evidencebench construct run``."""
 
-from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,9 +86,8 @@ def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
     dataset = made.dataset
     if asking.as_json:
-        fields = None if dataset is None else asdict(dataset) | {"steps": [step.fields() for step in dataset.steps]}
-        figures = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
-        print_json({**figures, **more})
+        steps = [step.fields() for step in made.steps]
+        print_json({"unreadable": made.unreadable, "steps": steps, "dataset": dataset, **more})
     elif dataset is not None:
         print_cautions(dataset.warnings)
         print_table(loss_table(dataset.steps))

@@ -30,7 +30,7 @@ def command(*, work: Annotated[Path, argument(type=options.EXISTING_FOLDER)], as
 
     status, agreement = construction_status(work), agreement_in(work)
     if as_json:
-        print_json({**msgspec.to_builtins(status), "next_step": status.next_step, **agreement_fields(agreement)})
+        print_json({**msgspec.to_builtins(status), **agreement_fields(agreement)})
         print_agreement(agreement, as_json=True)
         return
     rows: list[list[Cell]] = []

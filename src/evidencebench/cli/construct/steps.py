@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import click
+import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
@@ -210,7 +211,7 @@ def filter_(
         source = open_drafts(input_of("filter", folder))
         losses = losses_of(filter_drafts(source, path, least_covered=least_covered, on_progress=on_progress))
     if as_json:
-        print_json({"output": str(path), **losses.fields()})
+        print_json({"output": str(path), **msgspec.to_builtins(losses)})
     else:
         print_table(loss_table([losses]))
         click.echo(str(path))

@@ -2,11 +2,10 @@
 
 In reading order:
 
-* `harvest`: Reviews to passages
+* `harvest`: Reviews to passages; why a passage is dropped
 * `references`: Reference list, ids, licences
 * `marks`: Citation marks, linked and plain
 * `passages`: Passages; who speaks in them
-* `reasons`: Why a passage is dropped
 * `papers`: Papers at hand, in a folder
 * `table`: Summaries from a CSV
 """

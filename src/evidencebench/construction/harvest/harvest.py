@@ -1,33 +1,176 @@
-"""Reviews become ``passages.jsonl``: a draft a passage, those that are dropped included."""
+"""Reviews become ``passages.jsonl``: a draft a passage, those that are dropped included, with the reason."""
 
 import hashlib
+import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, output_of, writing_drafts
-from evidencebench.construction.harvest.passages import passages_of
-from evidencebench.construction.harvest.reasons import NOT_AT_HAND, HarvestRules, read_review, reason_to_drop
-from evidencebench.construction.harvest.references import id_to_fetch, paper_id_of
+from evidencebench.construction.harvest.marks import LINK, CitationMark, MarkedText, marked_text
+from evidencebench.construction.harvest.papers import PaperAtHand, PapersAtHand
+from evidencebench.construction.harvest.passages import (
+    POINTING_BACK,
+    SUBJECT,
+    THIS_STUDY,
+    Passage,
+    is_own,
+    passages_of,
+)
+from evidencebench.construction.harvest.references import (
+    ALLOWED,
+    ReferenceList,
+    id_to_fetch,
+    licence_of,
+    normal_ids,
+    paper_id_of,
+    read_reference,
+)
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import file_sha256, read_bytes
+from evidencebench.papers.jats import articles_in, ids_of_article, read_article
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import checked
+from evidencebench.papers.sections import plain_title
+from evidencebench.papers.tree import Element, parse_xml
 from evidencebench.query import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSource:
+    id: str  # in a data set, such as ``pmc_1280405``; its file's name without the suffix where it has none
+    paper: Paper
+    listed: ReferenceList
+    text: MarkedText
+    licence: str
+
+
+def read_review(content: bytes, *, file: str) -> ReviewSource:
+    root = parse_xml(content, name=file)
+    articles = articles_in(root)
+    if len(articles) != 1:
+        raise UnreadableError(
+            f"{file}: expected one review in JATS XML, got {len(articles)} articles in <{root.tag}>; get the review's "
+            "XML, as with 'evidencebench papers fetch'"
+        )
+    article = articles[0]
+    paper = checked(read_article(article, name=file))
+    if isinstance(paper, UnreadableError):
+        raise paper
+    listed = ReferenceList(tuple(map(read_reference, article.all("ref"))))
+    if not listed.references:
+        raise UnreadableError(
+            f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
+            "summaries of your own with --table"
+        )
+    body = next((element for element in article.elements if element.tag == "body"), Element("body"))
+    return ReviewSource(
+        id=paper_id_of(normal_ids(ids_of_article(article).items())) or file.partition(".")[0],
+        paper=paper,
+        listed=listed,
+        text=marked_text(body, listed, file=file),
+        licence=licence_of(article),
+    )
+
+
+UNRESOLVED = "mark leads to no reference"
+SEVERAL_PAPERS = "cites several papers"
+CITED_AGAIN = "paper cited again in the section"
+METHODS = "in a methods section"
+OWN_VOICE = "review speaks of itself"
+POINTS_BACK = "goes on about another paper"
+PART_OF_SENTENCE = "mark stands for a part of its sentence"
+NO_ID = "reference without PMCID, DOI or PMID"
+REVIEW_LICENCE = "licence of the review"
+NOT_AT_HAND = "paper not at hand"
+PAPER_LICENCE = "licence of the paper"
+
+MOST_BEHIND = 5  # the most words that may follow a mark in its sentence, unless it stands behind whom it cites
+
+_METHODS = re.compile(
+    r"\b(?:methods?|methodology|statistic(?:s|al)|procedures?|participants|study design|data collection|measurements|"
+    r"protocol)\b"
+)
+
+# "(Smith et al., " before a mark that is the year alone; "Smith et al. (" is no such.
+_IN_BRACKETS = re.compile(r"\([^()]{0,300}[^()\s][^()]{0,300}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarvestRules:
+    """Which licences a review and a paper may have, and which papers are at hand; None: that is not asked."""
+
+    licences: Collection[str] = ALLOWED
+    papers: PapersAtHand | None = None
+
+    def reason_against(self, paper: PaperAtHand | None) -> str:
+        """Return why nothing on a paper can be used, None for one that is not at hand; an empty text: it can."""
+        if self.papers is None:
+            return ""
+        if paper is None:
+            return NOT_AT_HAND
+        return "" if paper.licence in self.licences else PAPER_LICENCE
+
+
+def reason_to_drop(
+    source: ReviewSource,
+    passage: Passage,
+    cited: Mapping[tuple[tuple[str, ...], str], int],
+    rules: HarvestRules,
+    paper: PaperAtHand | None,
+) -> str:
+    """Return why a passage is dropped: the first reason that holds; an empty text: it is kept.
+
+    ``cited`` is how many passages of a section cite a reference; ``paper`` is the one that it cites, if it is at hand.
+    """
+    review, first = source.paper, passage.first
+    place, sentences = review.places[first], review.sentences[first : passage.last + 1]
+    listed = [source.listed[reference] for reference in passage.references]
+    is_behind_another = (
+        first > 0
+        and review.places[first - 1].paragraph == place.paragraph
+        and review.kinds[first - 1] is not Kind.HEADING
+    )
+    checks: tuple[tuple[str, Callable[[], object]], ...] = (
+        (UNRESOLVED, lambda: not all(mark.references for mark in passage.marks)),
+        (SEVERAL_PAPERS, lambda: len(listed) > 1 or listed[0].lists_several),
+        (CITED_AGAIN, lambda: cited[place.section, listed[0].id] > 1),
+        (METHODS, lambda: any(_METHODS.search(plain_title(title)) for title in place.section)),
+        (OWN_VOICE, lambda: any(map(is_own, sentences)) or THIS_STUDY.search(sentences[0])),
+        (POINTS_BACK, lambda: is_behind_another and POINTING_BACK.match(sentences[0])),
+        (PART_OF_SENTENCE, lambda: any(_is_for_part(source, mark) for mark in passage.marks)),
+        (NO_ID, lambda: not listed[0].ids),
+        (REVIEW_LICENCE, lambda: source.licence not in rules.licences),
+    )
+    return next((reason for reason, holds in checks if holds()), "") or rules.reason_against(paper)
+
+
+def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
+    """Say whether more of the sentence follows a mark than it can stand for, as in "Tea helps [7], but ..."."""
+    spans = source.paper.spans
+    sentence = spans[bisect_right(spans, mark.start, key=lambda span: span.start) - 1]
+    if len(source.text.between(mark.stop, sentence.stop).replace(LINK, "").split()) <= MOST_BEHIND:
+        return False
+    before = source.text.between(sentence.start, mark.start)
+    is_written_out = mark.text[:1].isalpha() and not before.rstrip().endswith("(")
+    return _IN_BRACKETS.search(before) is not None or not (is_written_out or SUBJECT.search(before))
+
 
 MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 
 class ReviewHarvest(NamedTuple):
-    drafts: tuple[Draft, ...]
+    drafts: list[Draft]  # one a passage
     n_marks_elsewhere: int  # in headings, tables, figures and notes
 
 
 def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewHarvest:
-    """Return a draft for each passage of a review; ``file`` is its name."""
     source = read_review(content, file=file)
-    review, passages = source.paper, list(passages_of(source.paper, source.marks, source.listed))
+    review, passages = source.paper, list(passages_of(source.paper, source.text.marks, source.listed))
     cited = Counter((review.places[passage.first].section, ref) for passage in passages for ref in passage.references)
     body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
     paragraphs = {
@@ -66,7 +209,7 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewH
             dropped=reason,
         )
         drafts.append(draft)
-    return ReviewHarvest(tuple(drafts), source.text.n_elsewhere)
+    return ReviewHarvest(drafts, source.text.n_elsewhere)
 
 
 def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
@@ -100,20 +243,17 @@ def write_passages(
         raise DataError(f"{output.parent}: cannot be made: {error.strerror}") from error
     papers = rules.papers.sha256[:12] if rules.papers else ""
     header = DraftHeader(step="harvest", settings={**settings, "licences": sorted(rules.licences), "papers": papers})
-    n_kept, dropped, cited, ids = 0, Counter[str](), set[str](), dict[str, None]()
+    reasons, cited, ids = Counter[str](), set[str](), dict[str, None]()
     with writing_drafts(output, header, overwrite=overwrite) as writer:
         for draft in drafts:
             if draft.id not in writer.done:
                 writer.append(draft)
-            if draft.dropped:
-                dropped[draft.dropped] += 1
-            else:
-                n_kept += 1
-                cited.add(draft.paper_id)
+            reasons[draft.dropped] += 1
+            cited.update([] if draft.dropped else [draft.paper_id])
             if draft.paper_ids and not draft.paper_file and draft.dropped in ("", NOT_AT_HAND):
                 ids[id_to_fetch(draft.paper_ids)] = None
         writer.finish()
-    return HarvestReport(n_kept=n_kept, n_papers=len(cited), dropped=dropped, ids=tuple(ids))
+    return HarvestReport(n_kept=reasons.pop("", 0), n_papers=len(cited), dropped=reasons, ids=tuple(ids))
 
 
 def harvest(

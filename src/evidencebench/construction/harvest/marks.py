@@ -12,9 +12,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.papers.jats import LEFT_OUT
 from evidencebench.papers.tree import Characters, Element
 
-MOST_CITED = 1_000_000
-"""The most references that the marks of one review may name together; real ones name some hundreds."""
-
+MOST_CITED = 1_000_000  # references that the marks of one review may name together; real ones name some hundreds
 _LONGEST_MARK = 200  # characters of a mark of numbers
 _DASHES = r"\u2010-\u2015\u2212~\-"
 _DASH = re.compile(rf"\s*[{_DASHES}]\s*")
@@ -33,10 +31,10 @@ class CitationMark(NamedTuple):
 
 @dataclass(slots=True)
 class MarkedText:
-    """A review's body: the marks that are links, and the text between them, with `LINK` for each."""
+    """A review's body: the marks in its running text, and the text between those that are links."""
 
-    linked: list[CitationMark] = field(default_factory=list)
-    pieces: list[Characters] = field(default_factory=list)
+    marks: list[CitationMark] = field(default_factory=list)  # in order
+    pieces: list[Characters] = field(default_factory=list)  # with `LINK` for each mark that is a link
     n_elsewhere: int = 0  # links in headings, tables, figures and notes, which are in no sentence of a paragraph
 
     def between(self, start: int, stop: int) -> str:
@@ -55,8 +53,8 @@ class MarkedText:
 LINK = "\ue000"  # stands in `MarkedText.pieces` for a mark that is a link
 
 
-def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
-    """Return the marks of a body that are links, ranges filled from the reference list."""
+def marked_text(body: Element, listed: ReferenceList, *, file: str) -> MarkedText:
+    """Return the text of a body with its marks, ranges filled from the reference list."""
     text = MarkedText()
     n_cited, n_before, stop = 0, 0, 0
     for node, is_running in _nodes(body, listed):
@@ -71,17 +69,18 @@ def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
         begins, ends = (characters[0].start, characters[-1].stop) if characters else (stop, stop)
         mark = CitationMark(begins, ends, node.text, _named(node, listed))
         between = "".join(piece.text for piece in text.pieces[n_before:])
-        if text.linked and _DASH.fullmatch(between) and (filled := _filled(text.linked[-1], mark, listed)):
+        if text.marks and _DASH.fullmatch(between) and (filled := _filled(text.marks[-1], mark, listed)):
             mark = filled
-            n_cited -= len(text.linked.pop().references)
-        text.linked.append(mark)
+            n_cited -= len(text.marks.pop().references)
+        text.marks.append(mark)
         text.pieces.append(Characters(LINK, mark.start, mark.stop))
         n_before, stop = len(text.pieces), mark.stop
         n_cited += len(mark.references)
         if n_cited > MOST_CITED:
             raise UnreadableError(
-                f"expected marks that name at most {MOST_CITED:,} references, got more; no review cites so"
+                f"{file}: expected marks that name at most {MOST_CITED:,} references, got more; no review cites so"
             )
+    text.marks = sorted([*text.marks, *_plain_marks(text, listed)], key=lambda mark: (mark.start, mark.stop))
     return text
 
 
@@ -146,8 +145,6 @@ def _is_citing(element: Element, listed: ReferenceList) -> bool:
     return element.tag == "xref" and (kind in ("bibr", "ref") or target in listed.positions)
 
 
-# Citation marks that are plain text: ``[12]`` with a numbered list, ``(Smith et al., 2004)`` by author and year.
-
 # From this share of the list on, numbers in brackets are marks where no mark is a link; fewer may be values.
 LEAST_NAMED = 0.8
 # Possessive and bounded, so that the time is linear.
@@ -161,7 +158,7 @@ _WRITTEN = re.compile(
 )
 
 
-def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
+def _plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
     whole = "".join(piece.text for piece in text.pieces)
     ends = list(accumulate(len(piece.text) for piece in text.pieces))
 
@@ -173,11 +170,11 @@ def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
 
     return [
         CitationMark(place(start), place(stop - 1) + 1, whole[start:stop].replace(LINK, ""), references)
-        for start, stop, references in (*_numbers(whole, listed, has_links=bool(text.linked)), *_written(whole, listed))
+        for start, stop, references in (*_numbers(whole, listed, has_links=bool(text.marks)), *_written(whole, listed))
     ]
 
 
-_Found = tuple[int, int, tuple[str, ...]]
+_Found = tuple[int, int, tuple[str, ...]]  # where plain text is a mark, and the references that it names
 
 
 def _numbers(whole: str, listed: ReferenceList, *, has_links: bool) -> Iterator[_Found]:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -30,18 +29,14 @@ _NAMED = re.compile(r"pmc_?(\d{1,10})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperAtHand:
-    """A paper's file, relative to the folder; its ids in their normal spelling; its licence, as `licence_of` has it."""
-
-    file: str
-    ids: Mapping[str, str]
-    licence: str
+    file: str  # relative to the folder
+    ids: Mapping[str, str]  # in their normal spelling
+    licence: str  # as `licence_of` has it
 
 
 class PapersAtHand:
-    """The papers of a folder by their files, relative to it, and the messages of files that could not be read."""
-
-    def __init__(self, papers: Sequence[PaperAtHand], unreadable: Sequence[str] = ()) -> None:
-        self.unreadable = tuple(unreadable)
+    def __init__(self, papers: Sequence[PaperAtHand], unreadable: Sequence[str]) -> None:
+        self.unreadable = tuple(unreadable)  # the messages of files that could not be read
         self.papers = {paper.file: paper for paper in papers}
         self._by_id = {pair: paper for paper in reversed(papers) for pair in paper.ids.items()}
         content = [(paper.file, dict(paper.ids), paper.licence) for paper in papers]
@@ -100,16 +95,8 @@ def _read_head(path: Path) -> tuple[dict[str, str], str]:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-# The files of the papers that drafts are about, in one folder.
-
-
-class PaperOnDisk(NamedTuple):
-    paper: Paper
-    sha256: str
-
-
 class PaperFolder:
-    """A folder of papers; those read last are kept."""
+    """The folder of the papers that drafts are about; those read last are kept."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -117,15 +104,15 @@ class PaperFolder:
         self._folder = folder
         self._read = lru_cache(maxsize=32)(self._read_anew)
 
-    def paper_of(self, draft: Draft) -> PaperOnDisk:
-        """Return the paper of a draft; raises `DataError` if it names no file that can be read in the folder."""
+    def paper_of(self, draft: Draft) -> tuple[Paper, str]:
+        """Return the paper of a draft, and the checksum of its file; raises `DataError` if none can be read there."""
         if not draft.paper_file:
             raise DataError(f"draft '{draft.id}': expected the file of a paper, got none; fetch it and harvest again")
         return self._read(draft.paper_file)
 
-    def _read_anew(self, name: str) -> PaperOnDisk:
+    def _read_anew(self, name: str) -> tuple[Paper, str]:
         path = self._folder / name
         if not path.resolve().is_relative_to(self._folder.resolve()):
             raise DataError(f"{path}: expected a file within {self._folder}, got one outside of it")
         content = read_bytes(path)
-        return PaperOnDisk(read_content(content, name=str(path)), hashlib.sha256(content).hexdigest())
+        return read_content(content, name=str(path)), hashlib.sha256(content).hexdigest()

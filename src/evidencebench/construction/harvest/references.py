@@ -52,8 +52,6 @@ def id_to_fetch(ids: Mapping[str, str]) -> str:
     return f"PMID:{ids[key]}" if key == "pmid" else ids[key]
 
 
-# The reference list of a review: how its marks may name each entry, and the ids of the paper.
-
 _LABEL = re.compile(r"[\s\[(]*(\d{1,5})[\s\]).]*")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
@@ -127,8 +125,6 @@ def read_reference(ref: Element) -> Reference:
     )
 
 
-# The licence of a paper, as its file states it, in one spelling: ``cc-by``, ``cc-by-nc-nd``, ``cc0``.
-
 UNKNOWN = "unknown"
 
 ALLOWED = ("cc0", "public-domain", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa")
@@ -166,12 +162,11 @@ def licence_named(text: str) -> str:
 def licence_of(article: Element) -> str:
     """Return the licence of an article in JATS: by its address before its words, which often name CC0 too, for data."""
     licences = list(article.all("license"))
-    references = [reference.text for reference in article.all("license_ref")]
-    addresses = [licence.attributes.get("href", "") for licence in licences]
-    types = [licence.attributes.get("license-type", "") for licence in licences]
-    links = [link.attributes.get("href", "") for licence in licences for link in licence.all("ext-link", "uri")]
-    words = [element.text for element in (*licences, *article.all("copyright-statement"))]
-    for text in (*addresses, *references, *types, " ".join(links), *words):
-        if (licence := licence_named(text)) != UNKNOWN:
-            return licence
-    return UNKNOWN
+    texts = [
+        *(licence.attributes.get("href", "") for licence in licences),
+        *(reference.text for reference in article.all("license_ref")),
+        *(licence.attributes.get("license-type", "") for licence in licences),
+        " ".join(link.attributes.get("href", "") for licence in licences for link in licence.all("ext-link", "uri")),
+        *(element.text for element in (*licences, *article.all("copyright-statement"))),
+    ]
+    return next((licence for licence in map(licence_named, texts) if licence != UNKNOWN), UNKNOWN)

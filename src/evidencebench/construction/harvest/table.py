@@ -5,14 +5,13 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from evidencebench.construction.draft import Draft, output_of
-from evidencebench.construction.harvest.harvest import HarvestReport, write_passages
+from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, write_passages
 from evidencebench.construction.harvest.papers import PaperAtHand
-from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import normal_ids, paper_id_of
 from evidencebench.construction.writing import NO_WORDS, has_words
 from evidencebench.errors import DataError, UnreadableError
@@ -21,11 +20,9 @@ from evidencebench.papers.ids import public_id
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
-COLUMNS = ("summary", "paper", "review_id")
-MORE_COLUMNS = ("id", "context")
+COLUMNS = ("summary", "paper", "review_id")  # and "id" and "context", if one likes
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_JSON_LINES = frozenset({".jsonl", ".ndjson"})
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 
 _Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
 
@@ -33,12 +30,12 @@ _Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
 def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: bool = False) -> HarvestReport:
     """Write the summaries of a table into ``summaries.jsonl`` in a folder; nothing where a row is wrong."""
     suffix = path.suffix.lower()
-    if suffix not in _DELIMITERS and suffix not in _JSON_LINES:
+    if suffix not in _DELIMITERS:
         raise UnreadableError(
             f"{path}: expected a table in .csv, .tsv or .jsonl, got '{suffix}'; save it as one of these"
         )
-    text = read_text(path)
-    rows = _lines_of_json(path, text) if suffix in _JSON_LINES else _lines_of_csv(path, text, _DELIMITERS[suffix])
+    text, delimiter = read_text(path), _DELIMITERS[suffix]
+    rows = _lines_of_csv(path, text, delimiter) if delimiter else _lines_of_json(path, text)
     drafts = list(_drafts(path, rows, rules))
     settings = {"table": file_sha256(path)[:12]}
     report = write_passages(output_of("summaries", folder), drafts, settings=settings, rules=rules, overwrite=overwrite)
@@ -79,10 +76,9 @@ def _lines_of_json(path: Path, text: str) -> Iterator[_Row]:
 
 
 def _require_columns(where: str, columns: Sequence[str] | Mapping[str, object]) -> None:
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
+    if missing := [name for name in COLUMNS if name not in columns]:
         raise DataError(
-            f"{where}: expected the columns {', '.join(COLUMNS)}, and {' and '.join(MORE_COLUMNS)} if you like; got no "
+            f"{where}: expected the columns {', '.join(COLUMNS)}, and id and context if you like; got no "
             f"{' and no '.join(missing)}"
         )
     if len(set(columns)) < len(columns):
@@ -90,8 +86,7 @@ def _require_columns(where: str, columns: Sequence[str] | Mapping[str, object]) 
 
 
 def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[Draft]:
-    lines: dict[str, int] = {}
-    numbers: Counter[str] = Counter()
+    lines, numbers = dict[str, int](), Counter[str]()
     for line, row in rows:
         where = f"{path}: line {line}"
         for column in COLUMNS:
@@ -100,18 +95,15 @@ def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[D
         review = row["review_id"].strip()
         numbers[review] += 1
         draft_id = row.get("id", "").strip() or f"{review}:{numbers[review]}"
-        if draft_id in lines:
-            raise DataError(
-                f"{where}: expected another id, got '{shortened(draft_id, 60)}' of line {lines[draft_id]} again"
-            )
-        lines[draft_id] = line
-        paper, ids = _paper(where, row["paper"].strip(), rules)
+        if (first := lines.setdefault(draft_id, line)) != line:
+            raise DataError(f"{where}: expected another id, got '{shortened(draft_id, 60)}' of line {first} again")
+        named = row["paper"].strip()
+        paper, ids = _paper(where, named, rules)
         summary = " ".join(row["summary"].split())
         yield Draft(
             id=draft_id,
             review_id=review,
-            paper_id=paper_id_of(ids)
-            or (Path(paper.file).with_suffix("").as_posix() if paper else row["paper"].strip()),
+            paper_id=paper_id_of(ids) or (str(PurePosixPath(paper.file).with_suffix("")) if paper else named),
             paper_file=paper.file if paper else "",
             paper_ids=ids,
             summary=summary,

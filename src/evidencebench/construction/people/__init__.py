@@ -6,7 +6,6 @@ In reading order:
 * `answers`: What they answer: a folder with a journal for each person
 * `exchange`: Tasks for Label Studio and spreadsheets, and what comes back
 * `marks`: Who marked which sentence, and how well two agree
-* `intervals`: Intervals by the studentised bootstrap over papers
-* `agreement`: The report: people with each other, and with the model
+* `agreement`: The report: people with each other, and with the model; intervals over papers
 * `sampling`: Drawing the tasks that people are asked
 """

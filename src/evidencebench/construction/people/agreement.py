@@ -1,19 +1,99 @@
-"""People with each other against people with the model: agreement, the difference, equivalence, power."""
+"""People with each other against people with the model: agreement, the difference, equivalence, power.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Intervals are studentised bootstraps over whole papers, with the jackknife's standard error in every draw. Of those that
+were tried it alone keeps its level for rare marks whose rate of errors differs between papers: see
+``docs/construction.md``, section Agreement, and ``tools/make_agreement_table.py``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 from evidencebench.construction.people.answers import Annotations
-from evidencebench.construction.people.intervals import StudentisedDraws, jackknife, studentised
 from evidencebench.construction.people.marks import LEAST_VALUES, PAIR_MEASURES, Marks, PairSort, PairStatistic, sums_of
 from evidencebench.construction.people.tasks import TasksFile
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Floats, Resampling, proportion
 from evidencebench.tables import Cell, Table
+
+Statistic = Callable[[Floats], Floats]
+"""Totals over papers (... x columns) -> values (... x values)."""
+
+LEAST_DEFINED = 0.99  # an interval is given where at least this share of the draws has a value and a standard error
+
+_BLOCK_NUMBERS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudentisedDraws:
+    """Values, their standard errors, and how far the draws lay from them, in standard errors."""
+
+    values: Floats
+    errors: Floats
+    deviations: Floats  # values x draws, ascending; NaN in all of a value that has none
+
+    def interval(self, which: int, level: float) -> tuple[float, float] | None:
+        drawn = self.deviations[which]
+        if np.isnan(drawn[0]):
+            return None
+        high, low = np.quantile(drawn, [(1 + level) / 2, (1 - level) / 2])
+        ends = self.values[which] - np.array([high, low]) * self.errors[which]
+        return (float(ends[0]), float(ends[1])) if np.isfinite(ends).all() else None
+
+    def p_value(self, which: int, bound: float, *, is_above: bool) -> float | None:
+        """Return the one-sided p-value that is small where a value is clearly above, or below, a bound."""
+        drawn, sign = self.deviations[which], 1 if is_above else -1
+        if np.isnan(drawn[0]):
+            return None
+        seen = sign * (self.values[which] - bound) / self.errors[which]
+        return float((1 + (sign * drawn >= seen).sum()) / (1 + len(drawn)))
+
+
+def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> StudentisedDraws:
+    """Return the values of a statistic of the papers' sums (papers x columns), and what their intervals are made of.
+
+    As in Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 5.2.
+    """
+    n_papers = len(sums)
+    values, errors = (figures[0] for figures in jackknife(sums, np.ones((1, n_papers)), statistic))
+    generator = resampling.generator()
+    drawn_papers = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=resampling.n_draws)
+    drawn, drawn_errors = jackknife(sums, drawn_papers, statistic)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = (drawn - values) / drawn_errors
+    has_interval = (np.isfinite(deviations).mean(0) >= LEAST_DEFINED) & (errors > 0)
+    deviations[~np.isfinite(deviations)] = np.nan
+    deviations[:, ~has_interval] = np.nan
+    # A draw without a standard error counts as far away on both sides in turn, which widens the interval.
+    lost = np.isnan(deviations)
+    sides = np.where(np.arange(len(deviations)) % 2, np.inf, -np.inf)[:, None]
+    filled = np.where(lost & has_interval, np.broadcast_to(sides, deviations.shape), deviations)
+    return StudentisedDraws(values=values, errors=errors, deviations=np.sort(filled.T, axis=1))
+
+
+def jackknife(sums: Floats, weights: Floats | npt.NDArray[np.int64], statistic: Statistic) -> tuple[Floats, Floats]:
+    """Return the values and the standard errors (draws x values) of draws that hold each paper so often.
+
+    One copy of one paper is left out at a time (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
+    11); ``weights`` is draws x papers.
+    """
+    rows = max(1, _BLOCK_NUMBERS // max(1, sums.size))
+    values, errors = [], []
+    for start in range(0, len(weights), rows):
+        block = weights[start : start + rows].astype(np.float64)
+        totals, n_drawn = block @ sums, block.sum(1)[:, None]
+        without = statistic(totals[:, None, :] - sums[None, :, :])
+        is_in = block[:, :, None] > 0  # what leaving out a paper gives that is not in the draw has no meaning
+        means = (block[:, :, None] * np.where(is_in, without, 0.0)).sum(1) / n_drawn
+        squares = (block[:, :, None] * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
+        values.append(statistic(totals))
+        errors.append(np.sqrt((n_drawn - 1) / n_drawn * squares))
+    return np.concatenate(values), np.concatenate(errors)
+
 
 EQUIVALENCE_ALPHA = 0.05  # equivalence is claimed where both one-sided p-values are below it
 NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who share none of them still agree on most
@@ -40,7 +120,7 @@ class RaterPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equivalence:
-    """Two one-sided tests of whether the true difference is within -margin..margin; None where there is no interval."""
+    """Two one-sided tests (Schuirmann 1987) of whether the true difference is within the margin; None: no interval."""
 
     margin: float
     p_value: float | None  # the larger of the two
@@ -121,12 +201,11 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
         )
         contrasts.append(contrast)
     n_values = len(PAIR_MEASURES) * statistic.n_of_measure
-    alphas = [agreement(n_values + number, (LEAST_VALUES["alpha"], 1)) for number in range(statistic.n_alphas)]
-    return RaterComparison(pairs=tuple(pairs), alpha_people=alphas[0], alpha_all=alphas[1], contrasts=tuple(contrasts))
+    people, everybody = (agreement(n_values + number, (LEAST_VALUES["alpha"], 1)) for number in (0, 1))
+    return RaterComparison(pairs=tuple(pairs), alpha_people=people, alpha_all=everybody, contrasts=tuple(contrasts))
 
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
-    """Return the equivalence test of a value that is a difference: two one-sided tests (Schuirmann 1987)."""
     above, below = drawn.p_value(which, -margin, is_above=True), drawn.p_value(which, margin, is_above=False)
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)
@@ -149,16 +228,12 @@ class Disagreement:
 
 def disagreements_in(marks: Marks) -> list[Disagreement]:
     """Return the disagreements: those of the model against all people first, then in the order of the tasks."""
-    disagreements = []
+    disagreements, raters = [], np.array(marks.raters)
     differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
     starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
     for column in differ.tolist():
         task = marks.tasks[marks.task_of[column]]
         number = column - int(starts[marks.task_of[column]])
-        yes, no = (
-            tuple(name for name, value in zip(marks.raters, marks.values[:, column], strict=True) if value == judgment)
-            for judgment in (1, 0)
-        )
         disagreement = Disagreement(
             task=task.id,
             paper_id=task.paper_id,
@@ -168,8 +243,8 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
             sentence=task.sentences[number],
             before=task.sentences[number - 1] if number else "",
             after="".join(task.sentences[number + 1 : number + 2]),
-            marked_by=yes,
-            not_marked_by=no,
+            marked_by=tuple(raters[marks.values[:, column] == 1].tolist()),
+            not_marked_by=tuple(raters[marks.values[:, column] == 0].tolist()),
         )
         disagreements.append(disagreement)
     if marks.model is not None:
@@ -179,11 +254,10 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
 
 def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
     rows: list[list[Cell]] = []
-    for sentence in disagreements:
-        yes, no = sentence.marked_by, sentence.not_marked_by
-        judgments = ["yes" if name in yes else "no" if name in no else "" for name in raters]
-        begin: list[Cell] = [sentence.task, sentence.paper_id, sentence.aspect, sentence.number, sentence.kind]
-        rows.append([*begin, sentence.sentence, *judgments, sentence.before, sentence.after])
+    for one in disagreements:
+        judgments = ["yes" if name in one.marked_by else "no" if name in one.not_marked_by else "" for name in raters]
+        begin: list[Cell] = [one.task, one.paper_id, one.aspect, one.number, one.kind, one.sentence]
+        rows.append([*begin, *judgments, one.before, one.after])
     columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
     return Table(columns=columns, rows=rows)
 
@@ -201,71 +275,41 @@ class Power:
     measure: str
     margin: float
     n_papers: int  # of the pilot
-    is_defined: bool  # false where these allow no estimate
-    now: float | None = None  # the chance with as many, if there is no true difference
+    now: float | None = None  # with as many, if there is no true difference; None: these allow no estimate
     needed: int | None = None  # papers for `WANTED_POWER`, if there is no true difference; None: over `MOST_PAPERS`
-    needed_as_observed: int | None = None  # the same, if the true difference is the observed one
-    is_observed_beyond: bool = False  # whether the observed difference lies beyond the margin
 
 
-def power_of(
-    tables: Floats, pairs: Sequence[tuple[PairSort, int, int]], measure: str, *, margin: float, seed: int = 0
-) -> Power:
+def power_of(tables: Floats, statistic: PairStatistic, *, margin: float, seed: int = 0) -> Power:
     """Return the power of the equivalence test of a measure; ``tables`` are the pilot's, as of `chance_to_show`."""
-    n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
-    values, errors = jackknife(tables[:, : 4 * len(pairs)], np.ones((1, n_papers)), statistic)
-    observed, error = float(values[0, -1]), float(errors[0, -1])
-    if not (np.isfinite(observed) and error > 0):
-        return Power(measure=measure, margin=margin, n_papers=n_papers, is_defined=False)
+    n_papers, (measure,) = len(tables), statistic.measures
+    values, errors = jackknife(tables, np.ones((1, n_papers)), statistic)
+    if not (np.isfinite(values[0, -1]) and errors[0, -1] > 0):
+        return Power(measure=measure, margin=margin, n_papers=n_papers)
 
-    def chance(n: int, difference: float) -> float:
-        return chance_to_show(tables, pairs, measure, n=n, margin=margin, difference=difference, seed=seed)
+    def chance(n: int) -> float:
+        return chance_to_show(tables, statistic, n=n, margin=margin, difference=0.0, seed=seed)
 
-    def needed(difference: float) -> int | None:
-        if abs(difference) >= margin:
-            return None
-        low = high = FEWEST_PAPERS
-        while chance(high, difference) < WANTED_POWER:
-            low, high = high, 2 * high
-            if high > MOST_PAPERS:
-                return None
-        while high > low + 1 and high > low * _STEP:
-            middle = (low + high) // 2
-            low, high = (low, middle) if chance(middle, difference) >= WANTED_POWER else (middle, high)
-        return high
-
-    return Power(
-        measure=measure,
-        margin=margin,
-        n_papers=n_papers,
-        is_defined=True,
-        now=chance(n_papers, 0.0),
-        needed=needed(0.0),
-        needed_as_observed=needed(observed),
-        is_observed_beyond=abs(observed) >= margin,
-    )
+    low = high = FEWEST_PAPERS
+    while high <= MOST_PAPERS and chance(high) < WANTED_POWER:
+        low, high = high, 2 * high
+    while high <= MOST_PAPERS and high > low + 1 and high > low * _STEP:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) >= WANTED_POWER else (middle, high)
+    needed = high if high <= MOST_PAPERS else None
+    return Power(measure=measure, margin=margin, n_papers=n_papers, now=chance(n_papers), needed=needed)
 
 
 def chance_to_show(
-    tables: Floats,
-    pairs: Sequence[tuple[PairSort, int, int]],
-    measure: str,
-    *,
-    n: int,
-    margin: float,
-    difference: float,
-    seed: int,
+    tables: Floats, statistic: PairStatistic, *, n: int, margin: float, difference: float, seed: int
 ) -> float:
-    """Return the chance that a study of ``n`` papers shows equivalence, where the true difference is ``difference``.
+    """Return the chance that a study of ``n`` papers shows equivalence of a measure, given the true difference.
 
     ``tables`` are the pilot's, papers x 4 columns a pair. Draws of n of its papers, moved so that their mean is the
     true difference, are what a study would see. Student's t stands in place of the studentised bootstrap.
     """
-    n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
-    sums = tables[:, : 4 * len(pairs)]
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=1_000)
-    values, errors = jackknife(sums, weights, statistic)
-    moved = values[:, -1] - statistic(sums.sum(0))[-1] + difference
+    weights = np.random.default_rng(seed).multinomial(n, np.full(len(tables), 1 / len(tables)), size=1_000)
+    values, errors = jackknife(tables, weights, statistic)
+    moved = values[:, -1] - statistic(tables.sum(0))[-1] + difference
     reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
     return float((np.abs(moved) + reach < margin).mean())  # false where it is NaN
 
@@ -311,6 +355,7 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
         )
     everything = compare_raters(marks, resampling, margin)
     sums, statistic = sums_of(marks)
+    tables = sums[:, : 4 * len(statistic.pairs)]
     return MarkReport(
         n_tasks=len(marks.tasks),
         n_papers=marks.n_papers,
@@ -331,14 +376,11 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
             if kind in marks.kinds
         },
         power=tuple(
-            power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
+            power_of(tables, replace(statistic, measures=(name,)), margin=margin, seed=resampling.seed)
             for name in (("f1", "kappa") if everything.contrasts else ())
         ),
         disagreements=tuple(disagreements_in(marks)),
     )
-
-
-# The report where hypotheses or aspects were rated: how many meet each criterion, with exact intervals.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

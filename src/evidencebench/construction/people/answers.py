@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -37,33 +37,24 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Why a miss counts as one: its name in files, its words for people, and whether it is the system's fault."""
+    """Why a miss counts as one."""
 
-    name: str
-    words: str
-    is_fault: bool
+    name: str  # in files
+    words: str  # for people
+    is_fault: bool = False  # of the system
     needs_note: bool = False
 
 
-_SENTENCE_NOT_LISTED = "A selected sentence holds the aspect, but the labels do not list that sentence."
-_NOT_IN_ONE_SENTENCE = "No sentence of the paper holds the aspect by itself, the marked sources included."
-_NOT_WANTED = "The aspect is not about the hypothesis, so that nobody could know it is wanted."
-_OTHER_NO_FAULT = "Another cause, and not the system's fault; the note says which."
-_MISREAD = "The paper was read or split wrongly, so that a source is broken or makes no sense."
 _CAUSES = (
     Cause("missed", "The selection does not hold the aspect: the system missed it.", is_fault=True),
-    Cause("label_lacks_sentence", _SENTENCE_NOT_LISTED, is_fault=False),
-    Cause("no_single_sentence", _NOT_IN_ONE_SENTENCE, is_fault=False),
-    Cause("not_about_hypothesis", _NOT_WANTED, is_fault=False),
-    Cause("reading_error", _MISREAD, is_fault=False),
+    Cause("label_lacks_sentence", "A selected sentence holds the aspect, but the labels do not list that sentence."),
+    Cause("no_single_sentence", "No sentence of the paper holds the aspect by itself, the marked sources included."),
+    Cause("not_about_hypothesis", "The aspect is not about the hypothesis, so that nobody could know it is wanted."),
+    Cause("reading_error", "The paper was read or split wrongly, so that a source is broken or makes no sense."),
     Cause("other_fault", "Another cause, and the system's fault; the note says which.", is_fault=True, needs_note=True),
-    Cause("other_no_fault", _OTHER_NO_FAULT, is_fault=False, needs_note=True),
+    Cause("other_no_fault", "Another cause, and not the system's fault; the note says which.", needs_note=True),
 )
-CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _CAUSES})
-"""Every cause, by name, in the order in which people read them."""
-
-
-# A folder with a journal for each person who answers the tasks of a file.
+CAUSES: Mapping[str, Cause] = {cause.name: cause for cause in _CAUSES}  # in the order in which people read them
 
 ADJUDICATED = "adjudicated.jsonl"  # the name of the journal of decisions; no annotator's file is named so
 
@@ -171,20 +162,16 @@ class AnswerFolder(Generic[AnswerT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotations:
-    """What a folder holds: annotator -> task id -> the annotation that counts, and task id -> the decision."""
-
-    by_annotator: Mapping[str, Mapping[str, TaskAnnotation]]
-    adjudicated: Mapping[str, TaskAnnotation] = field(default_factory=dict)
+    by_annotator: Mapping[str, Mapping[str, TaskAnnotation]]  # annotator -> task id -> the annotation that counts
+    adjudicated: Mapping[str, TaskAnnotation] = field(default_factory=dict)  # task id -> the decision
 
 
 class AnnotationFolder(AnswerFolder[TaskAnnotation]):
     tasks: TasksFile
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
-        made_by = "evidencebench agreement annotate"
-        super().__init__(
-            folder, tasks, TaskAnnotation, lambda answer: check_annotation(tasks, answer), made_by=made_by, clock=clock
-        )
+        check, made_by = partial(check_annotation, tasks), "evidencebench agreement annotate"
+        super().__init__(folder, tasks, TaskAnnotation, check, made_by=made_by, clock=clock)
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
@@ -235,10 +222,8 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
 
 
 def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
-    made_by = "evidencebench audit review"
-    return AnswerFolder(
-        folder, misses, Verdict, lambda verdict: _check_verdict(misses, verdict), made_by=made_by, clock=clock
-    )
+    check, made_by = partial(_check_verdict, misses), "evidencebench audit review"
+    return AnswerFolder(folder, misses, Verdict, check, made_by=made_by, clock=clock)
 
 
 def _check_verdict(misses: MissesFile, verdict: Verdict) -> None:

@@ -3,11 +3,10 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from xml.sax.saxutils import quoteattr
 
 import msgspec
@@ -201,6 +200,7 @@ TASK_COLUMN = "task"
 _TASKS, _ANNOTATOR, _NUMBER, _NOTE = "tasks", "annotator", "number", "note"
 _YES, _NO = frozenset({"1", "x", "y", "yes", "true"}), frozenset({"0", "n", "no", "false"})
 _LONGEST_CELL = 10_000_000
+_LONGEST_NUMBER = 9  # digits
 
 
 def sheet_text(tasks: TasksFile) -> bytes:
@@ -231,50 +231,41 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
     """Add what a filled sheet holds; a task is done where one of its cells is filled, and empty ones then say no."""
     is_marking = into.tasks.header.sort == "sentences"
     cells = [criterion.name for criterion in into.tasks.header.criteria] or [IS_SOURCE]
-    filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell, or sentence -> yes or no
-    seen: dict[tuple[str, str], set[int]] = {}
+    filled: dict[tuple[str, str], dict[str, bool | None]] = {}  # annotator, task -> cell or sentence -> what it says
     for line, row in _rows(decoded(content, name=str(into.path)), into, cells):
         where = f"{into.path}: line {line}"
         task = into.tasks.by_id.get(row[TASK_COLUMN])
         into.require_same_tasks(row[_TASKS], f"line {line}")
         if task is None:
             raise RunFormatError(f"{where}: no task '{row[TASK_COLUMN]}'")
-        key = (row.get(_ANNOTATOR, "").strip() or into.path.stem, task.id)
-        given = _given(row, cells, where)
-        numbers = seen.setdefault(key, set())
-        if is_marking:
-            number = row[_NUMBER].strip()
-            if not (number.isascii() and number.isdigit()) or int(number[:9]) >= len(task.sentences):
-                last = len(task.sentences) - 1
-                raise RunFormatError(
-                    f"{where}: sentence {row[_NUMBER]!r}: expected a number, and the paper has 0..{last}"
-                )
-            if int(number) in numbers:
-                raise RunFormatError(f"{where}: sentence {int(number)} of task '{task.id}' occurs twice")
-            numbers.add(int(number))
-            given = {str(int(number)): answer for answer in given.values()}
-        filled.setdefault(key, {}).update(given)
+        given = filled.setdefault((row.get(_ANNOTATOR, "").strip() or into.path.stem, task.id), {})
+        for name in cells:
+            word = row[name].strip().lower()
+            if word not in {"", *_YES, *_NO}:
+                raise RunFormatError(f"{where}: {name}: expected yes, no, 1, 0, x or nothing, got {row[name]!r}")
+            key = _sentence(row, task, given, where) if is_marking else name
+            given[key] = word in _YES if word else given.get(key)
     for (annotator, task_id), given in filled.items():
-        if not given:
+        answers = {key: answer for key, answer in given.items() if answer is not None}
+        if not answers:
             into.problems["tasks without any filled cell: not done"] += 1
         elif not is_marking:
-            into.add(annotator, into.rated(task_id, given), f"task '{task_id}'")
-        elif len(seen[annotator, task_id]) < len(into.tasks.by_id[task_id].sentences):
+            into.add(annotator, into.rated(task_id, answers), f"task '{task_id}'")
+        elif len(given) < len(into.tasks.by_id[task_id].sentences):
             into.problems["tasks with rows missing: left out"] += 1
         else:
-            marked = tuple(sorted(int(number) for number, answer in given.items() if answer))
+            marked = tuple(sorted(int(number) for number, answer in answers.items() if answer))
             annotation = TaskAnnotation(task=task_id, sentences=marked, is_done=True)
             into.add(annotator, annotation, f"task '{task_id}'")
 
 
-def _given(row: Mapping[str, str], cells: Iterable[str], where: str) -> dict[str, bool]:
-    given = {}
-    for name in cells:
-        if word := row[name].strip().lower():
-            if word not in _YES | _NO:
-                raise RunFormatError(f"{where}: {name}: expected yes, no, 1, 0, x or nothing, got {row[name]!r}")
-            given[name] = word in _YES
-    return given
+def _sentence(row: Mapping[str, str], task: AnnotationTask, given: Container[str], where: str) -> str:
+    number, last = row[_NUMBER].strip(), len(task.sentences) - 1
+    if not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_NUMBER or int(number) > last:
+        raise RunFormatError(f"{where}: sentence {row[_NUMBER]!r}: expected a number, and the paper has 0..{last}")
+    if str(int(number)) in given:
+        raise RunFormatError(f"{where}: sentence {int(number)} of task '{task.id}' occurs twice")
+    return str(int(number))
 
 
 def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -300,24 +291,15 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
         csv.field_size_limit(before)
 
 
-# The files for other tools, and annotations from anywhere: our own folders, and exports, told by their content.
-
-TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = MappingProxyType(
-    {
-        "label-studio": {"label-studio.json": label_studio_tasks, "label-studio.xml": label_studio_interface},
-        "csv": {"csv": sheet_text},
-    }
-)
+TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = {
+    "label-studio": {"label-studio.json": label_studio_tasks, "label-studio.xml": label_studio_interface},
+    "csv": {"csv": sheet_text},
+}
 """Tool -> the ends of the names of its files -> what makes them."""
 
 
-class CollectedAnnotations(NamedTuple):
-    annotations: Annotations
-    problems: tuple[str, ...]
-
-
-def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedAnnotations:
-    """Return what folders and exports hold together; an annotator answers a task in one of them only."""
+def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> tuple[Annotations, list[str]]:
+    """Return what folders and exports hold together, and problems; an annotator answers a task in one of them only."""
     merged: dict[str, dict[str, TaskAnnotation]] = {}
     adjudicated: dict[str, TaskAnnotation] = {}
     problems = []
@@ -339,8 +321,7 @@ def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedA
             problems += [f"{path}: {problem}: {n:,}" for problem, n in foreign.problems.items()]
         for name, answers in by_annotator.items():
             merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
-    annotations = Annotations(by_annotator=merged, adjudicated=adjudicated)
-    return CollectedAnnotations(annotations, tuple(problems))
+    return Annotations(by_annotator=merged, adjudicated=adjudicated), problems
 
 
 def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:

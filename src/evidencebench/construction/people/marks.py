@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -43,9 +42,8 @@ class Marks:
             ("human-human", first, second) for first, second in combinations(range(len(self.people)), 2)
         ]
         if self.model is not None:
-            last = len(self.raters) - 1
-            pairs += [("human-model", number, last) for number in range(len(self.people))]
-            pairs += [("decided-model", n, last) for n, name in enumerate(self.raters) if name == ADJUDICATED_NAME]
+            last = len(self.raters) - 1  # what follows the people is what was decided
+            pairs += [("human-model" if n < len(self.people) else "decided-model", n, last) for n in range(last)]
         return pairs
 
     def of_kind(self, kind: Kind) -> "Marks":
@@ -122,15 +120,15 @@ def collect_marks(
 
 
 def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation]) -> npt.NDArray[np.int8]:
-    all_marks = []
+    marks: list[int] = []
     for task in tasks:
-        task_marks = np.full(len(task.sentences), MISSING, dtype=np.int8)
         annotation = answers.get(task.id)
         if annotation is not None and annotation.is_done and annotation.sentences is not None:
-            task_marks[:] = 0
-            task_marks[list(annotation.sentences)] = 1
-        all_marks.append(task_marks)
-    return np.concatenate(all_marks)
+            marked = set(annotation.sentences)
+            marks += [number in marked for number in range(len(task.sentences))]
+        else:
+            marks += [MISSING] * len(task.sentences)
+    return np.array(marks, dtype=np.int8)
 
 
 def _with_teams(
@@ -155,23 +153,19 @@ def _with_teams(
 
 def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
     """Return the sentences that the data set labels; raises `RunMismatchError` where it is not that of the task."""
+    difference = f"no instance '{task.instance_id}', which task '{task.id}' is of"
+    if task.instance_id in dataset:
+        instance = dataset[task.instance_id]
+        difference = f"{task.instance_id}: has other sentences than task '{task.id}'"
+        if instance.query.sentences == task.sentences:
+            if instance.labels.texts.get(task.aspect_id) == task.aspect:
+                return instance.labels.sources.get(task.aspect_id, ())
+            difference = f"{task.instance_id}: has another text of aspect '{task.aspect_id}' than task '{task.id}'"
     remedy = "give the data set that the tasks were drawn from, or one with the same instances"
-    if task.instance_id not in dataset:
-        raise RunMismatchError(
-            f"{dataset.path}: no instance '{task.instance_id}', which task '{task.id}' is of; {remedy}"
-        )
-    instance = dataset[task.instance_id]
-    difference = ""
-    if instance.query.sentences != task.sentences:
-        difference = "other sentences"
-    elif instance.labels.texts.get(task.aspect_id) != task.aspect:
-        difference = f"another text of aspect '{task.aspect_id}'"
-    if difference:
-        raise RunMismatchError(f"{dataset.path}: {task.instance_id}: has {difference} than task '{task.id}'; {remedy}")
-    return instance.labels.sources.get(task.aspect_id, ())
+    raise RunMismatchError(f"{dataset.path}: {difference}; {remedy}")
 
 
-# How well two raters agree, from counts: each measure takes an array of 2 x 2 tables and returns one value a table.
+# Each measure of how well two raters agree takes an array of 2 x 2 tables and returns one value a table.
 
 
 def exact_accuracy(tables: Floats) -> Floats:
@@ -217,14 +211,15 @@ def spearman(tables: Floats) -> Floats:
     return _ratio(neither * both - first * second, np.sqrt(np.maximum(margins, 0)))
 
 
-# The name of each measure: its function, how tables spell it, and the least value that it can have.
-PAIR_MEASURES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
-    {"accuracy": exact_accuracy, "f1": f1, "kappa": cohen_kappa, "alpha": krippendorff_alpha, "spearman": spearman}
-)
-LABELS = MappingProxyType(
-    {"accuracy": "accuracy", "f1": "F1", "kappa": "kappa", "alpha": "alpha", "spearman": "Spearman"}
-)
-LEAST_VALUES = MappingProxyType({"accuracy": 0.0, "f1": 0.0, "kappa": -1.0, "alpha": -1.0, "spearman": -1.0})
+PAIR_MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
+    "accuracy": exact_accuracy,
+    "f1": f1,
+    "kappa": cohen_kappa,
+    "alpha": krippendorff_alpha,
+    "spearman": spearman,
+}
+LABELS = {"accuracy": "accuracy", "f1": "F1", "kappa": "kappa", "alpha": "alpha", "spearman": "Spearman"}  # in tables
+LEAST_VALUES = {"accuracy": 0.0, "f1": 0.0, "kappa": -1.0, "alpha": -1.0, "spearman": -1.0}
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
@@ -243,7 +238,6 @@ class PairStatistic:
 
     pairs: Sequence[tuple[PairSort, int, int]]
     measures: Sequence[str] = tuple(PAIR_MEASURES)
-    n_alphas: int = 0
 
     @property
     def n_of_measure(self) -> int:
@@ -266,7 +260,7 @@ class PairStatistic:
                 for which in (people, model)
             ]
             figures += [values, *means, means[1] - means[0]]
-        alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], self.n_alphas, 3))
+        alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], -1, 3))
         return np.concatenate([*figures, alphas], axis=-1)
 
 
@@ -277,4 +271,4 @@ def sums_of(marks: Marks) -> tuple[Floats, PairStatistic]:
     everybody = [*people, *([len(marks.raters) - 1] if marks.model is not None else [])]
     tables = [marks.tables(first, second) for _, first, second in pairs]
     sums = np.concatenate([*tables, marks.alpha_counts(people), marks.alpha_counts(everybody)], axis=1)
-    return sums, PairStatistic(pairs=pairs, n_alphas=2)
+    return sums, PairStatistic(pairs=pairs)

@@ -11,10 +11,17 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.errors import DataError
 from evidencebench.wording import counted
 
-VALUABLE = Criterion(name="valuable", question="Is the hypothesis worth asking: would its answer matter?")
-RELEVANT = Criterion(name="relevant", question="Does the paper report evidence for or against the hypothesis?")
-MATCHABLE = Criterion(name="matchable", question="Can one single sentence of a paper hold all of the aspect?")
-FAITHFUL = Criterion(name="faithful", question="Does the aspect say only what the summary says?")
+_CRITERIA: Mapping[TaskSort, tuple[Criterion, ...]] = {
+    "sentences": (),
+    "hypotheses": (
+        Criterion(name="valuable", question="Is the hypothesis worth asking: would its answer matter?"),
+        Criterion(name="relevant", question="Does the paper report evidence for or against the hypothesis?"),
+    ),
+    "aspects": (
+        Criterion(name="faithful", question="Does the aspect say only what the summary says?"),
+        Criterion(name="matchable", question="Can one single sentence of a paper hold all of the aspect?"),
+    ),
+}
 
 SummaryKey = tuple[str, str, tuple[str, ...]]
 """What tells an instance's draft: the paper's id, the hypothesis, and the texts of the aspects."""
@@ -85,14 +92,10 @@ def draw_tasks(
             kinds=() if sort == "aspects" else query.kinds,
         )
         tasks.append(task)
-    criteria: dict[TaskSort, tuple[Criterion, ...]] = {
-        "sentences": (),
-        "hypotheses": (VALUABLE, RELEVANT),
-        "aspects": (FAITHFUL, MATCHABLE) if summaries else (MATCHABLE,),
-    }
+    criteria = tuple(one for one in _CRITERIA[sort] if summaries or one.name != "faithful")
     data = FileDigest(name=dataset.name, sha256=dataset.sha256)
     return DrawnTasks(
-        header=TasksHeader(sort=sort, seed=seed, data=data, criteria=criteria[sort]),
+        header=TasksHeader(sort=sort, seed=seed, data=data, criteria=criteria),
         tasks=tuple(tasks),
         n_papers=len(of_paper),
         n_pairs=sum(len(task.sentences) for task in tasks) if sort == "sentences" else 0,

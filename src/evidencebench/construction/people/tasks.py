@@ -80,9 +80,6 @@ TasksFile = Records[TasksHeader, AnnotationTask]
 read_tasks, write_tasks = _FORMAT.read, _FORMAT.write
 
 
-# The sampled misses of a run: what an auditor is shown. A file of them is JSON Lines: a header, then a line a miss.
-
-
 class Stratum(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     n_misses: int
@@ -91,7 +88,7 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: what the misses were drawn from, and how."""
+    """The first line of a file of misses, which auditors are shown: what they were drawn from, and how."""
 
     format: Literal["evidencebench misses"] = "evidencebench misses"
     version: int = 1

@@ -50,13 +50,6 @@ def sentence_hashes(sentences: Sequence[str], kinds: Sequence[Kind]) -> Hashes:
     return np.array(sorted({int.from_bytes(digest, "big") for digest in digests}), dtype=np.uint64)
 
 
-class SamePaper(NamedTuple):
-    """A paper of an index, by its position, and the share of the shorter paper's sentences that both have."""
-
-    position: int
-    share: float
-
-
 class TextIndex:
     """Finds, for the sentences of any paper, those papers of a list that are the same; memory is 12 bytes a sentence.
 
@@ -76,7 +69,8 @@ class TextIndex:
         self._hashes, self._owners = hashes[tells], owners[tells]
         self._n_sentences = np.bincount(self._owners, minlength=len(papers))
 
-    def same_papers(self, hashes: Hashes) -> Iterator[SamePaper]:
+    def same_papers(self, hashes: Hashes) -> Iterator[tuple[int, float]]:
+        """Yield the positions of papers, and the share of the shorter paper's sentences that both have."""
         begins = np.searchsorted(self._hashes, hashes, side="left")
         n_each = np.searchsorted(self._hashes, hashes, side="right") - begins
         places = np.arange(n_each.sum()) + np.repeat(begins - (np.cumsum(n_each) - n_each), n_each)
@@ -84,7 +78,7 @@ class TextIndex:
         shorter = np.minimum(self._n_sentences[positions], len(hashes))
         is_same = (n_shared > _LEAST_SHARED_SHARE * shorter) & (n_shared >= _FEWEST_SHARED)
         for position, shared, all_of_them in zip(positions[is_same], n_shared[is_same], shorter[is_same], strict=True):
-            yield SamePaper(int(position), float(shared / all_of_them))
+            yield int(position), float(shared / all_of_them)
 
 
 class PaperText(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,45 +90,55 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True):
     ids: Mapping[str, str]  # that the file names
 
 
-class ReadPaper(NamedTuple):
-    """What is held in memory of a paper: where its text lies in the file of a `PaperStore`, and what tells it."""
-
-    offset: int
-    sha256: str
-    n_sentences: int
-    ids: Mapping[str, str]
-    hashes: Hashes
-
-
 class PaperStore(NamedTuple):
+    """Papers in the order of their names: their texts in a file, one a line, and in memory what tells them apart."""
+
     path: Path
-    papers: Mapping[str, ReadPaper]
+    offsets: dict[str, int]
+    hashes: list[Hashes]
 
     def text(self, paper_file: str) -> PaperText:
         with self.path.open("rb") as file:
-            file.seek(self.papers[paper_file].offset)
+            file.seek(self.offsets[paper_file])
             return msgspec.json.decode(file.readline(), type=PaperText)
 
 
-def store_papers(
-    path: Path, folder: Path, source: DraftFile, engine: Engine, on_progress: Callable[[int, int], None]
-) -> PaperStore:
-    """Read the papers of drafts, write their texts into the file ``path``, and return what was read, sorted by name."""
-    first = {draft.paper_file: draft.id for draft in source.drafts()}  # a draft of each paper
-    papers: dict[str, ReadPaper] = {}
+class Candidate(NamedTuple):
+    """What of a draft is held in memory; ``names`` are those of its paper, ``text`` is its position in the index."""
+
+    id: str
+    review_id: str
+    hypothesis: str
+    names: frozenset[str]
+    text: int
+    summary: bytes = b""  # digest
+
+
+def read_candidates(
+    source: DraftFile, folder: Path, path: Path, engine: Engine, on_progress: Callable[[int, int], None]
+) -> tuple[list[Candidate], PaperStore, str]:
+    """Read drafts and their papers, whose texts go into the file ``path``; the last is a checksum of the drafts."""
+    store, candidates = PaperStore(path, {}, []), list[Candidate]()
+    ids_of, digest = defaultdict[str, list[str]](list), hashlib.sha256()  # paper -> its drafts
+    for draft in source.drafts():
+        digest.update(msgspec.json.encode(draft) + b"\n")
+        ids_of[draft.paper_file].append(draft.id)
+    names = sorted(ids_of)
 
     def lines() -> Iterator[bytes]:
         offset = 0
-        read_papers = map_in_order(engine, _reader, (source, folder), [first[name] for name in sorted(first)])
-        for name, (text, hashes) in zip(sorted(first), read_papers, strict=True):
-            papers[name] = ReadPaper(offset, text.sha256, len(text.sentences), text.ids, hashes)
+        read_papers = map_in_order(engine, _reader, (source, folder), [ids_of[name][0] for name in names])
+        for number, (name, (text, hashes)) in enumerate(zip(names, read_papers, strict=True)):
+            candidates.extend(_candidate(source[draft_id], text, number) for draft_id in ids_of[name])
+            store.offsets[name] = offset
+            store.hashes.append(hashes)
             line = msgspec.json.encode(text) + b"\n"
             offset += len(line)
             yield line
-            on_progress(len(papers), len(first))
+            on_progress(number + 1, len(names))
 
     write_whole(path, lines())
-    return PaperStore(path, papers)
+    return sorted(candidates, key=lambda candidate: candidate.id), store, digest.hexdigest()
 
 
 def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText, Hashes]]:
@@ -148,7 +152,26 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText,
     return read_paper
 
 
-# Splits without leakage: what shares a paper or a review stays together, and sizes come closest to the shares.
+def _candidate(draft: Draft, paper: PaperText, position: int) -> Candidate:
+    judging, where = judging_of(draft), f"draft '{draft.id}': paper '{draft.paper_file}'"
+    if paper.sha256 != judging.paper_sha256:
+        raise ChangedDataError(
+            f"{where} has changed since it was judged: expected the file with SHA-256 "
+            f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
+        )
+    if len(paper.sentences) != judging.n_sentences:
+        raise ChangedDataError(
+            f"{where} is read as {len(paper.sentences)} sentences, and had {judging.n_sentences} when it was judged; "
+            "use the evidencebench that judged it, or judge anew"
+        )
+    for what, is_there in (("a hypothesis", draft.hypothesis.strip()), ("aspects", draft.aspects)):
+        if not is_there:
+            raise RunFormatError(f"draft '{draft.id}': expected {what}, got none; run the step that makes it first")
+    names = names_of_paper(draft.paper_id, draft.paper_ids) | names_of_paper("", paper.ids)
+    text = normalised(draft.summary) or normalised(draft.hypothesis)
+    summary = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+    return Candidate(draft.id, draft.review_id, draft.hypothesis, frozenset(names), position, summary)
+
 
 _MOST_STEPS = 500_000_000  # of the exact search; a second or two
 
@@ -245,18 +268,6 @@ def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, 
     return places
 
 
-DUPLICATE = "same paper and summary as another draft"
-
-
-class Candidate(NamedTuple):
-    """What of a draft is held in memory; ``names`` are those of its paper, ``text`` is its position in the index."""
-
-    draft: Draft  # its ids, paper's file and hypothesis alone
-    names: frozenset[str]
-    text: int
-    summary: bytes  # digest
-
-
 class Met(NamedTuple):
     """Why a candidate becomes no instance, and what it met: an instance of other data, or another draft."""
 
@@ -264,65 +275,15 @@ class Met(NamedTuple):
     detail: str
 
 
-def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidate], str]:
-    position = {paper_file: number for number, paper_file in enumerate(store.papers)}
-    candidates = []
-    digest = hashlib.sha256()
-    for draft in source.drafts():
-        digest.update(msgspec.json.encode(draft) + b"\n")
-        judging, paper = judging_of(draft), store.papers[draft.paper_file]
-        where = f"draft '{draft.id}': paper '{draft.paper_file}'"
-        if paper.sha256 != judging.paper_sha256:
-            raise ChangedDataError(
-                f"{where} has changed since it was judged: expected the file with SHA-256 "
-                f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
-            )
-        if paper.n_sentences != judging.n_sentences:
-            raise ChangedDataError(
-                f"{where} is read as {paper.n_sentences} sentences, and had {judging.n_sentences} when it was judged; "
-                "use the evidencebench that judged it, or judge anew"
-            )
-        if not draft.hypothesis.strip():
-            raise RunFormatError(f"draft '{draft.id}': expected a hypothesis, got none")
-        if not draft.aspects:
-            raise RunFormatError(f"draft '{draft.id}': expected aspects, got none; run 'construct filter' first")
-        kept = Draft(
-            id=draft.id,
-            review_id=draft.review_id,
-            paper_id=draft.paper_id,
-            paper_file=draft.paper_file,
-            hypothesis=draft.hypothesis,
-        )
-        names = names_of_paper(draft.paper_id, draft.paper_ids) | names_of_paper("", paper.ids)
-        text = normalised(draft.summary) or normalised(draft.hypothesis)
-        summary = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
-        candidates.append(Candidate(kept, frozenset(names), position[draft.paper_file], summary))
-    return candidates, digest.hexdigest()
-
-
-def same_papers(candidates: Sequence[Candidate], store: PaperStore, index: TextIndex) -> list[int]:
+def same_papers(candidates: Sequence[Candidate], papers: Sequence[Hashes], index: TextIndex) -> dict[str, int]:
     """Return a number for each candidate, equal for those of one paper: by a name, or by the text."""
     texts = [
-        [index.first[number], *(same.position for same in index.same_papers(paper.hashes))]
-        for number, paper in enumerate(store.papers.values())
+        [index.first[number], *(position for position, _ in index.same_papers(hashes))]
+        for number, hashes in enumerate(papers)
     ]
     groups = linked_groups([[*candidate.names, *texts[candidate.text]] for candidate in candidates])
-    number_of = {member: number for number, members in enumerate(groups) for member in members}
-    return [number_of[position] for position in range(len(candidates))]
+    return {candidates[member].id: number for number, members in enumerate(groups) for member in members}
 
-
-def duplicates(candidates: Sequence[Candidate], papers: Sequence[int], among: Iterable[int]) -> dict[int, Met]:
-    """Return, by position, those that have the paper and the summary of one before them."""
-    first: dict[tuple[int, bytes], int] = {}
-    repeated = {}
-    for position in among:
-        before = first.setdefault((papers[position], candidates[position].summary), position)
-        if before != position:
-            repeated[position] = Met(DUPLICATE, candidates[before].draft.id)
-    return repeated
-
-
-# Which drafts are in other data sets already: by the paper's id, by its text, or by the hypothesis.
 
 BY_ID = "paper is in another data set, by its id"
 BY_TEXT = "paper is in another data set, by its text"
@@ -334,48 +295,49 @@ def met_elsewhere(
     index: TextIndex,
     others: Iterable[Dataset],
     on_progress: Callable[[int, int], None],
-) -> dict[int, Met]:
-    """Return, by position, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
+) -> dict[str, Met]:
+    """Return, by id, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
     by_name, by_text, by_hypothesis = defaultdict(list), defaultdict(list), defaultdict(list)
-    for n, candidate in enumerate(candidates):
+    for candidate in candidates:
         for name in candidate.names:
-            by_name[name].append(n)
-        by_text[index.first[candidate.text]].append(n)
-        by_hypothesis[normalised(candidate.draft.hypothesis)].append(n)
-    met: dict[str, dict[int, str]] = {BY_ID: {}, BY_TEXT: {}, BY_HYPOTHESIS: {}}
+            by_name[name].append(candidate.id)
+        by_text[index.first[candidate.text]].append(candidate.id)
+        by_hypothesis[normalised(candidate.hypothesis)].append(candidate.id)
+    met: dict[str, dict[str, Met]] = {BY_HYPOTHESIS: {}, BY_TEXT: {}, BY_ID: {}}
 
-    def note(reason: str, positions: Sequence[int], detail: str) -> None:
-        for position in positions:
-            met[reason].setdefault(position, detail)
+    def note(reason: str, ids: Sequence[str], detail: str) -> None:
+        for draft_id in ids:
+            met[reason].setdefault(draft_id, Met(reason, detail))
 
     for dataset in others:
         for n_done, instance in enumerate(dataset, 1):
             query, where = instance.query, f"{instance.id} of {dataset.name}"
             for name in names_of_paper(query.paper_id):
                 note(BY_ID, by_name.get(name, ()), f"{where}: {name}")
-            for same in index.same_papers(sentence_hashes(query.sentences, query.kinds)):
-                share = f"{100 * same.share:.0f} % of the shorter paper's sentences"
-                note(BY_TEXT, by_text.get(same.position, ()), f"{where}: {share}")
+            for position, share in index.same_papers(sentence_hashes(query.sentences, query.kinds)):
+                shared = f"{100 * share:.0f} % of the shorter paper's sentences"
+                note(BY_TEXT, by_text.get(position, ()), f"{where}: {shared}")
             note(BY_HYPOTHESIS, by_hypothesis.get(normalised(query.hypothesis), ()), where)
             on_progress(n_done, len(dataset))
-    return {n: Met(reason, met[reason][n]) for reason in reversed(met) for n in met[reason]}
+    return met[BY_HYPOTHESIS] | met[BY_TEXT] | met[BY_ID]
 
 
 def papers_elsewhere(
     source: DraftFile, papers: Path, others: Iterable[Dataset], on_progress: Callable[[int, int], None]
 ) -> dict[str, Met]:
     """Return, by id, the drafts whose paper other data sets have, as far as their files can be read."""
-    folder, candidates = PaperFolder(papers), []
-    texts: dict[str, tuple[int, Hashes, set[str]]] = {}
+    folder, hashes, candidates = PaperFolder(papers), list[Hashes](), list[Candidate]()
+    read: dict[str, tuple[int, set[str]]] = {}  # paper -> its position in `hashes`, and its names in its file
     for draft in source.drafts():
-        if draft.paper_file not in texts:
-            texts[draft.paper_file] = len(texts), np.empty(0, dtype=np.uint64), set()
+        if draft.paper_file not in read:
+            read[draft.paper_file] = len(hashes), set()
+            hashes.append(sentence_hashes((), ()))
             with suppress(DataError):  # told when it is judged
-                paper = folder.paper_of(draft).paper
-                hashes = sentence_hashes(paper.sentences, paper.kinds)
-                texts[draft.paper_file] = texts[draft.paper_file][0], hashes, names_of_paper("", paper.ids)
-        position, _, names = texts[draft.paper_file]
+                paper, _ = folder.paper_of(draft)
+                hashes[-1] = sentence_hashes(paper.sentences, paper.kinds)
+                read[draft.paper_file][1].update(names_of_paper("", paper.ids))
+        position, names = read[draft.paper_file]
         names = names | names_of_paper(draft.paper_id, draft.paper_ids)
-        candidates.append(Candidate(draft, frozenset(names), position, b""))
-    met = met_elsewhere(candidates, TextIndex([hashes for _, hashes, _ in texts.values()]), others, on_progress)
-    return {candidates[n].draft.id: why for n, why in met.items() if why.reason != BY_HYPOTHESIS}
+        candidates.append(Candidate(draft.id, draft.review_id, draft.hypothesis, frozenset(names), position))
+    met = met_elsewhere(candidates, TextIndex(hashes), others, on_progress)
+    return {draft_id: why for draft_id, why in met.items() if why.reason != BY_HYPOTHESIS}

@@ -1,0 +1,437 @@
+"""The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import msgspec
+
+from evidencebench.construction.config import AssemblySettings
+from evidencebench.construction.draft import MANIFEST, Draft, DraftFile, dropped, judging_of
+from evidencebench.construction.harvest.papers import papers_in
+from evidencebench.construction.judge import WindowAgreement, windows_agree
+from evidencebench.construction.leakage import (
+    Candidate,
+    Met,
+    PaperStore,
+    TextIndex,
+    assign_groups,
+    linked_groups,
+    met_elsewhere,
+    read_candidates,
+    same_papers,
+)
+from evidencebench.construction.losses import (
+    StepLosses,
+    changed_since,
+    dropped_csv,
+    loss_table,
+    losses_of,
+    steps_before,
+)
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.optima import derive_optima, with_optima
+from evidencebench.data.statistics import Description, Spread, describe
+from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine, map_in_order
+from evidencebench.errors import DataError
+from evidencebench.files.atomic import whole_folder, write_whole
+from evidencebench.files.disk import file_sha256
+from evidencebench.query import Query
+from evidencebench.tables import Cell, Table, as_markdown, printable, shortened
+from evidencebench.version import __version__
+from evidencebench.wording import counted
+
+_FAR = 0.02  # a reached share that is so far from the wanted one is told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitCounts:
+    n_instances: int
+    n_papers: int
+    n_reviews: int
+    wanted: float
+    reached: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssemblyReport:
+    folder: str
+    n_instances: int
+    steps: tuple[StepLosses, ...]  # all from the first one known, ``assemble`` included
+    splits: Mapping[str, SplitCounts]  # all wanted ones, also those that got no instance and so have no file
+    warnings: tuple[str, ...]  # whole sentences
+    unproven: Mapping[str, tuple[str, ...]]  # by instance id: the tasks whose optimum is not proven
+
+
+def choose_splits(
+    kept: Sequence[tuple[int, str]], settings: AssemblySettings
+) -> tuple[dict[str, list[int]], dict[str, SplitCounts], list[str]]:
+    """Divide instances, given the paper and the review of each.
+
+    Return their positions by split, the splits' counts, and whole sentences of warning.
+    """
+    by_review = settings.split_by == "both"
+    groups = linked_groups([(paper, review) if by_review and review else (paper,) for paper, review in kept])
+    shares = {split: share for split, share in settings.shares.items() if share}
+    places = assign_groups([len(group) for group in groups], shares, seed=settings.seed)
+    members = {
+        split: sorted(
+            position for group, place in zip(groups, places, strict=True) if place == split for position in group
+        )
+        for split in shares
+    }
+    counts = {
+        split: SplitCounts(
+            n_instances=len(chosen),
+            n_papers=len({kept[position][0] for position in chosen}),
+            n_reviews=len({kept[position][1] for position in chosen} - {""}),
+            wanted=float(shares[split]),
+            reached=len(chosen) / len(kept),
+        )
+        for split, chosen in members.items()
+    }
+    largest = Counter(kept[position][1] for position in max(groups, key=len))  # review -> instances
+    return members, counts, list(_warnings(counts, largest, len(kept), by_review=by_review))
+
+
+def _warnings(
+    counts: Mapping[str, SplitCounts], largest: Counter[str], n_all: int, *, by_review: bool
+) -> Iterator[str]:
+    for split, count in counts.items():
+        if not count.n_instances:
+            why = f"since {counted(n_all, 'instance')} cannot be divided so; change --shares"
+            yield f"split '{split}' got no instance and has no file, {why}"
+    if all(abs(count.reached - count.wanted) <= _FAR for count in counts.values()):
+        return
+    reached = ", ".join(
+        f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items()
+    )
+    if largest.total() <= max(count.wanted for count in counts.values()) * n_all:
+        yield f"the shares are not reached: {reached}; the data set is small, or its reviews are large"
+        return
+    who = "they are of one paper; other --shares would fit"
+    if by_review:
+        review, n = largest.most_common(1)[0]
+        named = f"'{shortened(review, 40)}'"
+        who = f"review {named} has {n:,} of them"
+        if len(largest) > 1:
+            who = f"{len(largest):,} reviews that share papers, the largest {named}"
+        who += "; --split-by paper keeps only papers apart"
+    yield (
+        f"the shares cannot be reached: {reached}. {largest.total():,} of {n_all:,} instances are linked and must stay "
+        f"in one split: {who}"
+    )
+
+
+STEP = "assemble"
+DUPLICATE = "same paper and summary as another draft"
+_MIN_DRAFTS_A_JOB = 50
+
+OnProgress = Callable[[int, int, str], None]
+"""Called with how many drafts (or files) are done, how many there are, and what is done."""
+
+
+def assemble(
+    source: DraftFile,
+    papers: Path,
+    output: Path,
+    settings: AssemblySettings,
+    *,
+    against: Sequence[Dataset] = (),
+    overwrite: bool = False,
+    jobs: int = 1,
+    engine: Engine | None = None,
+    on_progress: OnProgress = lambda *_: None,
+) -> AssemblyReport:
+    """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
+
+    The folder appears whole or not at all. ``source`` are the judged drafts, as `filter_drafts` leaves them; what
+    earlier steps dropped is read from the files beside it. Papers and hypotheses of ``against`` are left out.
+    """
+    runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
+    before = steps_before(source)
+    judged = next((file for file in before if file.header.step == "judge"), source)
+    agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
+    with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
+        candidates, store, digest = read_candidates(
+            source, papers, scratch / "papers.jsonl", runs_on, progress_of(on_progress, "reading")
+        )
+        index = TextIndex(store.hashes)
+        paper_of = same_papers(candidates, store.hashes, index)
+        met = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
+        kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
+        for candidate in candidates:
+            if candidate.id not in met:
+                first = kept.setdefault((paper_of[candidate.id], candidate.summary), candidate)
+                if first is not candidate:
+                    met[candidate.id] = Met(DUPLICATE, first.id)
+        reasons = Counter(why.reason for why in met.values())
+        if not kept:
+            all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
+            losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
+            doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
+            why = "; ".join([losses or "the first step found no passage", *doubts])
+            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
+        ids = [candidate.id for candidate in kept.values()]
+        members, counts, warnings = choose_splits(
+            [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
+        )
+        named = {
+            split: [(ids[position], f"{settings.name}_{split}_id_{n}") for n, position in enumerate(positions)]
+            for split, positions in members.items()
+            if positions
+        }
+        unproven = _write_splits(
+            made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
+        )
+        gone = (dropped(source[draft_id], *why) for draft_id, why in sorted(met.items()))
+        write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
+        report = AssemblyReport(
+            folder=str(output),
+            n_instances=len(kept),
+            steps=(
+                *map(losses_of, before),
+                StepLosses(step=STEP, n_drafts=len(candidates), n_kept=len(kept), dropped=reasons),
+            ),
+            splits=counts,
+            warnings=(*changed_since(before), *warnings),
+            unproven=unproven,
+        )
+        sheet = datasheet(
+            settings,
+            report,
+            step_files=before,
+            drafts=map(source.__getitem__, ids),
+            descriptions={
+                split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
+                for split in named
+            },
+            n_papers=len({paper for paper, _ in kept}),
+            agreement=agreement,
+            against=against,
+            papers=papers,
+        )
+        write_whole(made / "datasheet.md", sheet)
+        write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
+    return report
+
+
+def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], None]:
+    return lambda n_done, n_all: on_progress(n_done, n_all, doing)
+
+
+def _write_splits(
+    folder: Path,
+    source: DraftFile,
+    store: PaperStore,
+    named: Mapping[str, Sequence[tuple[str, str]]],
+    *,
+    engine: Engine,
+    on_progress: Callable[[int, int], None],
+) -> dict[str, tuple[str, ...]]:
+    """Write a file a split, given the ids of its drafts and of their instances; return the optima without proof."""
+    unproven: dict[str, tuple[str, ...]] = {}
+    n_all, n_done = sum(map(len, named.values())), 0
+
+    def instances(names: Sequence[tuple[str, str]]) -> Iterator[Instance]:
+        nonlocal n_done
+        for instance, tasks in map_in_order(engine, _solver, (source, store), names):
+            if tasks:
+                unproven[instance.id] = tasks
+            yield instance
+            n_done += 1
+            on_progress(n_done, n_all)
+
+    for split, names in named.items():
+        write_dataset(folder / f"{split}.json", instances(names))
+    return unproven
+
+
+def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
+    def solved(names: tuple[str, str]) -> tuple[Instance, tuple[str, ...]]:
+        draft, instance_id = source[names[0]], names[1]
+        paper, judging = store.text(draft.paper_file), judging_of(draft)
+        aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
+        query = Query(
+            instance_id=instance_id,
+            paper_id=draft.paper_id,
+            hypothesis=draft.hypothesis,
+            sentences=paper.sentences,
+            kinds=paper.kinds,
+        )
+        labels = Labels(
+            aspects=aspects,
+            results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
+            sources={aspect: tuple(sorted(set(held))) for aspect, held in zip(aspects, judging.sources, strict=True)},
+            texts=dict(zip(aspects, draft.aspects, strict=True)),
+            review_id=draft.review_id,
+        )
+        instance = Instance(query=query, labels=labels)
+        optima = derive_optima(instance)
+        return with_optima(instance, optima), optima.unproven
+
+    return solved
+
+
+def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:
+    fields = {
+        "evidencebench": __version__,
+        "name": settings.name,
+        "date": settings.made_on.isoformat(),
+        "settings": {
+            "shares": {split: str(share) for split, share in settings.shares.items()},
+            "split_by": settings.split_by,
+            "seed": settings.seed,
+        },
+        "drafts_sha256": drafts_sha256,  # of the drafts in the order of their ids, one a line
+        "against": [{"name": dataset.name, "sha256": dataset.sha256} for dataset in against],
+        "files": {
+            path.name: {"sha256": file_sha256(path), "bytes": path.stat().st_size} for path in sorted(folder.iterdir())
+        },
+    }
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
+
+
+# A row, its field of `Description`, and what the train and dev splits of EvidenceBench have (133 instances), measured.
+_STATISTICS = (
+    ("sentences of the paper", "sentences", "52 to 440, mean 170"),
+    ("aspects", "aspects", "2 to 30, mean 8"),
+    ("aspects labelled Results", "results", ""),
+    ("sentences that are evidence", "evidence", "2 to 62"),
+    ("fewest sentences that cover all", "optimum", "1 to 13"),
+    ("instances without Results aspects", "n_without_results", "3 of 133"),
+    ("aspects without a sentence", "n_uncoverable_aspects", ""),
+)
+
+
+def datasheet(
+    settings: AssemblySettings,
+    report: AssemblyReport,
+    *,
+    step_files: Sequence[DraftFile],
+    drafts: Iterable[Draft],
+    descriptions: Mapping[str, Description],
+    n_papers: int,
+    agreement: Mapping[str, WindowAgreement],
+    against: Sequence[Dataset],
+    papers: Path,
+) -> str:
+    """Return the datasheet as Markdown: ``drafts`` became instances, ``agreement`` is by model, of all judged ones."""
+    settings_by_step = {
+        file.header.step: [
+            printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+            for key, value in sorted(file.header.settings.items())
+            if value not in (None, "", [], {}) and "url" not in key  # of one's own server: no one's business
+        ]
+        for file in step_files
+    }
+    step_settings = [f"{step}: {', '.join(known)}" for step, known in settings_by_step.items() if known]
+    parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
+    windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
+    for draft in drafts:
+        reviews.add(draft.review_id)
+        paper_files.add(draft.paper_file)
+        parts.update((part, reply.model, reply.prompt) for part, reply in draft.sources_of.items())
+        if draft.judging is not None:
+            windows[draft.judging.window, draft.judging.overlap] += 1
+            for number, judged in enumerate(draft.judging.rounds, 1):
+                at_once = ", all aspects at once" if judged.asks_all else ""
+                decides = ", where windows disagreed" if judged.decides else ""
+                parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
+    chain = "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
+    if step_files[0].header.source_sha256:
+        chain = _paragraph(
+            f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
+            "not counted. **TO FILL IN**"
+        )
+    replies = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
+    if parts:
+        rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
+        table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
+        replies = f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(table)}"
+    at_hand = papers_in(papers).papers
+    licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
+    by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
+    licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
+    template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        name=settings.name,
+        date=settings.made_on.isoformat(),
+        version=__version__,
+        n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
+        f"{counted(len(reviews) - 1, 'review')}",
+        splits=as_markdown(split_table(report.splits)),
+        statistics=as_markdown(_statistics_table(descriptions)),
+        losses=as_markdown(loss_table(report.steps)),
+        chain=chain,
+        replies=replies,
+        settings=_listed("Settings of the steps:", step_settings),
+        judging=_judging(windows, len(report.unproven), agreement),
+        leakage=_paragraph(
+            f"No {'paper and no review' if settings.split_by == 'both' else 'paper'} is in two splits. Papers are the "
+            "same that share an id, or more than a quarter of the sentences of the shorter one. What is linked so "
+            f"stays together; the groups are drawn into splits at random (seed {settings.seed}), so that the sizes "
+            "come as close to the wanted shares as whole groups allow."
+        ),
+        decontamination=_listed(
+            "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:",
+            [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against],
+        )
+        if against
+        else "The data set was not compared with others: its papers may be in them.",
+        licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
+    )
+
+
+def _paragraph(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+
+
+def _listed(title: str, lines: Sequence[str]) -> str:
+    listed = "\n".join([title, "", *(_paragraph(f"* {line}", "  ") for line in lines)])
+    return listed if lines else f"{title} none are known."
+
+
+def split_table(splits: Mapping[str, SplitCounts]) -> Table:
+    rows: list[list[Cell]] = [
+        [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
+        for split, counts in splits.items()
+    ]
+    return Table(columns=["split", "instances", "papers", "reviews", "wanted %", "reached %"], rows=rows)
+
+
+def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
+    rows: list[list[Cell]] = []
+    for label, name, original in _STATISTICS:
+        values = [getattr(description, name) for description in descriptions.values()]
+        rows.append([label, *map(_spread, values), original])
+    return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
+
+
+def _spread(value: Spread | int | None) -> Cell:
+    if isinstance(value, Spread):
+        return f"{value.minimum:,} to {value.maximum:,}, mean {value.mean:.1f}"
+    return "" if value is None else value
+
+
+def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapping[str, WindowAgreement]) -> str:
+    used = [
+        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
+        for (window, overlap), n in sorted(windows.items())
+    ]
+    unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
+    return _paragraph(
+        f"Which sentences hold an aspect was judged in {' and '.join(used)}. A sentence holds it if any window that it "
+        "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
+        f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
+        + " ".join(
+            f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
+            for model, windows in agreement.items()
+        )
+    )
