@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin, StoredForm
+from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
@@ -64,7 +64,7 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
             copy.flush()
             whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
     text = memoryview(whole)[start_of(whole) :]
-    places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
+    places = {instance_id: Origin(raw) for instance_id, raw in _decode_members(text).items()}
     try:
         *_, outermost = repeated_keys_by_object(bytes(text))
     except UnicodeDecodeError as error:
@@ -170,7 +170,7 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
     ((name, raw),) = members.items()
     member, length = _MEMBER.match(line.content), len(memoryview(raw))
     if member is None or not _END.fullmatch(line.content, member.end() + length):  # the id is repeated on this line
-        return name, Origin(raw=bytes(raw)), True
+        return name, Origin(bytes(raw)), True
     start = line.start + member.end()
     return name, Span(start=start, stop=start + length), False
 
@@ -251,7 +251,7 @@ class PublishedInstance(msgspec.Struct, gc=False):
 _decoder = msgspec.json.Decoder(PublishedInstance)
 
 
-def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
+def decode_instance(instance_id: str, origin: Origin) -> Instance:
     """Return the instance in a published JSON object; raises `FormatError` at the first place that is wrong."""
     try:
         record = _decoder.decode(origin.raw)
@@ -278,7 +278,7 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
     return instance_from(instance_id, record, origin)
 
 
-def instance_from(instance_id: str, record: PublishedInstance, origin: StoredForm | None = None) -> Instance:
+def instance_from(instance_id: str, record: PublishedInstance, origin: Origin | None = None) -> Instance:
     """Return the instance of a record whose lengths and indices are right."""
     query = Query(
         instance_id=instance_id,
@@ -309,7 +309,7 @@ def encode_instance(instance: Instance) -> bytes:
         return msgspec.json.encode(published_fields(instance))
     before = decode_instance(instance.id, instance.origin)
     if before == instance and not instance.origin.names_itself:
-        return msgspec.json.format(bytes(instance.origin.raw), indent=-1)
+        return msgspec.json.format(instance.origin.raw, indent=-1)
     try:
         fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
     except BROKEN_JSON as error:
@@ -372,13 +372,13 @@ class JsonFile(DataSource):
         place = self.places[instance_id]
         if isinstance(place, Origin):
             return place
-        return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
+        return Origin(self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
 
     def instance(self, instance_id: str) -> Instance:
         return decode_instance(instance_id, self._origin(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        raw = bytes(self._origin(instance_id).raw)
+        raw = self._origin(instance_id).raw
         try:
             fields = msgspec.json.decode(raw)
         except UnicodeDecodeError as error:
