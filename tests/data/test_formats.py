@@ -14,12 +14,11 @@ from evidencebench.engine.local import InProcess, Threads
 from evidencebench.engine.processes import Processes
 from evidencebench.engine.protocol import Engine
 
-SUFFIXES = [suffix for one in FORMATS for suffix in one.suffixes]
 ENGINES = [InProcess(), Threads(2), Processes(2)]
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_a_source_has_the_instances_that_were_written(suffix: str, packed: str, tmp_path: Path) -> None:
     path = tmp_path / f"data{suffix}{packed}"
     assert write_dataset(path, SAMPLE) == len(SAMPLE)

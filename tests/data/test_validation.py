@@ -149,8 +149,8 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
     ({f"{BACKWARDS}/12": []}, f"$.{BACKWARDS}['12']", "a sentence index in 0..11", "'12'"),
     ({f"{BACKWARDS}/03": []}, f"$.{BACKWARDS}['03']", "a sentence index in 0..11", "'03'"),
     ({f"{BACKWARDS}/3": None}, f"$.{BACKWARDS}['3']", "a list of aspect ids", "null"),
-    ({f"{BACKWARDS}/3/0": 1}, f"$.{BACKWARDS}['3']", "an aspect id", "1"),
-    ({f"{BACKWARDS}/5/1": "a3"}, f"$.{BACKWARDS}['5']", "an id that stands once", "'a3' again"),
+    ({f"{BACKWARDS}/3/0": 1}, f"$.{BACKWARDS}['3'][0]", "an aspect id", "1"),
+    ({f"{BACKWARDS}/5/1": "a3"}, f"$.{BACKWARDS}['5'][1]", "an id that stands once", "'a3' again"),
     ({f"{BACKWARDS}/3/0": "a1"}, f"$.{BACKWARDS}['3']", "only aspects whose sources hold this sentence", "'a1'"),
     ({f"{BACKWARDS}/5": []}, f"$.{BACKWARDS}['5']", "'a3', whose sources hold this sentence", "a list without it"),
     # stored evaluations
@@ -174,7 +174,7 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
     ({f"{AT_10}/{PICKED}/9": 0}, f"$.{AT_10}.{PICKED}[9]", "an index that stands once", "0 again"),
     ({f"{AT_10}/{COVERED}": None}, f"$.{AT_10}.{COVERED}", "a list of aspect ids", "null"),
     ({f"{AT_10}/{COVERED}/3": 1}, f"$.{AT_10}.{COVERED}[3]", "an aspect id", "1"),
-    ({f"{AT_10}/{COVERED}/3": "a1"}, f"$.{AT_10}.{COVERED}", "each aspect once", "an aspect more than once"),
+    ({f"{AT_10}/{COVERED}/3": "a1"}, f"$.{AT_10}.{COVERED}[3]", "an id that stands once", "'a1' again"),
     (
         {f"{AT_10}/{COVERED}": ["a1", "a3"]},
         f"$.{AT_10}.{COVERED}",
