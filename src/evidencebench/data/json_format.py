@@ -24,7 +24,6 @@ from evidencebench.wording import counted
 
 # Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids.
 
-
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
 
@@ -198,7 +197,6 @@ def repeated_keys_by_object(content: bytes) -> list[list[str]]:
 
 # One instance as the published files spell it: no other module knows their keys.
 
-
 # Task name -> the key under which its stored optimum stands.
 EVALUATION_KEYS: Mapping[str, str] = {
     "er_at_optimal": "evidence_retrieval_at_optimal_evaluation",
@@ -307,7 +305,7 @@ def encode_instance(instance: Instance) -> bytes:
 
 
 def spells_with_spaces(kinds: Iterable[Any]) -> bool:
-    """Say whether sentence types are spelled as EvidenceBench-100k spells them."""
+    """Say whether any sentence type is spelled as EvidenceBench-100k spells it."""
     return any(" " in kind for kind in {kind for kind in kinds if isinstance(kind, str)})
 
 
@@ -341,8 +339,6 @@ def published_fields(instance: Instance) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class JsonFile(DataSource):
-    """Where each instance of a file stands, with the bytes of the file as it was opened."""
-
     snapshot: Snapshot
     places: Mapping[str, Place]
     repeated_ids: tuple[str, ...]

@@ -38,8 +38,6 @@ _KEYS_KEY = "$keys"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The values of the columns for one instance."""
-
     id: str
     paper_id: str
     hypothesis: str
@@ -203,7 +201,6 @@ def _column_fields(row: Row) -> dict[str, Any]:
 
 
 def _derived(row: Row) -> dict[str, Any]:
-    """Return all fields of the published format that follow from the columns, in its order."""
     return published_fields(instance_from(row.id, PublishedInstance(**_column_fields(row))))
 
 
@@ -303,7 +300,6 @@ class _RowSpan:
     group: int
     skipped: int
     n_rows: int
-    is_whole: bool
 
 
 @dataclass(kw_only=True)
@@ -353,32 +349,26 @@ class ParquetFile(DataSource):
             raise FormatError(f"{instance_id}: {error}") from error
 
     def _read(self, number: int) -> dict[str, Any]:
-        """Return the columns of a part, of the types of `schema`."""
+        """Return the columns of a part; of a large row group, the last reading goes on if it stopped before."""
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
         part = self.parts[number]
         columns = [column for column in schema() if column.name in self.file.schema_arrow.names]
         names = [column.name for column in columns]
-        with arrow_errors(self.snapshot.path):
-            if part.is_whole:
-                table = self.file.read_row_group(part.group, columns=names, use_threads=False)
-            else:
-                table = pa.Table.from_batches([self._batch(number, names)])
-            return dict(zip(names, table.select(names).cast(pa.schema(columns)).columns, strict=True))
-
-    def _batch(self, number: int, names: list[str]) -> Any:
-        """Return a part of a large row group, going on where the last reading stopped if that is before."""
-        part = self.parts[number]
         first = number - part.skipped // _MOST_ROWS_READ
         next_number, batches = self._batches or (first, None)
-        if batches is None or not first < next_number <= number:
-            batches = self.file.iter_batches(_MOST_ROWS_READ, row_groups=[part.group], columns=names, use_threads=False)
-            next_number = first
-        for _ in range(number - next_number):
-            next(batches)
-        batch = next(batches)
+        self._batches = None  # until this has ended well
+        with arrow_errors(self.snapshot.path):
+            if batches is None or not first < next_number <= number:
+                next_number = first
+                batches = self.file.iter_batches(
+                    _MOST_ROWS_READ, row_groups=[part.group], columns=names, use_threads=False
+                )
+            for _ in range(number - next_number):
+                next(batches)
+            table = pa.Table.from_batches([next(batches)]).select(names).cast(pa.schema(columns))
         self._batches = (number + 1, batches)
-        return batch
+        return dict(zip(names, table.columns, strict=True))
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -396,12 +386,17 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
 
     with arrow_errors(path):
         metadata = pq.read_metadata(_SnapshotStream(snapshot))
-        spans = tuple(_spans(metadata))
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        parts = tuple(
+            _RowSpan(group, start, min(_MOST_ROWS_READ, size - start))
+            for group, size in enumerate(sizes)
+            for start in range(0, size, _MOST_ROWS_READ)
+        )
         file = pq.ParquetFile(
             _SnapshotStream(snapshot),
             metadata=metadata,
             pre_buffer=False,
-            buffer_size=0 if all(span.is_whole for span in spans) else 1 << 20,
+            buffer_size=1 << 20 if max(sizes, default=0) > _MOST_ROWS_READ else 0,
             page_checksum_verification=True,
         )
         if {"error", "sentences"} <= set(file.schema_arrow.names) and "hypothesis" not in file.schema_arrow.names:
@@ -415,15 +410,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     if None in places:
         raise UnreadableError(f"{path}: row {ids.index(None)}: id: expected text, got null")
     repeated = [name for name, n in Counter(ids).items() if n > 1] if len(places) < len(ids) else []
-    return ParquetFile(snapshot=snapshot, file=file, parts=spans, places=places, repeated_ids=tuple(repeated))
-
-
-def _spans(metadata: Any) -> Iterator[_RowSpan]:
-    for group in range(metadata.num_row_groups):
-        n_rows = metadata.row_group(group).num_rows
-        for start in range(0, n_rows, _MOST_ROWS_READ):
-            n_read = min(_MOST_ROWS_READ, n_rows - start)
-            yield _RowSpan(group, start, n_read, is_whole=n_read == n_rows)
+    return ParquetFile(snapshot=snapshot, file=file, parts=parts, places=places, repeated_ids=tuple(repeated))
 
 
 @contextmanager

@@ -94,7 +94,6 @@ class _Checked:
         self.violations.append(Violation(self.instance_id, path, rule, expected, got, severity))
 
     def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
-        """Say whether a value has its type; record a violation if not."""
         if _has_type(kind, value):
             return True
         self.note(path, "type", expected, _shown(value))
@@ -113,7 +112,7 @@ class _Checked:
         n_sentences = len(self.sentences or ())
         is_usual = _are_all(kind, values) and len(set(values)) == len(values)
         if is_usual and (kind is str or (min(values) >= 0 and max(values) < n_sentences)):
-            return values
+            return list(values)
         kept: dict[Any, None] = {}
         for position, member in enumerate(values):
             here = f"{path}[{position}]"
@@ -266,7 +265,6 @@ class _Checked:
 
 
 def check_record(instance_id: str, record: Any) -> list[Violation]:
-    """Return all violations in an instance, except those of optimality."""
     checked = _Checked(instance_id, record if isinstance(record, dict) else {})
     if checked.expect("$", record, dict, "an object"):
         checked.check_texts()
@@ -303,8 +301,6 @@ def _check_optima(instance_id: str, raw: bytes) -> list[Violation]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What validation found in one file, in file order."""
-
     path: str
     n_instances: int
     violations: tuple[Violation, ...]
