@@ -89,7 +89,7 @@ class Prompt:
 
 def prompt_of(instance: Instance, *, rank: Callable[[Instance], Sequence[int]]) -> Prompt | None:
     """Return the prompt of an instance; None where its annotators do not agree."""
-    raw = msgspec.json.decode(b"" if instance.origin is None else bytes(instance.origin.raw))
+    raw = msgspec.json.decode(b"" if instance.origin is None else instance.origin.raw)
     if raw["direction"] is None:
         return None
     query = instance.query

@@ -106,7 +106,7 @@ def test_the_header_of_the_card_says_features_sizes_and_licences(two_splits: Pat
 
 
 def to_features() -> datasets.Features:
-    from evidencebench.data.parquet_columns import schema  # noqa: PLC0415 - of this function alone
+    from evidencebench.data.parquet_format import schema  # noqa: PLC0415 - of this function alone
 
     return datasets.Features.from_arrow_schema(schema())
 

@@ -7,8 +7,7 @@ In reading order:
 * `dataset`: Dataset: open, index, write
 * `sources`: Formats by suffix, several files as one
 * `json_format`: JSON and JSON Lines: index, read, write, keys of the published format
-* `parquet_format`: Parquet: read and write files, an instance a row
-* `parquet_columns`: the columns of these files: readable ones, and as JSON what they do not say
+* `parquet_format`: Parquet: an instance a row, in readable columns
 * `validation`: check files against every rule of the format
 * `cover`: minimum_cover, maximum_coverage: exact
 * `branch_and_bound`: The search over masks, within a node budget

@@ -13,10 +13,10 @@ from evidencebench.data.sources import (
     DataFile,
     ShardedSource,
     file_of,
-    format_to_write,
     new_shards,
     open_source,
     shard_name,
+    writer_of,
 )
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError
 from evidencebench.files.atomic import whole_file
@@ -206,7 +206,7 @@ def write_dataset(path: PathText, instances: Iterable[Instance]) -> int:
         If the file cannot be written, or its suffix names no format.
     """
     path = Path(path)
-    write = format_to_write(path).write
+    write = writer_of(path)
     written: set[str] = set()
 
     def each_once() -> Iterator[Instance]:

@@ -59,8 +59,6 @@ def letters_of(text: str) -> str:
 
 
 class SearchedPaper:
-    """Sentences, joined to be searched by their letters and digits alone."""
-
     def __init__(self, sentences: Iterable[str]) -> None:
         letters = [letters_of(sentence) for sentence in sentences]
         self._letters = "".join(letters)

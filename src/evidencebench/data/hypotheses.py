@@ -69,11 +69,10 @@ def _from_json(text: str) -> Iterator[tuple[str, Any, Any]]:
 def _from_json_lines(text: str) -> Iterator[tuple[str, Any, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            pairs = _decoded(line, f"line {number}")
-            if not isinstance(pairs, tuple) or not set(_KEYS) <= dict(pairs).keys():
+            fields = _decoded(line, f"line {number}")
+            if not isinstance(fields, tuple) or not {*_KEYS} <= dict(fields).keys():
                 raise FormatError(f'line {number}: expected {{"id": ..., "hypothesis": ...}}')
-            fields = dict(pairs)
-            yield f"line {number}", fields["id"], fields["hypothesis"]
+            yield f"line {number}", dict(fields)["id"], dict(fields)["hypothesis"]
 
 
 def _from_csv(text: str) -> Iterator[tuple[str, Any, Any]]:

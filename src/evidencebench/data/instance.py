@@ -1,10 +1,10 @@
 """An instance: a query, and the labels that grade its answers, kept apart so that no system reads them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -92,23 +92,19 @@ class Labels:
         return self.aspects if scope == "all" else self.results
 
 
-class StoredForm(Protocol):
-    """An instance as its file has it, so that writing keeps the keys that this version does not know."""
+class Origin:
+    """An instance as its file has it, so that writing keeps the keys that this version does not know.
 
-    @property
-    def raw(self) -> bytes | msgspec.Raw:
-        """Return its JSON object, UTF-8."""
+    ``raw`` is its JSON object, UTF-8, or a function that makes it when it is asked for; ``names_itself`` says whether
+    ``id`` in it is the instance's id, not an unknown key.
+    """
 
-    @property
-    def names_itself(self) -> bool:
-        """Whether ``id`` in it is the instance's id."""
+    def __init__(self, raw: bytes | msgspec.Raw | Callable[[], bytes], *, names_itself: bool = False) -> None:
+        self._raw, self.names_itself = raw, names_itself
 
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A `StoredForm` that stands in a file as it is."""
-
-    raw: bytes | msgspec.Raw  # its JSON object, UTF-8
-    names_itself: bool = False  # whether ``id`` in it is the instance's id, not an unknown key
+    @cached_property
+    def raw(self) -> bytes:
+        return self._raw() if callable(self._raw) else bytes(self._raw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +116,7 @@ class Instance:
 
     query: Query
     labels: Labels
-    origin: StoredForm | None = field(default=None, compare=False, repr=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         sentences, aspects = counted(len(self.query.sentences), "sentence"), counted(len(self.labels.aspects), "aspect")

@@ -1,5 +1,6 @@
 """JSON and JSON Lines: index, read, write, keys of the published format."""
 
+import codecs
 import json
 import re
 import tempfile
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin, StoredForm
+from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
@@ -22,7 +23,6 @@ from evidencebench.runs.run import RUNS
 from evidencebench.wording import counted
 
 # Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids.
-
 
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
@@ -61,7 +61,7 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
         copy.flush()
         whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
     text = memoryview(whole)[start_of(whole) :]
-    places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
+    places = {instance_id: Origin(raw) for instance_id, raw in _decode_members(text).items()}
     try:
         *_, outermost = repeated_keys_by_object(bytes(text))
     except UnicodeDecodeError as error:
@@ -71,46 +71,26 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
     return places, tuple(outermost)
 
 
-class _LoadedPart:
-    """A part of a file in memory: its bytes ``view``, of which the first is byte ``base`` of the file."""
-
-    def __init__(self, snapshot: Snapshot, part_bytes: int) -> None:
-        self._snapshot, self._part_bytes = snapshot, part_bytes
-        self.base, self.view = 0, snapshot.read(0, min(part_bytes, snapshot.size))
-
-    @property
-    def is_last(self) -> bool:
-        return self.base + len(self.view) == self._snapshot.size
-
-    def move(self, position: int) -> bool:
-        """Begin at a position of the view and read on; False at the file's end, or if the part would be too large."""
-        n_kept = len(self.view) - position
-        if self.is_last or n_kept > _MOST_PARTS * self._part_bytes:
-            return False
-        self.base += position
-        stop = min(self.base + max(self._part_bytes, 2 * n_kept), self._snapshot.size)
-        self.view = self._snapshot.read(self.base, stop)
-        return True
-
-
 def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
     """Return the index of one JSON object, with a part of it in memory; None where anything is unexpected."""
-    window, places = _LoadedPart(snapshot, part_bytes), dict[str, Span]()
-    repeated: set[str] = set()
-    position = start_of(window.view)
-    while not (window.is_last and places and _END.fullmatch(window.view, position)):
-        member = _member_at(window.view, position)
-        if member is None:  # it may be cut at the end of the window
-            if not window.move(position):
+    places, repeated = dict[str, Span](), set[str]()
+    base, view = 0, snapshot.read(0, min(part_bytes, snapshot.size))  # the first byte of the part, and its bytes
+    position = start_of(view)
+    while not ((is_last := base + len(view) == snapshot.size) and places and _END.fullmatch(view, position)):
+        member = _member_at(view, position)
+        if member is None:  # it may be cut at the end of the part
+            n_kept = len(view) - position
+            if is_last or n_kept > _MOST_PARTS * part_bytes:
                 return None
-            position = 0
+            base, position = base + position, 0
+            view = snapshot.read(base, min(base + max(part_bytes, 2 * n_kept), snapshot.size))
             continue
         name, start, stop = member
-        if (window.view[position:start].lstrip()[:1] == b"{") != (not places):
+        if (view[position:start].lstrip()[:1] == b"{") != (not places):
             return None
         if name in places:
             repeated.add(name)
-        places[name] = Span(start=window.base + start, stop=window.base + stop)
+        places[name] = Span(start=base + start, stop=base + stop)
         position = stop
     return places, tuple(filter(repeated.__contains__, places))
 
@@ -157,17 +137,17 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
     if "id" in members:
         try:
             name = msgspec.json.decode(members["id"], type=str)
-        except UnicodeDecodeError as error:
-            raise UnreadableError(not_utf8(error)) from error
-        except msgspec.DecodeError as error:
-            raise UnreadableError(f"id: {error}") from error
+        except BROKEN_JSON as error:
+            raise UnreadableError(
+                not_utf8(error) if isinstance(error, UnicodeDecodeError) else f"id: {error}"
+            ) from error
         return name, Span(start=line.start, stop=line.start + len(line.content), names_itself=True), False
     if len(members) != 1:
         raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
     ((name, raw),) = members.items()
     member, length = _MEMBER.match(line.content), len(memoryview(raw))
     if member is None or not _END.fullmatch(line.content, member.end() + length):  # the id is repeated on this line
-        return name, Origin(raw=bytes(raw)), True
+        return name, Origin(bytes(raw)), True
     start = line.start + member.end()
     return name, Span(start=start, stop=start + length), False
 
@@ -175,36 +155,34 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
 def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
     try:
         return _members.decode(content)
-    except RecursionError as error:
-        raise UnreadableError("not readable as JSON: nested too deeply") from error
-    except UnicodeDecodeError as error:
-        raise UnreadableError(not_utf8(error)) from error
     except msgspec.ValidationError as error:
         raise UnreadableError(f"expected a JSON object (id -> instance) at the top: {error}") from error
-    except msgspec.DecodeError as error:
-        raise UnreadableError(_diagnosis(content, str(error))) from error
+    except BROKEN_JSON as error:
+        raise UnreadableError(_diagnosis(content, error)) from error
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
     return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
 
 
-def _diagnosis(content: memoryview, message: str) -> str:
+def _diagnosis(content: memoryview, found: Exception) -> str:
     """Return why the content is not JSON, with line and column where that is affordable."""
-    head = bytes(content[:4])
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if bytes(content[:2]) in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
         return "not UTF-8: it begins with the byte-order mark of UTF-16; save it as UTF-8"
-    if len(content) > _MAX_DIAGNOSED_BYTES:
-        return f"not valid JSON: {message}"
+    if isinstance(found, UnicodeDecodeError):
+        return not_utf8(found)
     try:
-        json.loads(bytes(content).decode(), parse_int=str)
+        if len(content) <= _MAX_DIAGNOSED_BYTES and not isinstance(found, RecursionError):
+            json.loads(bytes(content).decode(), parse_int=str)
     except UnicodeDecodeError as error:
         return f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
     except json.JSONDecodeError as error:
         return f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-    except RecursionError:
-        return "not readable as JSON: nested too deeply"
-    return f"not valid JSON: {message}"
+    except RecursionError as error:
+        found = error
+    return (
+        "not readable as JSON: nested too deeply" if isinstance(found, RecursionError) else f"not valid JSON: {found}"
+    )
 
 
 def repeated_keys_by_object(content: bytes) -> list[list[str]]:
@@ -215,7 +193,6 @@ def repeated_keys_by_object(content: bytes) -> list[list[str]]:
 
 
 # One instance as the published files spell it: no other module knows their keys.
-
 
 # Task name -> the key under which its stored optimum stands.
 EVALUATION_KEYS: Mapping[str, str] = {
@@ -248,7 +225,7 @@ class PublishedInstance(msgspec.Struct, gc=False):
 _decoder = msgspec.json.Decoder(PublishedInstance)
 
 
-def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
+def decode_instance(instance_id: str, origin: Origin) -> Instance:
     """Return the instance in a published JSON object; raises `FormatError` at the first place that is wrong."""
     try:
         record = _decoder.decode(origin.raw)
@@ -275,7 +252,7 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
     return instance_from(instance_id, record, origin)
 
 
-def instance_from(instance_id: str, record: PublishedInstance, origin: StoredForm | None = None) -> Instance:
+def instance_from(instance_id: str, record: PublishedInstance, origin: Origin | None = None) -> Instance:
     """Return the instance of a record whose lengths and indices are right."""
     query = Query(
         instance_id=instance_id,
@@ -306,7 +283,7 @@ def encode_instance(instance: Instance) -> bytes:
         return msgspec.json.encode(published_fields(instance))
     before = decode_instance(instance.id, instance.origin)
     if before == instance and not instance.origin.names_itself:
-        return msgspec.json.format(bytes(instance.origin.raw), indent=-1)
+        return msgspec.json.format(instance.origin.raw, indent=-1)
     try:
         fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
     except BROKEN_JSON as error:
@@ -325,7 +302,7 @@ def encode_instance(instance: Instance) -> bytes:
 
 
 def spells_with_spaces(kinds: Iterable[Any]) -> bool:
-    """Say whether sentence types are spelled as EvidenceBench-100k spells them."""
+    """Say whether any sentence type is spelled as EvidenceBench-100k spells it."""
     return any(" " in kind for kind in {kind for kind in kinds if isinstance(kind, str)})
 
 
@@ -359,8 +336,6 @@ def published_fields(instance: Instance) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class JsonFile(DataSource):
-    """Where each instance of a file stands, with the bytes of the file as it was opened."""
-
     snapshot: Snapshot
     places: Mapping[str, Place]
     repeated_ids: tuple[str, ...]
@@ -369,13 +344,13 @@ class JsonFile(DataSource):
         place = self.places[instance_id]
         if isinstance(place, Origin):
             return place
-        return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
+        return Origin(self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
 
     def instance(self, instance_id: str) -> Instance:
         return decode_instance(instance_id, self._origin(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        raw = bytes(self._origin(instance_id).raw)
+        raw = self._origin(instance_id).raw
         try:
             fields = msgspec.json.decode(raw)
         except UnicodeDecodeError as error:

@@ -10,14 +10,13 @@ from evidencebench.data.cover import Cover, Coverage, coverage_of, maximum_cover
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, write_dataset
 from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.json_format import EVALUATION_KEYS
-from evidencebench.data.sources import DataFile, format_to_write
+from evidencebench.data.sources import DataFile, writer_of
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.files.disk import PathText
 from evidencebench.files.records import RecordFormat
-from evidencebench.query import AspectScope
 from evidencebench.version import __version__
 
 
@@ -51,15 +50,12 @@ def derive_optima(instance: Instance) -> Optima:
     """Return the stored evaluations, derived exactly; fixed budgets are filled up with the first unused sentences."""
     evaluations: dict[str, Evaluation] = {}
     unproven: list[str] = []
-    smallest: dict[AspectScope, Cover] = {}
     for name in EVALUATION_KEYS:
         task = TASKS[name]
         if not task.applies_to(instance.labels):
             continue
         coverage = coverage_of(instance.labels, task.scope)
-        if task.scope not in smallest:
-            smallest[task.scope] = minimum_cover(coverage)
-        cover = smallest[task.scope]
+        cover = minimum_cover(coverage)
         if isinstance(task.budget, int) and not (cover.proven and len(cover.sentences) <= task.budget):
             cover = maximum_coverage(coverage, task.budget)
         evaluations[name] = _evaluation(instance, task, coverage, cover)
@@ -104,7 +100,7 @@ def solve_file(
 ) -> SolveReport:
     """Write a copy of a data set with all four evaluations derived; ``<name>.partial`` lets a stopped call go on."""
     dataset, path = dataset_from(dataset), Path(path)
-    format_to_write(path)  # before anything is solved
+    writer_of(path)  # before anything is solved
     partial = path.with_name(f"{path.name}.partial")
     with _PARTIALS.append(partial, _PartialHeader(__version__, dataset.sha256)) as journal:
         solved = {line.record.id: bytes(line.content) for line in _PARTIALS.scan(partial)[1]}

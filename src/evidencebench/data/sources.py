@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from platform import node
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from evidencebench.data.instance import DataSource, Instance
 from evidencebench.data.json_format import (
@@ -24,8 +24,8 @@ from evidencebench.files.atomic import Output, is_stream, locked_part, put_in_pl
 from evidencebench.files.disk import FileState, ShardedSnapshot, Snapshot, changed, open_snapshot
 from evidencebench.wording import counted
 
-# Files beside the data that describe them, and are no data.
-_DESCRIPTIONS = re.compile(r"(?:croissant|dataset_infos?|state)\.json|.*\.placement\.json")
+# Files beside the data that describe them, and hidden ones.
+_NO_DATA = re.compile(r"(?:croissant|dataset_infos?|state)\.json|.*\.placement\.json|[._].*")
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<n>\d{5})(?P<suffix>\..+)")
 _MAGIC = re.compile(r"[*?[]")
 _MOST_SHOWN = 3
@@ -37,7 +37,7 @@ def is_sharded(path: Path) -> bool:
     return path.is_dir() or (_MAGIC.search(str(path)) is not None and not path.exists())
 
 
-def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
+def _shards_in(path: Path) -> tuple[Path, ...]:
     """Return the data files of a folder or a pattern, 2 before 10; raises `UnreadableError`, as if one is missing."""
     if not path.is_dir():
         matches = sorted(map(Path, glob.glob(str(path), recursive=True)), key=_natural)  # noqa: PTH207 - of any depth
@@ -51,8 +51,7 @@ def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
     _require_in_place(path, [path])
-    data_files = (file for file in inside if is_data(file) and file.name[0] not in "._")  # that are not hidden
-    files = tuple(file for file in data_files if not _DESCRIPTIONS.fullmatch(file.name))
+    files = tuple([file for file in inside if _format_of(file) and not _NO_DATA.fullmatch(file.name)])
     if not files:
         raise UnreadableError(f"{path}: is a folder without a data file; expected .parquet, .jsonl or .json in it")
     _require_one_whole_set(path, files)
@@ -75,7 +74,7 @@ def shards_named(path: Path) -> list[Path]:
 def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a folder for the shards of a file, which replace all that are there when the block has ended well.
 
-    Until all have their names, `shards_in` refuses them; after a kill in between, the next call goes on.
+    Until all have their names, opening them refuses them; after a kill in between, the next call goes on.
     """
     with locked_part(path.with_name(f".{path.name}.part"), path) as (made, _):
         whole = made.with_name(_WHOLE)
@@ -134,9 +133,6 @@ def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
             )
 
 
-# The table of data formats, and their interface. To add one, write a file beside this one and name it in `FORMATS`.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
     """A data file as it was opened, so that another process reads the same file or none."""
@@ -148,19 +144,16 @@ class DataFile:
     index: bytes | None = field(default=None, repr=False)  # of a large JSON file, see `JsonFile.index`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataFormat:
-    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``."""
+Open: TypeAlias = Callable[[Snapshot], DataSource]
+Write: TypeAlias = Callable[[Output, Iterable[Instance]], None]
 
-    suffixes: tuple[str, ...]
-    open: Callable[[Snapshot], DataSource]
-    write: Callable[[Output, Iterable[Instance]], None]
-
-
-_JSON = DataFormat(suffixes=(".json",), open=open_json, write=write_json)
-_JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, write=write_json_lines)
-
-FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet))
+FORMATS: Mapping[str, tuple[Open, Write]] = {
+    ".json": (open_json, write_json),
+    ".jsonl": (open_json_lines, write_json_lines),
+    ".ndjson": (open_json_lines, write_json_lines),
+    ".parquet": (open_parquet, write_parquet),
+}
+"""How files are read and written whose names end in a suffix, or in it and ``.gz``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,12 +197,12 @@ def open_source(file: Path | DataFile) -> DataSource:
     if isinstance(file, DataFile):
         return _sharded(file.path, file.shards) if file.shards else _reopen(file)
     if is_sharded(file):
-        return _sharded(file, shards_in(file, lambda path: _format_of(path) is not None))
+        return _sharded(file, _shards_in(file))
     return _open(open_snapshot(file))
 
 
 def _open(snapshot: Snapshot) -> DataSource:
-    return (_format_of(snapshot.path) or _JSON).open(snapshot)
+    return (_format_of(snapshot.path) or FORMATS[".json"])[0](snapshot)
 
 
 def _reopen(file: DataFile) -> DataSource:
@@ -251,15 +244,15 @@ def _was(snapshot: Snapshot) -> FileState | str:
     return snapshot.state or snapshot.sha256  # the same state means the same checksum
 
 
-def format_to_write(path: Path) -> DataFormat:
-    """Return the format of a file's suffix, JSON Lines for a stream without one; raises `DataError` for other names."""
-    data_format = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
+def writer_of(path: Path) -> Write:
+    """Return what writes the format of a file's suffix, JSON Lines for a stream; raises `DataError` for other names."""
+    data_format = _format_of(path) or (FORMATS[".jsonl"] if is_stream(path) else None)
     if data_format is None:
-        *others, last = (suffix for data_format in FORMATS for suffix in data_format.suffixes)
+        *others, last = FORMATS
         raise DataError(f"{path}: expected a name that ends in {', '.join(others)} or {last}, or .gz of these")
-    return data_format
+    return data_format[1]
 
 
-def _format_of(path: Path) -> DataFormat | None:
+def _format_of(path: Path) -> tuple[Open, Write] | None:
     name = path.name.removesuffix(".gz")
-    return next((data_format for data_format in FORMATS if name.endswith(data_format.suffixes)), None)
+    return next((FORMATS[suffix] for suffix in FORMATS if name.endswith(suffix)), None)

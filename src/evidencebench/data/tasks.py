@@ -101,9 +101,7 @@ def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
     >>> [task.name for task in tasks_from(["er_at_10", TASKS["er_at_optimal"]])]
     ['er_at_10', 'er_at_optimal']
     """
-    several = [given] if isinstance(given, Task | str) else given
-    if not isinstance(several, Iterable):
-        raise TypeError(f"tasks: expected tasks or their names, such as 'er_at_10', got {given!r}")
+    several = [given] if isinstance(given, Task | str) or not isinstance(given, Iterable) else given
     return tuple({task.name: task for task in map(task_from, several)}.values())
 
 

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,7 +14,7 @@ from evidencebench.data.instance import DataSource, Origin
 from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance, spells_with_spaces
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.sources import DataFile, file_of, open_source
-from evidencebench.data.tasks import TASKS
+from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import DataError, FormatError, WorkerError
@@ -23,7 +22,7 @@ from evidencebench.files.disk import PathText
 from evidencebench.query import Kind, Wish
 from evidencebench.wording import counted, one_line
 
-MISSING = object()  # in place of the value of a key that is not there
+_MISSING = object()  # in place of the value of a key that is not there
 _MAX_SHOWN_CHARACTERS = 80
 
 
@@ -46,72 +45,9 @@ class Violation:
         return f"{self.instance_id}: {self.path}: expected {self.expected}, got {self.got}"
 
 
-@dataclass(slots=True)
-class CheckedRecord:
-    """An instance that is checked: its fields that have the right type, and the violations found so far."""
-
-    instance_id: str
-    record: Mapping[str, Any]
-    violations: list[Violation] = field(default_factory=list)
-    is_dialect: bool = False
-    sentences: list[str] | None = None
-    aspects: list[str] | None = None
-    sources: dict[str, list[int]] = field(default_factory=dict)
-
-    def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_dialects: bool = False) -> None:
-        """Record a violation; ``allowed_in_dialects`` makes it a warning in them."""
-        severity = "warning" if allowed_in_dialects and self.is_dialect else "error"
-        self.violations.append(Violation(self.instance_id, path, rule, expected, got, severity))
-
-    def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
-        """Say whether a value has its type; record a violation if not."""
-        if has_type(kind, value):
-            return True
-        self.note(path, "type", expected, shown(value))
-        return False
-
-    def field(self, key: str, kind: type, expected: str) -> Any:
-        """Return the value under a key; None, and a violation, if it has another type."""
-        value = self.record.get(key, MISSING)
-        return value if self.expect(f"$.{key}", value, kind, expected) else None
-
-    def expect_strings(self, path: str, values: list[Any], expected: str = "a string") -> None:
-        if not are_all(str, values):
-            for index, value in enumerate(values):
-                self.expect(f"{path}[{index}]", value, str, expected)
-
-    def indices(self, path: str, values: list[Any]) -> list[int]:
-        """Return the usable indices of a list, each bad or repeated one recorded."""
-        n_sentences = len(self.sentences or ())
-        if are_all(int, values) and min(values) >= 0 and max(values) < n_sentences and len(set(values)) == len(values):
-            return values
-        kept: dict[int, None] = {}
-        for position, index in enumerate(values):
-            here = f"{path}[{position}]"
-            if not self.expect(here, index, int, "a sentence index"):
-                continue
-            if self.sentences is not None and not 0 <= index < n_sentences:
-                self.note(here, "range", f"an index in 0..{n_sentences - 1}", str(index))
-                continue
-            if index in kept:
-                self.note(here, "unique", "an index that stands once", f"{index} again", allowed_in_dialects=True)
-            kept[index] = None
-        return list(kept)
-
-
-def are_all(kind: type, values: Iterable[Any]) -> bool:
-    """Say whether values are all of this very type, and there is one."""
-    return set(map(type, values)) == {kind}
-
-
-def has_type(kind: type, value: Any) -> bool:
-    """Say whether a value is of a type; a bool, which is an int in Python, is none here."""
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def shown(value: Any) -> str:
+def _shown(value: Any) -> str:
     """Return a value as a message shows it: JSON-like, on one line, short."""
-    if value is MISSING:
+    if value is _MISSING:
         return "nothing"
     if value is None:
         return "null"
@@ -119,37 +55,233 @@ def shown(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
 
 
-def check_evaluation(checked: CheckedRecord, task: str) -> None:
-    key = EVALUATION_KEYS[task]
-    value = checked.record.get(key, MISSING)
-    scope = TASKS[task].scope
-    aspects = checked.record.get("results_aspect_list_ids") if scope == "results" else checked.aspects
-    if value is None or value is MISSING:
-        if aspects and not checked.is_dialect:
-            checked.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", shown(value))
-        elif key not in checked.record and not checked.is_dialect:
-            expected = "null, since there are no Results aspects" if scope == "results" else "an evaluation, or null"
-            checked.note(f"$.{key}", "type", expected, "nothing")
-        return
-    if not checked.expect(f"$.{key}", value, dict, "an object or null"):
-        return
-    if scope == "results" and aspects is None:
-        checked.note(f"$.{key}", "type", "null, since there are no Results aspects", "an evaluation")
-        return
-    selection = value.get("one_selection_of_sentences", MISSING)
-    here = f"$.{key}.one_selection_of_sentences"
-    if not checked.expect(here, selection, list, "a list of sentence indices"):
-        return
-    indices = checked.indices(here, selection)
-    _check_selection_length(checked, task, value, len(selection))
-    _check_covered(checked, f"$.{key}.covered_aspects", value, indices, aspects if isinstance(aspects, list) else [])
+def _are_all(kind: type, values: Iterable[Any]) -> bool:
+    """Say whether values are all of this very type, and there is one."""
+    return set(map(type, values)) == {kind}
 
 
-def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
+def _has_type(kind: type, value: Any) -> bool:
+    """Say whether a value is of a type; a bool, which is an int in Python, is none here."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+# How messages name the members of lists, a list of them, and one that is not repeated.
+_WORDS: dict[type, tuple[str, str, str]] = {
+    str: ("an aspect id", "a list of aspect ids", "an id that stands once"),
+    int: ("a sentence index", "a list of sentence indices", "an index that stands once"),
+}
+# Both dialects' spellings, each once.
+_KINDS = tuple(dict.fromkeys([*map(str, Kind), *(kind.replace("_", " ") for kind in Kind)]))
+_KNOWN_KINDS = frozenset(_KINDS)
+
+
+class _Checked:
+    """An instance that is checked: its fields that have the right type, and the violations found so far."""
+
+    def __init__(self, instance_id: str, record: Mapping[str, Any]) -> None:
+        self.instance_id, self.record = instance_id, record
+        self.violations: list[Violation] = []
+        kinds = record.get("sentence_types_in_candidate_pool")
+        # Of EvidenceBench-100k, whose aspects may lack sentences.
+        self.is_dialect = "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
+        self.sentences: list[str] | None = None
+        self.aspects: list[str] | None = None
+        self.sources: dict[str, list[int]] = {}
+
+    def note(self, path: str, rule: str, expected: str, got: str, *, in_dialects: bool = True) -> None:
+        """Record a violation; one that is none ``in_dialects`` is a warning there."""
+        severity = "error" if in_dialects or not self.is_dialect else "warning"
+        self.violations.append(Violation(self.instance_id, path, rule, expected, got, severity))
+
+    def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
+        if _has_type(kind, value):
+            return True
+        self.note(path, "type", expected, _shown(value))
+        return False
+
+    def field(self, key: str, kind: type, expected: str) -> Any:
+        """Return the value under a key; None, and a violation, if it has another type."""
+        value = self.record.get(key, _MISSING)
+        return value if self.expect(f"$.{key}", value, kind, expected) else None
+
+    def members(self, path: str, values: Any, kind: type, *, once_in_dialects: bool = False) -> list[Any] | None:
+        """Return the usable members of a list of indices or ids, each bad or repeated one recorded; None if no list."""
+        one, several, once = _WORDS[kind]
+        if not self.expect(path, values, list, several):
+            return None
+        n_sentences = len(self.sentences or ())
+        is_usual = _are_all(kind, values) and len(set(values)) == len(values)
+        if is_usual and (kind is str or (min(values) >= 0 and max(values) < n_sentences)):
+            return list(values)
+        kept: dict[Any, None] = {}
+        for position, member in enumerate(values):
+            here = f"{path}[{position}]"
+            if not self.expect(here, member, kind, one):
+                continue
+            if kind is int and self.sentences is not None and not 0 <= member < n_sentences:
+                self.note(here, "range", f"an index in 0..{n_sentences - 1}", str(member))
+                continue
+            if member in kept:
+                self.note(here, "unique", once, f"{_shown(member)} again", in_dialects=once_in_dialects)
+            kept[member] = None
+        return list(kept)
+
+    def check_texts(self) -> None:
+        for key in ("hypothesis", "paper_id"):
+            self.field(key, str, "a string")
+        self.sentences = self.field("paper_as_candidate_pool", list, "a list of sentences")
+        if self.sentences == []:
+            self.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
+        if self.sentences and not _are_all(str, self.sentences):
+            for index, sentence in enumerate(self.sentences):
+                self.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
+        # What follows has only some files.
+        texts = self.record.get("aspect_id2aspect")
+        if texts is not None and self.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
+            for aspect, text in texts.items():
+                self.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, str, "a string")
+        review = self.record.get("systematic_review_id")
+        if not (review is None or isinstance(review, str) or _has_type(int, review)):
+            self.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
+        wish = self.record.get("wish")
+        if wish is not None and wish not in get_args(Wish):
+            self.note("$.wish", "type", "'answer', 'study' or null", _shown(wish))
+
+    def check_kinds(self) -> None:
+        path = "$.sentence_types_in_candidate_pool"
+        kinds = self.field("sentence_types_in_candidate_pool", list, "a list of sentence types")
+        if kinds is None:
+            return
+        if self.sentences is not None and len(kinds) != len(self.sentences):
+            expected = f"one type for each of {counted(len(self.sentences), 'sentence')}"
+            self.note(path, "length", expected, str(len(kinds)))
+        if _are_all(str, kinds) and _KNOWN_KINDS.issuperset(kinds):
+            return
+        for index, kind in enumerate(kinds):
+            if not (isinstance(kind, str) and kind in _KNOWN_KINDS):
+                self.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))
+
+    def check_aspects(self) -> None:
+        values = self.record.get("aspect_list_ids", _MISSING)
+        self.aspects = self.members("$.aspect_list_ids", values, str, once_in_dialects=True)
+        if self.aspects == []:
+            self.note("$.aspect_list_ids", "length", "at least one aspect", "none")
+        key = "results_aspect_list_ids"
+        if self.record.get(key) is None:
+            if key not in self.record and not self.is_dialect:
+                self.note(f"$.{key}", "type", "a list of aspect ids, or null", "nothing")
+            return
+        results = self.members(f"$.{key}", self.record[key], str, once_in_dialects=True)
+        if results == []:
+            self.note(f"$.{key}", "length", "null where there are no Results aspects", "an empty list")
+        for index, aspect in enumerate(results or ()):
+            if self.aspects is not None and aspect not in self.aspects:
+                self.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", _shown(aspect))
+
+    def check_sources(self) -> None:
+        path = "$.aspect2sentence_indices"
+        sources = self.field("aspect2sentence_indices", dict, "an object: aspect id -> sentence indices")
+        if sources is None:
+            return
+        for aspect, values in sources.items():
+            here = f"{path}[{_shown(aspect)}]"
+            if self.aspects is not None and aspect not in self.aspects:
+                self.note(here, "subset", "an id of aspect_list_ids", _shown(aspect))
+            if (indices := self.members(here, values, int)) is not None:
+                self.sources[aspect] = indices
+        for aspect in self.aspects or ():
+            if aspect not in sources or sources[aspect] == []:
+                expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
+                self.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", in_dialects=False)
+
+    def check_inverse(self) -> None:
+        path = "$.sentence_index2aspects"
+        inverse = self.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
+        if inverse is None:
+            return
+        expected: dict[str, list[str]] = {str(index): [] for index in range(len(self.sentences or ()))}
+        for aspect, indices in self.sources.items():
+            for index in indices:
+                expected.setdefault(str(index), []).append(aspect)
+        for key in sorted(expected.keys() - inverse.keys()):
+            self.note(f"{path}['{key}']", "inverse", "a key for every sentence", "none")
+        for key, values in inverse.items():
+            wanted = expected.get(key)
+            here = f"{path}[{_shown(key)}]" if values != wanted else ""  # most are alike, since they are empty
+            if here and wanted is None and self.sentences is not None:
+                self.note(here, "range", f"a sentence index in 0..{len(self.sentences) - 1}", _shown(key))
+            if here and (aspects := self.members(here, values, str)) is not None:
+                self._compare_aspects(here, aspects, wanted or [])
+
+    def _compare_aspects(self, path: str, aspects: list[str], wanted: list[str]) -> None:
+        for aspect in aspects:
+            if aspect not in wanted:
+                self.note(path, "inverse", "only aspects whose sources hold this sentence", _shown(aspect))
+        for aspect in sorted({*wanted} - {*aspects}):
+            self.note(path, "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it")
+
+    def check_evaluation(self, task: Task) -> None:
+        key = EVALUATION_KEYS[task.name]
+        path, value = f"$.{key}", self.record.get(key, _MISSING)
+        aspects = self.record.get("results_aspect_list_ids") if task.scope == "results" else self.aspects
+        if value is None or value is _MISSING:
+            if aspects and not self.is_dialect:
+                self.note(path, "type", "an evaluation, which 'data solve' derives", _shown(value))
+            elif value is _MISSING and not self.is_dialect:
+                expected = (
+                    "null, since there are no Results aspects" if task.scope == "results" else "an evaluation, or null"
+                )
+                self.note(path, "type", expected, "nothing")
+        elif self.expect(path, value, dict, "an object or null"):
+            if task.scope == "results" and aspects is None:
+                self.note(path, "type", "null, since there are no Results aspects", "an evaluation")
+            else:
+                self._check_selection(path, task, value, aspects if isinstance(aspects, list) else [])
+
+    def _check_selection(self, path: str, task: Task, value: Mapping[str, Any], aspects: list[Any]) -> None:
+        selection = value.get("one_selection_of_sentences", _MISSING)
+        indices = self.members(f"{path}.one_selection_of_sentences", selection, int)
+        if indices is None:
+            return
+        expected: Any = value.get("optimal", _MISSING)
+        may_lack = value.get("optimal") is None and (self.is_dialect or task.budget != "optimal")
+        if may_lack or not self.expect(f"{path}.optimal", expected, int, "a number of sentences"):
+            expected = None
+        if isinstance(task.budget, int):
+            expected = task.budget if self.sentences is None else min(task.budget, len(self.sentences))
+        if expected is not None and len(selection) != expected:
+            expected = counted(expected, "sentence")
+            self.note(f"{path}.one_selection_of_sentences", "length", expected, str(len(selection)))
+        path = f"{path}.covered_aspects"
+        covered = self.members(path, value.get("covered_aspects", _MISSING), str)
+        if covered is None:
+            return
+        ids = (aspect for aspect in aspects if isinstance(aspect, str))
+        actual = {aspect for aspect in ids if not set(indices).isdisjoint(self.sources.get(aspect, ()))}
+        for aspect in sorted(actual - {*covered}):
+            self.note(path, "covered", f"{_shown(aspect)}, which the selection covers", "a list without it")
+        for aspect in sorted({*covered} - actual):
+            self.note(path, "covered", "only aspects that the selection covers", _shown(aspect))
+
+
+def check_record(instance_id: str, record: Any) -> list[Violation]:
+    checked = _Checked(instance_id, record if isinstance(record, dict) else {})
+    if checked.expect("$", record, dict, "an object"):
+        checked.check_texts()
+        checked.check_kinds()
+        checked.check_aspects()
+        checked.check_sources()
+        checked.check_inverse()
+        for task in EVALUATION_KEYS:
+            checked.check_evaluation(TASKS[task])
+    return checked.violations
+
+
+def _check_optima(instance_id: str, raw: bytes) -> list[Violation]:
     """Return a violation for each stored optimum of a valid instance that is not optimal."""
-    checked = CheckedRecord(instance_id, {})
+    checked = _Checked(instance_id, {})
     try:
-        instance = decode_instance(instance_id, Origin(raw=raw))
+        instance = decode_instance(instance_id, Origin(raw))
         optima = derive_optima(instance)
     except DataError as error:
         checked.note("$", "optimum", "an instance that can be solved", str(error))
@@ -167,207 +299,8 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
     return checked.violations
 
 
-def _check_selection_length(checked: CheckedRecord, task: str, value: Mapping[str, Any], length: int) -> None:
-    path = f"$.{EVALUATION_KEYS[task]}"
-    budget = TASKS[task].budget
-    if isinstance(budget, int):
-        if value.get("optimal") is not None:
-            checked.expect(f"{path}.optimal", value["optimal"], int, "a number of sentences")
-        expected: Any = min(budget, len(checked.sentences)) if checked.sentences is not None else budget
-    else:
-        expected = value.get("optimal", MISSING)
-        if checked.is_dialect and value.get("optimal") is None:
-            return
-        if not checked.expect(f"{path}.optimal", expected, int, "a number of sentences"):
-            return
-    if length != expected:
-        checked.note(f"{path}.one_selection_of_sentences", "length", counted(expected, "sentence"), str(length))
-
-
-def _check_covered(
-    checked: CheckedRecord, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[Any]
-) -> None:
-    covered = value.get("covered_aspects", MISSING)
-    if not checked.expect(path, covered, list, "a list of aspect ids"):
-        return
-    checked.expect_strings(path, covered, "an aspect id")
-    stored = [aspect for aspect in covered if isinstance(aspect, str)]
-    if len(set(stored)) != len(stored):
-        checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_dialects=True)
-    chosen = set(indices)
-    ids = (aspect for aspect in aspects if isinstance(aspect, str))
-    actual = {aspect for aspect in ids if not chosen.isdisjoint(checked.sources.get(aspect, ()))}
-    for aspect in sorted(actual - set(stored)):
-        checked.note(path, "covered", f"{shown(aspect)}, which the selection covers", "a list without it")
-    for aspect in sorted(set(stored) - actual):
-        checked.note(path, "covered", "only aspects that the selection covers", shown(aspect))
-
-
-# Both dialects' spellings, each once.
-_KINDS = tuple(dict.fromkeys([*map(str, Kind), *(kind.replace("_", " ") for kind in Kind)]))
-_KNOWN_KINDS = frozenset(_KINDS)
-
-
-def check_record(instance_id: str, record: Any) -> list[Violation]:
-    """Return all violations in an instance, except those of optimality."""
-    checked = CheckedRecord(instance_id, record if isinstance(record, dict) else {})
-    if not checked.expect("$", record, dict, "an object"):
-        return checked.violations
-    kinds = record.get("sentence_types_in_candidate_pool")
-    # Of EvidenceBench-100k, whose aspects may lack sentences.
-    checked.is_dialect = "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
-    for check in (_check_texts, _check_kinds, _check_aspects, _check_sources, _check_inverse):
-        check(checked)
-    for task in EVALUATION_KEYS:
-        check_evaluation(checked, task)
-    return checked.violations
-
-
-def _check_texts(checked: CheckedRecord) -> None:
-    for key in ("hypothesis", "paper_id"):
-        checked.field(key, str, "a string")
-    checked.sentences = checked.field("paper_as_candidate_pool", list, "a list of sentences")
-    if checked.sentences is not None:
-        if not checked.sentences:
-            checked.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
-        checked.expect_strings("$.paper_as_candidate_pool", checked.sentences)
-    # What follows has only some files.
-    texts = checked.record.get("aspect_id2aspect")
-    if texts is not None and checked.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
-        for aspect, text in texts.items():
-            checked.expect(f"$.aspect_id2aspect[{shown(aspect)}]", text, str, "a string")
-    review = checked.record.get("systematic_review_id")
-    if not (review is None or isinstance(review, str) or has_type(int, review)):
-        checked.note("$.systematic_review_id", "type", "a string or a whole number", shown(review))
-    wish = checked.record.get("wish")
-    if wish is not None and wish not in get_args(Wish):
-        checked.note("$.wish", "type", "'answer', 'study' or null", shown(wish))
-
-
-def _check_kinds(checked: CheckedRecord) -> None:
-    path = "$.sentence_types_in_candidate_pool"
-    kinds = checked.field("sentence_types_in_candidate_pool", list, "a list of sentence types")
-    if kinds is None:
-        return
-    if checked.sentences is not None and len(kinds) != len(checked.sentences):
-        checked.note(
-            path, "length", f"one type for each of {counted(len(checked.sentences), 'sentence')}", str(len(kinds))
-        )
-    if are_all(str, kinds) and _KNOWN_KINDS.issuperset(kinds):
-        return
-    for index, kind in enumerate(kinds):
-        if not (isinstance(kind, str) and kind in _KNOWN_KINDS):
-            checked.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", shown(kind))
-
-
-def _check_aspects(checked: CheckedRecord) -> None:
-    checked.aspects = _id_list(checked, "aspect_list_ids")
-    if checked.aspects == []:
-        checked.note("$.aspect_list_ids", "length", "at least one aspect", "none")
-    key = "results_aspect_list_ids"
-    if checked.record.get(key) is None:
-        if key not in checked.record and not checked.is_dialect:
-            checked.note(f"$.{key}", "type", "a list of aspect ids, or null", "nothing")
-        return
-    results = _id_list(checked, key)
-    if results is None:
-        return
-    if not results:
-        checked.note(f"$.{key}", "length", "null where there are no Results aspects", "an empty list")
-    for index, aspect in enumerate(results):
-        if checked.aspects is not None and aspect not in checked.aspects:
-            checked.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", shown(aspect))
-
-
-def _id_list(checked: CheckedRecord, key: str) -> list[str] | None:
-    """Return the strings of a list of ids, each bad or repeated one recorded; None if it is no list."""
-    values = checked.field(key, list, "a list of aspect ids")
-    if values is None:
-        return None
-    seen: dict[str, None] = {}
-    for index, value in enumerate(values):
-        if not checked.expect(f"$.{key}[{index}]", value, str, "an aspect id"):
-            continue
-        if value in seen:
-            checked.note(f"$.{key}[{index}]", "unique", "an id that stands once", f"{shown(value)} again")
-        seen[value] = None
-    return list(seen)
-
-
-def _check_sources(checked: CheckedRecord) -> None:
-    path = "$.aspect2sentence_indices"
-    sources = checked.field("aspect2sentence_indices", dict, "an object: aspect id -> sentence indices")
-    if sources is None:
-        return
-    for aspect, indices in sources.items():
-        here = f"{path}[{shown(aspect)}]"
-        if checked.aspects is not None and aspect not in checked.aspects:
-            checked.note(here, "subset", "an id of aspect_list_ids", shown(aspect))
-        if checked.expect(here, indices, list, "a list of sentence indices"):
-            checked.sources[aspect] = checked.indices(here, indices)
-    for aspect in checked.aspects or ():
-        if aspect not in sources or sources[aspect] == []:
-            expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
-            checked.note(f"{path}[{shown(aspect)}]", "source", expected, "none", allowed_in_dialects=True)
-
-
-def _check_inverse(checked: CheckedRecord) -> None:
-    path = "$.sentence_index2aspects"
-    inverse = checked.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
-    if inverse is None or _is_inverse(inverse, checked.sources, len(checked.sentences or ())):
-        return
-    expected: dict[str, set[str]] = {str(index): set() for index in range(len(checked.sentences or ()))}
-    for aspect, indices in checked.sources.items():
-        for index in indices:
-            expected.setdefault(str(index), set()).add(aspect)
-    for key in sorted(expected.keys() - inverse.keys()):
-        checked.note(f"{path}['{key}']", "inverse", "a key for every sentence", "none")
-    for key, aspects in inverse.items():
-        here = f"{path}[{shown(key)}]"
-        if key not in expected and checked.sentences is not None:
-            checked.note(here, "range", f"a sentence index in 0..{len(checked.sentences) - 1}", shown(key))
-        if checked.expect(here, aspects, list, "a list of aspect ids"):
-            _check_aspects_of_sentence(checked, here, aspects, expected.get(key, set()))
-
-
-def _is_inverse(inverse: Mapping[str, Any], sources: Mapping[str, list[int]], n_sentences: int) -> bool:
-    """Say whether an inverse is right and its sentences are in order; False may also mean another order."""
-    numerals = _numerals(n_sentences)
-    if list(inverse) != numerals or not are_all(list, inverse.values()):
-        return False
-    # As many aspects as there should be, and each that should be there is: so no other is, and none stands twice.
-    if sum(map(len, inverse.values())) != sum(map(len, sources.values())):
-        return False
-    return all(
-        index < n_sentences and aspect in inverse[numerals[index]]
-        for aspect, indices in sources.items()
-        for index in indices
-    )
-
-
-@lru_cache(maxsize=1024)
-def _numerals(stop: int) -> list[str]:
-    return [str(index) for index in range(stop)]
-
-
-def _check_aspects_of_sentence(checked: CheckedRecord, path: str, aspects: list[Any], expected: set[str]) -> None:
-    seen: set[str] = set()
-    for aspect in aspects:
-        if not checked.expect(path, aspect, str, "an aspect id"):
-            continue
-        if aspect in seen:
-            checked.note(path, "unique", "an id that stands once", f"{shown(aspect)} again", allowed_in_dialects=True)
-        elif aspect not in expected:
-            checked.note(path, "inverse", "only aspects whose sources hold this sentence", shown(aspect))
-        seen.add(aspect)
-    for aspect in sorted(expected - seen):
-        checked.note(path, "inverse", f"{shown(aspect)}, whose sources hold this sentence", "a list without it")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What validation found in one file, in file order."""
-
     path: str
     n_instances: int
     violations: tuple[Violation, ...]
@@ -478,7 +411,7 @@ def _checker(
             return [Violation(instance_id, "$", "json", "an instance that can be read", why)], None
         violations = check_record(instance_id, record)
         if optima and not any(violation.is_error for violation in violations):
-            violations += check_optima(instance_id, msgspec.json.encode(record))
+            violations += _check_optima(instance_id, msgspec.json.encode(record))
         paper_id = record.get("paper_id") if isinstance(record, dict) else None
         repeated = [
             Violation(instance_id, "$", "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -116,31 +116,30 @@ def read_prompt(messages: Sequence[ServedMessage]) -> ServedPrompt:
 
 
 def normalised(text: str) -> str:
-    """Return a sentence for comparison: on one line, and with ``<`` where a prompt writes another sign for it."""
+    """Return a sentence on one line, and with ``<`` where a prompt writes another sign for it."""
     return " ".join(text.split()).replace(_ESCAPED, "<")
 
 
 class KnownPaper:
     def __init__(self, instance: Instance) -> None:
         self._sentences = dict(enumerate(map(normalised, instance.query.sentences)))
-        self._coverage = cache(partial(coverage_of, instance.labels))
-        self._optimum = cache(self._find_optimum)
+        self._labels = instance.labels
 
     def own_numbers(self, shown: Iterable[tuple[int, str]]) -> tuple[int, ...]:
         """Return the shown numbers under which the paper has the same text, in the order of the prompt."""
-        own = self._sentences.get  # most texts are equal as they are, and need not be normalised
-        return tuple(number for number, text in shown if own(number) == text or own(number) == normalised(text))
+        return tuple(number for number, text in shown if self._sentences.get(number) == normalised(text))
 
     def selection(self, scope: AspectScope, budget: int | None, shown: Collection[int]) -> tuple[int, ...]:
         """Return the shown part of the paper's optimum, filled up greedily; without a budget every source."""
-        coverage = self._coverage(scope)
+        coverage = coverage_of(self._labels, scope)
         if budget is None:
             return tuple(index for index in coverage.masks if index in shown)
-        chosen = [index for index in self._optimum(scope, budget) if index in shown]
+        chosen = [index for index in maximum_coverage(coverage, budget).sentences if index in shown]
         return tuple(sorted([*chosen, *_greedy_additions(coverage, chosen, shown)[: budget - len(chosen)]]))
 
     def scores(self, scope: AspectScope, shown: Iterable[int]) -> dict[int, int]:
-        best, masks = frozenset(self._optimum(scope, None)), self._coverage(scope).masks
+        coverage = coverage_of(self._labels, scope)
+        best, masks = frozenset(minimum_cover(coverage).sentences), coverage.masks
         return {
             index: BEST_SCORE if index in best else min(masks.get(index, 0).bit_count(), BEST_SCORE - 1)
             for index in shown
@@ -150,11 +149,7 @@ class KnownPaper:
         scores = self.scores(scope, shown)
         best = [index for index in scores if scores[index] == BEST_SCORE]
         by_score = sorted(scores, key=lambda index: (-scores[index], index))
-        return tuple(dict.fromkeys([*_greedy_additions(self._coverage(scope), (), best), *by_score]))
-
-    def _find_optimum(self, scope: AspectScope, budget: int | None) -> tuple[int, ...]:
-        coverage = self._coverage(scope)
-        return (minimum_cover(coverage) if budget is None else maximum_coverage(coverage, budget)).sentences
+        return tuple(dict.fromkeys([*_greedy_additions(coverage_of(self._labels, scope), (), best), *by_score]))
 
 
 def _greedy_additions(coverage: Coverage, chosen: Iterable[int], shown: Iterable[int]) -> tuple[int, ...]:
@@ -180,8 +175,7 @@ class KnownPapers:
         """Return the paper of most shown sentences with their numbers; of equals, one whose hypothesis is asked."""
         votes = Counter[str]()
         for number, text in prompt.shown:
-            ids = self._ids.get(hash((number, text)))
-            votes.update(self._ids.get(hash((number, normalised(text))), ()) if ids is None else ids)
+            votes.update(self._ids.get(hash((number, normalised(text))), ()))
         best = [instance_id for instance_id, count in votes.items() if count == max(votes.values())]
         asked = (instance_id for instance_id in best if self._hypotheses[instance_id] in prompt.hypotheses)
         return self._known(next(asked, best[0])) if best else None
@@ -398,9 +392,7 @@ _ERRORS = {
 
 
 class PatientConnection(TimedConnection):
-    """A connection on which a reply may take long on purpose."""
-
-    answer_seconds = None
+    answer_seconds = None  # a reply may take long on purpose
     max_connections = None
 
 

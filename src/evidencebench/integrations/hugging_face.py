@@ -13,8 +13,7 @@ import msgspec
 from evidencebench.data.catalog import CATALOG, SAMPLE, CatalogEntry, data_path, sha256_matches
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.instance import Instance
-from evidencebench.data.parquet_columns import row_of, schema, table_of
-from evidencebench.data.parquet_format import write_parquet
+from evidencebench.data.parquet_format import row_of, schema, table_of, write_parquet
 from evidencebench.errors import DataError, FormatError
 from evidencebench.files.atomic import whole_file, whole_folder, write_whole
 from evidencebench.files.disk import PathText, file_sha256

@@ -36,7 +36,7 @@ from strategies import labels, rankings
 
 inspect_log = pytest.importorskip("inspect_ai.log", reason="needs inspect_ai, a neighbour's package")
 
-from evidencebench.integrations.inspect_ai.logs import log_of_run, write_log  # noqa: E402 - needs inspect_ai
+from evidencebench.integrations.inspect_ai import log_of_run, write_log  # noqa: E402 - needs inspect_ai
 
 N_SENTENCES = 8
 SAMPLE = load_sample()

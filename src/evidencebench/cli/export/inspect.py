@@ -38,7 +38,7 @@ def command(
       inspect view --log-dir .
     """
     require_extra("export inspect", "inspect", "inspect_ai")
-    from evidencebench.integrations.inspect_ai.logs import log_of_run, write_log  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.inspect_ai import log_of_run, write_log  # noqa: PLC0415 - an extra
 
     require_file(output, "cannot be a log of inspect_ai")
     refuse_existing(output, overwrite=overwrite)
