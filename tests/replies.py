@@ -34,7 +34,7 @@ _json = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-_messages = st.builds(Message, st.sampled_from(["system", "user", "assistant"]), st.text(max_size=40))
+_messages = st.builds(Message, st.sampled_from(["user", "assistant"]), st.text(max_size=40))
 requests = st.builds(
     ChatRequest,
     model=st.sampled_from(["openai/a", "anthropic/b", "openai/c/d"]),

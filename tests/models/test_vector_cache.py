@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError, ModelError
 from evidencebench.files.places import cache_folder
-from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, VectorCache, digest_of, embed
+from evidencebench.models.embedding.encoder import (
+    FILE_NAME,
+    EncodedText,
+    Floats,
+    VectorBatch,
+    VectorCache,
+    digest_of,
+    embed,
+    vectors_by_encoder,
+)
 
 TESTS = Path(__file__).parents[1]
 
@@ -76,7 +85,8 @@ def test_encoders_do_not_see_each_others_vectors(tmp_path: Path) -> None:
     other = Slow("other", dimension=7)
     embed(other, VectorCache(tmp_path, "other"), numbered(5))
     assert len(other.asked) == 5
-    assert (VectorCache(tmp_path, "one").dimension(), VectorCache(tmp_path, "other").dimension()) == (3, 7)
+    found = [(one.identity, one.dimension) for one in vectors_by_encoder(tmp_path / FILE_NAME)]
+    assert found == [("one", 3), ("other", 7)]
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

@@ -175,7 +175,7 @@ def ask_object(
         answer = read_object(reply, kind)
         return (example, answer) if isinstance(answer, str) else (answer, check(answer))
 
-    read_reply = ask_until_read(
+    answered, request = ask_until_read(
         asker,
         step_prompt(prompt).render(**fields, form=form),
         schema=_schema_of(kind),
@@ -184,8 +184,7 @@ def ask_object(
         again=lambda why: step_prompt("again").render(why=why, form=form),
         what=what,
     )
-    source = ReplySource(prompt=step_prompt(prompt).digest, model=asker.chat.model, request=read_reply.request_key)
-    return read_reply.answer, source
+    return answered, ReplySource(prompt=step_prompt(prompt).digest, model=asker.chat.model, request=request)
 
 
 def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:

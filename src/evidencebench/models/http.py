@@ -4,6 +4,7 @@ import asyncio
 import base64
 import concurrent.futures
 import html
+import io
 import ipaddress
 import json
 import os
@@ -31,11 +32,7 @@ OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
 CLOSED = "the client was closed before all replies came; make a new client to resume"
 _VISIBLE = re.compile("[!-~]*")
-_DECODERS = {  # window bits to try: servers send deflate with or without a header
-    "gzip": (zlib.MAX_WBITS | 16,),
-    "x-gzip": (zlib.MAX_WBITS | 16,),
-    "deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS),
-}
+_WINDOW_BITS = (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS)  # with the header of gzip or deflate, and deflate without one
 
 
 class NotSentError(TransientError):
@@ -54,13 +51,12 @@ class HttpAnswer:
 class Http:
     """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it."""
 
-    def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
+    def __init__(self, base_url: str, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
         import httpx  # noqa: PLC0415 - an extra
 
-        self._is_loopback, self._transport = is_loopback, transport
-        self._certificates = _from_environment(  # slow: once a server
-            lambda: httpx.create_ssl_context(trust_env=not is_loopback)
-        )
+        self._trusts_env, self._transport = not is_loopback(base_url), transport
+        # Slow: once a server.
+        self._certificates = _from_environment(lambda: httpx.create_ssl_context(trust_env=self._trusts_env))
         self._reset()
 
     def request(
@@ -86,7 +82,7 @@ class Http:
         sent: dict[str, Any] = {
             "headers": dict(headers),
             "timeout": httpx.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
-        }
+        } | more
         if body is not None:
             sent["headers"].setdefault("Content-Type", "application/json")
             sent["content"] = body
@@ -97,7 +93,7 @@ class Http:
         async def exchange() -> HttpAnswer:
             client = self._idle.pop() if self._idle else self._new_client()
             try:
-                async with asyncio.timeout(seconds), client.stream(method, address, **sent | more) as reply:
+                async with asyncio.timeout(seconds), client.stream(method, address, **sent) as reply:
                     answer = await _read(reply, most_bytes, into, address)
             except BaseException:
                 await client.aclose()
@@ -154,7 +150,7 @@ class Http:
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=1, keepalive_expiry=4.0),  # many servers close idle ones after 5 s
                 follow_redirects=False,
-                trust_env=not self._is_loopback,
+                trust_env=self._trusts_env,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
                 headers={
                     "Accept": "application/json",
@@ -207,17 +203,14 @@ def _failure(error: BaseException, unanswered: type[TransientError], *, seconds:
 
 async def _read(reply: "httpx.Response", most_bytes: int, into: IO[bytes] | None, address: str) -> HttpAnswer:
     """Read an answer, decoded unless it is written to a file; httpx could decode a small body into a huge one."""
-    content, n_bytes = bytearray(), 0
-    is_file = into is not None and reply.status_code in OK
+    content, n_bytes = io.BytesIO(), 0
+    sink = into if into is not None and reply.status_code in OK else content
     async for block in reply.aiter_raw():
         n_bytes += len(block)
         if n_bytes > most_bytes:
             break
-        if is_file and into is not None:
-            into.write(block)
-        else:
-            content += block
-    decoded = _decode(bytes(content), reply.headers.get("Content-Encoding", ""), most_bytes)
+        sink.write(block)
+    decoded = _decode(content.getvalue(), reply.headers.get("Content-Encoding", ""), most_bytes)
     if max(n_bytes, len(decoded)) > most_bytes:
         raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {most_bytes} bytes")
     return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
@@ -225,7 +218,7 @@ async def _read(reply: "httpx.Response", most_bytes: int, into: IO[bytes] | None
 
 def _decode(content: bytes, coding: str, most_bytes: int) -> bytes:
     """Undo gzip or deflate, which some proxies add unasked. If that fails, keep the content: a paid reply counts."""
-    for window_bits in _DECODERS.get(coding.strip().lower(), ()):
+    for window_bits in _WINDOW_BITS if coding.strip().lower() in {"gzip", "x-gzip", "deflate"} else ():
         decoder = zlib.decompressobj(window_bits)
         try:
             decoded = decoder.decompress(content, most_bytes + 1)

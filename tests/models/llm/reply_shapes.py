@@ -293,15 +293,12 @@ QUOTES = [
     Shape("a sentence that begins with no", f'ANSWER:\n- "{PAPER[9]}"\n- "{PAPER[12]}"', (9, 12)),
     Shape("a sentence with a citation", f"ANSWER: {PAPER[10]}", (10,)),
     Shape("a text that stands twice is the first", f"ANSWER: {PAPER[7]}", (2,)),
+    Shape("a part of a sentence", 'ANSWER: "larger still after the menopause"', (), "unparseable"),
     Shape(
-        "the only sentence with this long part",
-        'ANSWER: "larger in women than in men, and larger still after the menopause"',
-        (12,),
-    ),
-    Shape("a long part of two sentences", 'ANSWER: "The effect was larger in women than in men"', (), "unparseable"),
-    Shape("a short part", 'ANSWER: "lower in the tea group"', (), "unparseable"),
-    Shape(
-        "a quote cut short by dots", "ANSWER: The effect was larger in women than in men, and larger still ...", (12,)
+        "a quote cut short",
+        "ANSWER: The effect was larger in women than in men, and larger still ...",
+        (),
+        "unparseable",
     ),
     Shape("JSON of texts", f'{{"sentences": ["{PAPER[12]}", "{PAPER[9]}"]}}', (12, 9)),
     Shape("JSON objects of texts", f'[{{"text": "{PAPER[12]}"}}, {{"quote": "{PAPER[9]}"}}]', (12, 9)),

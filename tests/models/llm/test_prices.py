@@ -167,7 +167,7 @@ def test_the_summary_is_one_line_of_at_most_60_characters(
     requests: int, stored: int, failures: int, cost: float, unpriced: int
 ) -> None:
     totals = RunningTotals()
-    totals.count_reply(Usage(), cost)
+    totals.count_reply(ChatReply(text=""), cost)
     totals.count(requests=requests, stored=stored, failures=failures, unpriced=unpriced)
     assert len(totals.summary()) <= 60
     assert "\n" not in totals.summary()
@@ -175,10 +175,10 @@ def test_the_summary_is_one_line_of_at_most_60_characters(
 
 def test_a_price_that_is_not_known_is_said_in_the_summary_and_the_fields() -> None:
     totals = RunningTotals()
-    totals.count_reply(Usage(prompt_tokens=3, completion_tokens=4), None)
+    totals.count_reply(ChatReply(text="", usage=Usage(prompt_tokens=3, completion_tokens=4)), None)
     assert totals.summary() == "1 sent, 0 stored, 0 failed, price unknown"
     assert totals.fields()["cost_usd"] is None
-    totals.count_reply(Usage(), 0.5)
+    totals.count_reply(ChatReply(text=""), 0.5)
     assert totals.summary() == "2 sent, 0 stored, 0 failed, $0.50 + 1 unpriced"
     assert totals.fields() | {"cost_usd": 0.5, "unpriced": 1, "prompt_tokens": 3} == totals.fields()
 

@@ -63,6 +63,6 @@ def test_half_a_surrogate_is_counted_too() -> None:
 
 
 def test_a_prompt_is_its_messages_and_their_frames() -> None:
-    messages = (Message(role="system", text="Be brief."), Message(role="user", text="x" * 1000))
+    messages = (Message("user", "Be brief."), Message("assistant", "x" * 1000))
     request = ChatModel(model="local/m").request(messages)
     assert prompt_tokens_of(request) == sum(8 + estimated_tokens(message.text) for message in messages)

@@ -15,7 +15,7 @@ from evidencebench.models.llm.wire import request_body as body_of
 from evidencebench.web.retry import TransientError
 from llm_servers import completion
 
-MESSAGES = (Message(role="system", text="Be brief."), Message(role="user", text="Hello"))
+MESSAGES = (Message("user", "Hello"),)
 SCHEMA = {"type": "object", "properties": {"sentences": {"type": "array", "items": {"type": "integer"}}}}
 
 
@@ -40,7 +40,7 @@ def test_a_request_to_openai_holds_what_was_asked_and_nothing_else() -> None:
     assert path == "/chat/completions"
     assert json.loads(body) == {
         "model": "gpt-4o",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}],
+        "messages": [{"role": "user", "content": "Hello"}],
         "max_completion_tokens": 9,
         "seed": 3,
     }
@@ -69,14 +69,13 @@ def test_a_schema_is_sent_as_each_provider_takes_it() -> None:
     assert body["tools"][0]["input_schema"] == SCHEMA
 
 
-def test_a_request_to_anthropic_has_the_system_message_apart() -> None:
+def test_a_request_to_anthropic_holds_what_was_asked_and_nothing_else() -> None:
     path, body = path_and_body(request("anthropic/claude", temperature=0.5, seed=4))
     assert path == "/messages"
     assert json.loads(body) == {
         "model": "claude",
         "max_tokens": 4096,
         "messages": [{"role": "user", "content": "Hello"}],
-        "system": "Be brief.",
         "temperature": 0.5,
     }
 

@@ -132,10 +132,6 @@ class VectorCache:
         self._connection: tuple[int, sqlite3.Connection] | None = None
         self._is_writable = False
 
-    def dimension(self) -> int | None:
-        with self._open() as connection:
-            return (self._encoder(connection) or (None, None))[1]
-
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
         """Return text -> vector for the texts that are stored; damaged vectors are left out and so computed again."""
         by_key = {digest_of(text): text for text in texts}
@@ -297,7 +293,6 @@ def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedTe
     dimension = next((len(cached.vector) for cached in stored.values()), None)
     if missing and cache is not None:
         cache.require_writable()
-        dimension = cache.dimension() if dimension is None else dimension
     for batch in encoder.batches(missing) if missing else ():
         batch_texts = [missing[position] for position in batch.positions]
         if fault := vector_faults(batch.vectors, len(batch_texts), dimension):

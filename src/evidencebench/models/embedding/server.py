@@ -16,7 +16,7 @@ import numpy as np
 
 from evidencebench.errors import EndpointError, SystemSpecError
 from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, vector_faults
-from evidencebench.models.http import Http, ask_often, check_address, check_key, hide_key, is_loopback, sendable
+from evidencebench.models.http import Http, ask_often, check_address, check_key, hide_key, sendable
 from evidencebench.web.fetch import decode_served
 from evidencebench.web.retry import Retry, TransientError, Tries, is_transient, retry_after
 
@@ -65,7 +65,7 @@ class EndpointEncoder:
     ) -> None:
         self._endpoint, self._address = endpoint, f"{endpoint.base_url.rstrip('/')}/embeddings"
         self._where = f"{self._address}: model '{endpoint.model}'"
-        self._http = Http(is_loopback=is_loopback(endpoint.base_url))
+        self._http = Http(endpoint.base_url)
         self._retry = Retry(
             max_attempts=endpoint.max_attempts,
             longest_wait_seconds=_LONGEST_WAIT_SECONDS,

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from evidencebench.errors import EndpointError, FailingServerError
-from evidencebench.models.http import OK, Http, ask_often, hide_key, is_loopback
+from evidencebench.models.http import OK, Http, ask_often, hide_key
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Key, Server, Wire
@@ -61,7 +61,7 @@ class Calls:
     ) -> None:
         self.key, self.settings, self._server = key, settings, server
         self.where = server.base_url.partition("?")[0]
-        self._http = Http(is_loopback=is_loopback(server.base_url), transport=transport)
+        self._http = Http(server.base_url, transport)
         self._retry = Retry(max_attempts=settings.max_attempts, counts_busy=True, sleep=settings.sleep)
 
     def retry(self, attempt: Callable[[], T]) -> T:
@@ -149,7 +149,7 @@ class _ListedBatch(_HasId, frozen=True, kw_only=True):
         if isinstance(self.created_at, int | float):
             return self.created_at
         try:
-            return datetime.fromisoformat(re.sub(r"\.\d+", "", self.created_at)).timestamp()
+            return datetime.fromisoformat(self.created_at).timestamp()
         except (ValueError, OverflowError, TypeError):
             return float("inf")
 
@@ -228,17 +228,12 @@ class _Faults(msgspec.Struct, frozen=True):
     data: list[_Fault] | None = None
 
 
-class _OpenaiCounts(msgspec.Struct, frozen=True):
-    completed: int | None = None
-    failed: int | None = None
-
-
 class _OpenaiBatch(_ListedBatch, frozen=True, kw_only=True):
     status: str
     output_file_id: str | None = None
     error_file_id: str | None = None
     errors: msgspec.Raw = msgspec.Raw(b"null")
-    request_counts: _OpenaiCounts | None = None
+    request_counts: dict[str, int | None] | None = None
     metadata: Any = None
 
 
@@ -303,7 +298,7 @@ class OpenaiBatchApi:
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _OpenaiBatch, "a batch")
-        counts = batch.request_counts or _OpenaiCounts()
+        counts = batch.request_counts or {}
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults: list[_Fault] = []
         if batch.status == "failed":
@@ -315,8 +310,8 @@ class OpenaiBatchApi:
         return RemoteBatch(
             state=calls.shown(batch.status),
             is_over=batch.status in {"completed", "failed", "expired", "cancelled"},
-            n_done=counts.completed or 0,
-            n_failed=counts.failed or 0,
+            n_done=counts.get("completed") or 0,
+            n_failed=counts.get("failed") or 0,
             paths=tuple(f"/files/{_safe_id(file)}/content" for file in files),
             fault=next((text for row, text in zip(rows, texts, strict=True) if row is None), ""),
             row_faults={row: text for row, text in zip(rows, texts, strict=True) if row is not None},
@@ -326,17 +321,9 @@ class OpenaiBatchApi:
         return _read_rows(file, _OpenaiLine, _openai_row)
 
 
-class _AnthropicCounts(msgspec.Struct, frozen=True):
-    processing: int = 0
-    succeeded: int = 0
-    errored: int = 0
-    canceled: int = 0
-    expired: int = 0
-
-
 class _AnthropicBatch(_ListedBatch, frozen=True, kw_only=True):
     processing_status: str
-    request_counts: _AnthropicCounts = _AnthropicCounts()
+    request_counts: dict[str, int] = {}
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -392,8 +379,7 @@ class AnthropicBatchApi:
         candidates: list[str] = []
         since, known = batch.created - 300, queue.known_names()  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
-            counts = listed.request_counts
-            total = counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+            total = sum(listed.request_counts.values())
             if listed.created < since or listed.id in known or total != batch.n_requests:
                 continue
             if listed.processing_status != "ended":
@@ -410,8 +396,8 @@ class AnthropicBatchApi:
         return RemoteBatch(
             state=calls.shown(batch.processing_status),
             is_over=is_over,
-            n_done=batch.request_counts.succeeded,
-            n_failed=batch.request_counts.errored,
+            n_done=batch.request_counts.get("succeeded", 0),
+            n_failed=batch.request_counts.get("errored", 0),
             paths=(self._results(name),) if is_over else (),
         )
 

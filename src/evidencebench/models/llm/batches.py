@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import httpx
 
 _LOOK_AGAIN_SECONDS = 0.5  # for the lock of submitting
-_MOST_SHORT_LOOKS = 3  # at results that lack rows, since missing rows seldom come later
+_MOST_READINGS = 3  # of results that lack rows or are damaged, since that seldom changes later
 
 
 class BatchSender:
@@ -245,8 +245,7 @@ class BatchSender:
             results.collect()
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
-            is_short = results is not None and results.is_short
-            most = min(_MOST_SHORT_LOOKS if is_short else self._settings.max_misses, self._settings.max_misses)
+            most = self._settings.max_misses if results is None else min(_MOST_READINGS, self._settings.max_misses)
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
             self._report_or_raise(batch, error, is_hopeful=is_hopeful)
             return False, ""
@@ -301,7 +300,6 @@ class _Results:
     remote: RemoteBatch
     failures: dict[str, str] = field(default_factory=dict)  # key -> why the request failed
     answered: set[str] = field(default_factory=set)  # keys
-    is_short: bool = False  # whether the last attempt read the whole results and rows were missing
     _done: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
     _damaged: list[ResultRow] = field(default_factory=list)
@@ -324,7 +322,7 @@ class _Results:
             self._give_up_damaged(n_nameless)
 
     def _read_all(self, folder: Path) -> None:
-        self._seen, self._damaged, self.is_short = set(), [], False
+        self._seen, self._damaged = set(), []
         for path in self.remote.paths:
             with TemporaryFile(dir=folder) as file:
                 self.calls.fetch(path, file, most_bytes=16 << 30)
@@ -338,7 +336,6 @@ class _Results:
                     for row in sound:  # a request that came twice, one row after the other, so that it counts once
                         if first[row.key] is not row:
                             self._take(row)
-        self.is_short = True
         batch, remote = self.batch, self.remote
         if self._damaged and len(self._seen) < batch.n_requests:
             raise TransientError(f"{counted(len(self._damaged), 'row')} of batch {batch.name} cannot be read")
@@ -347,7 +344,6 @@ class _Results:
             raise TransientError(
                 f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {batch.name}, got {n_done}"
             )
-        self.is_short = False
 
     def _take(self, row: ResultRow) -> None:
         sender, key = self.sender, row.key
@@ -355,7 +351,7 @@ class _Results:
             request = sender.queue.request(self.batch, key)
         except DamagedRequestError as error:  # loses this reply only
             self._seen.add(key)
-            self.failures[key] = f"{error}"
+            self.failures[key] = str(error)
             return
         if request is None:  # a row for no request of this batch
             return
@@ -371,7 +367,7 @@ class _Results:
         if not is_stored and row.reply is not None:
             reply = reply_without_key(row.reply, self.calls.key)
             reply, cost_usd = sender.prices.priced(request.model, reply, batch=True)
-            sender.totals.count_collected(key, reply.usage, cost_usd, reply.priced_as_of)
+            sender.totals.count_collected(key, reply, cost_usd)
             sender.budget.settle(key, cost_usd)
             sender.cache.put(request, reply, cost_usd)
         elif not is_stored and row.failure:

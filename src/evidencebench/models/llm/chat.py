@@ -11,8 +11,6 @@ import msgspec
 
 from evidencebench.models.http import sendable
 
-Role = Literal["system", "user", "assistant"]
-
 Finish = Literal["stop", "length", "refused", "tool", "other"]
 """Why a reply ended: by itself, at ``max_tokens``, refused by the provider, in the call of a tool, or otherwise."""
 
@@ -20,7 +18,7 @@ _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the s
 
 
 class Message(msgspec.Struct, frozen=True):
-    role: Role
+    role: Literal["user", "assistant"]
     text: str
 
 

@@ -263,7 +263,7 @@ class ChatClient:
             reply = msgspec.structs.replace(reply, maybe_charged=n_lost)
         reply, cost_usd = self._prices.priced(request.model, reply)
         self._budget.settle(request.key, cost_usd)
-        self.totals.count_reply(reply.usage, cost_usd, reply.priced_as_of)
+        self.totals.count_reply(reply, cost_usd)
         if self._cache is not None:
             self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)

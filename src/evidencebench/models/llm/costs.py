@@ -39,7 +39,6 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class _File(msgspec.Struct, frozen=True):
     as_of: str
     models: dict[str, Any]
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +184,10 @@ class RunningTotals:
         self.maybe_charged[key] += 1
         self.count(maybe_charged=1)
 
-    def count_collected(self, key: str, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
+    def count_collected(self, key: str, reply: ChatReply, cost_usd: float | None) -> None:
         """Add a reply that came in a batch. The next request for it finds it in the cache and is not counted again."""
         self._collected.add(key)
-        self.count_reply(usage, cost_usd, priced_as_of)
+        self.count_reply(reply, cost_usd)
 
     def count_stored(self, key: str) -> None:
         """Add a reply that was found in the cache, except at the first request for one of `count_collected`."""
@@ -197,8 +196,9 @@ class RunningTotals:
         else:
             self.count(stored=1)
 
-    def count_reply(self, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
-        self._days |= {priced_as_of} - {""}
+    def count_reply(self, reply: ChatReply, cost_usd: float | None) -> None:
+        usage = reply.usage
+        self._days |= {reply.priced_as_of} - {""}
         self.count(
             requests=1,
             prompt_tokens=usage.prompt_tokens or 0,

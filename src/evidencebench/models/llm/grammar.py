@@ -93,10 +93,8 @@ _MAX_SHORT = 300  # characters; a longer reply cannot say in words alone that no
 def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswer | None:
     """Return the last answer that does not repeat the paper; raise `DoubtError` where it is not sure what it names."""
     values = list(json_values(text))
-    outside = [True] * (len(text) + 1)
-    for start, end, _ in values:
-        outside[start:end] = [False] * (end - start)
-    markers = [(marker, end) for marker, end in _markers(text, shown) if outside[marker.start()]]
+    inside = {position for start, end, _ in values for position in range(start, end)}
+    markers = [(marker, end) for marker, end in _markers(text, shown) if marker.start() not in inside]
     answers = [
         *((True, start, own) for start, end, value in values for own in _json_answers(text, start, end, value, shown)),
         *(answer for marker, end in markers for answer in _answers_at(text, marker, end, shown)),
@@ -104,7 +102,7 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     keys = [
         key
         for key in _JSON_KEY.finditer(text)
-        if outside[key.start()] and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
+        if key.start() not in inside and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
     ]
     if answers:
         # The last one, unless that is not sure; words must take back one before it that names others.
@@ -129,7 +127,7 @@ def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSe
     """Return the answer in a JSON value: [None] where it is not sure, [] without one or in a repeated sentence."""
     try:
         spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
-    except (UnsureListError, RecursionError):
+    except (DoubtError, RecursionError):
         return [None]
     return [] if spans is None else [FoundAnswer(spans=spans, read_by=Branch.JSON, end=end)]
 
@@ -158,8 +156,7 @@ def _answers_at(
     answered = "" if answer is None else text[start : answer.end][:MAX_LINE]
     is_own = not shown.hold(line_around(text, start), words, answered)
     if answer is not None and (is_own or (is_line and not is_quoted)):
-        is_mentioned = is_quoted and has_letter(text[answer.end : line_end_of(text, answer.end, len(text))])
-        yield is_own, start, None if is_mentioned else answer
+        yield is_own, start, answer
     # Words that cannot be read are an answer too, but not behind *is* or *are*: *The answer is* begins other sentences.
     if (
         answer is None
@@ -260,9 +257,7 @@ def _answer_from_items(text: str, items: ItemList) -> FoundAnswer:
 def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
     line_end = line_end_of(text, numbers.end, end)
     rest = text[numbers.end : line_end]
-    if numbers.is_open and text[numbers.end : end].strip(" \t\n,"):
-        return False
-    if not is_remark(rest):
+    if not is_remark(rest) or (numbers.is_open and text[numbers.end : end].strip(" \t\n,")):
         return False
     if len(numbers.spans) == 1 and not numbers.is_bracketed and rest[:1] in {".", ")"} and has_letter(rest):
         return False  # it may only number an item
@@ -271,9 +266,7 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
     below = read_item(line, shown)
     if below is None or not below.spans:
         return not (is_next and begins_with_number(line))
-    if below.kind == "number":
-        return len(numbers.spans) != 1 and not is_next
-    return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
+    return not is_next and (below.kind != "number" or len(numbers.spans) > 1)
 
 
 _TAG = re.compile(
@@ -284,7 +277,6 @@ _TAG = re.compile(
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-_NEXT_PROMPT = re.compile(r"^(?:[ \t]*<paper>[ \t]*$|Hypothesis:)", re.MULTILINE)
 
 
 def visible_text(text: str, shown: ShownSentences) -> str:
@@ -303,14 +295,6 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     return without_turn_marks(text[start : len(text) if opened < 0 else opened])
 
 
-def parts_before_prompts(text: str) -> list[str]:
-    """Return what may be the reply: ``Hypothesis:`` may end one or belong to it; the first with an answer is it."""
-    prompts = list(_NEXT_PROMPT.finditer(text))
-    end = next((prompt.start() for prompt in prompts if not prompt[0].startswith("H")), len(text))
-    before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
-    return [*([before] if before.strip() else []), text[:end]]
-
-
 # Keys in the form in which they are compared: lower-case letters alone. The surest come first.
 _LIST_KEYS = (
     *("sentences", "sentenceindices", "sentenceids", "sentencenumbers", "selectedsentences", "selectedsentenceindices"),
@@ -322,10 +306,6 @@ _ENTRY_KEYS = (*_INDEX_KEYS, "text", "quote", "content", "id", "number", "no")  
 _START = re.compile(r"^(?:[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])|[ \t]*(?=\{\s*\"|\[\s*[\"{]))", re.MULTILINE)
 # Numbers stay text, since Python refuses to convert thousands of digits.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
-
-
-class UnsureListError(ValueError):
-    """It is not sure which sentence an entry of a list names."""
 
 
 def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tuple[Any, int] | None:
@@ -364,42 +344,33 @@ def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
         return [span for entry in value for span in _read_entry(entry, shown)]
     if isinstance(value, dict):
         by_name = by_comparable_key(value)
-        for name in _LIST_KEYS:
-            if name in by_name and (spans := _read_below(by_name[name], shown)) is not None:
+        for member in (by_name[name] for name in _LIST_KEYS if name in by_name):
+            if member is None:
+                return []
+            spans = _read_numbers_alone(member) if isinstance(member, str) else listed_in(member, shown)
+            if spans is not None:
                 return spans
+            if not isinstance(member, str):
+                raise DoubtError
         if not by_name.keys().isdisjoint(_INDEX_KEYS):
-            raise UnsureListError  # an entry without its list, such as a line of JSON
+            raise DoubtError  # an entry without its list, such as a line of JSON
     return None
 
 
-def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return [] if says_none(value) else _read_numbers_alone(value)
-    spans = listed_in(value, shown)
-    if spans is None:
-        raise UnsureListError
-    return spans
-
-
 def _read_numbers_alone(text: str) -> list[Span] | None:
+    if says_none(text):
+        return []
     numbers = read_numbers(text, 0, len(text))
-    if numbers is None or numbers.is_open or numbers.end != len(text.rstrip(" .")):
-        return None
-    return numbers.spans
+    return numbers.spans if numbers and not numbers.is_open and numbers.end == len(text.rstrip(" .")) else None
 
 
 def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
     if isinstance(value, str):
-        if says_none(value):
-            return []
         spans = _read_numbers_alone(value)
         if spans is None and (item := read_item(value, shown)) is not None:
             spans = list(item.spans) or None
-        if spans is None:
-            raise UnsureListError
-        return spans
+        if spans is not None:
+            return spans
     if isinstance(value, list):
         return [span for entry in value for span in _read_entry(entry, shown)]
     if isinstance(value, dict) and not any(member is False for member in value.values()):
@@ -408,7 +379,7 @@ def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
             member = by_name.get(name)
             if isinstance(member, list) or (member is not None and name in _ENTRY_KEYS):
                 return _read_entry(member, shown)
-    raise UnsureListError
+    raise DoubtError
 
 
 Pairs = list[tuple[int, float]]  # index and score of sentences, in the order of the reply

@@ -1,7 +1,6 @@
-"""Numbers, items, JSON, scores, quoted sentences."""
+"""Numbers, items, quoted sentences."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
@@ -41,9 +40,7 @@ _PLAIN_MARKS = str.maketrans(
 _NO_QUOTES = str.maketrans("", "", "\"'`*")
 _TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # servers leave them between turns
 _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
-_MIN_PART = 30  # characters without blanks: a part this long names a sentence, if no other sentence holds it
 _MIN_BEGINNING = 12
-_MAX_LOOK_UPS = 2000  # of parts of sentences: each reads the whole paper
 
 
 def plain_text(text: str) -> str:
@@ -56,9 +53,8 @@ def without_turn_marks(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Return a text in the form in which quotations are compared: NFKC, no case, blanks or quotes, plain dashes."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_PLAIN_MARKS)).translate(_PLAIN_MARKS)
+    """Return a text in the form in which quotations are compared: no case, blanks or quotes, plain dashes."""
+    text = text if text.isascii() else text.translate(_PLAIN_MARKS)
     return "".join(without_turn_marks(text).casefold().translate(_NO_QUOTES).split()).strip(".,;:")
 
 
@@ -90,7 +86,6 @@ class ShownSentences:
 
     def __init__(self, texts: Mapping[int, str]) -> None:
         self.texts = texts
-        self._n_look_ups = 0
 
     @cached_property
     def _by_text(self) -> dict[str, int]:
@@ -104,15 +99,6 @@ class ShownSentences:
     def index_of(self, quoted: str) -> int | None:
         """Return the index of the first sentence with this text; None where there is none, or the text has no word."""
         return self._by_text.get(comparable(quoted)) if re.search(r"[^\W\d_]{2}", quoted) else None
-
-    def index_of_part(self, quoted: str) -> int | None:
-        """Return the index of the only sentence that holds a text, or its part before ``...``; None without one."""
-        part = comparable(quoted.split("...", 1)[0])
-        self._n_look_ups += 1
-        if len(part) < _MIN_PART or self._n_look_ups > _MAX_LOOK_UPS:
-            return None
-        holding = [index for text, index in self._by_text.items() if part in text]
-        return holding[0] if len(holding) == 1 else None
 
     def begins(self, index: int, text: str) -> bool:
         """Whether a text and a sentence are equal, or one of them begins with the other, which has 12 characters."""
@@ -309,7 +295,11 @@ def read_item(line: str, shown: ShownSentences) -> ListItem | None:
         return None
     body, indent = line[head.end() :], len(head["indent"])
     ordinal = whole_number(head["ordinal"].strip("*(.)")) if head["ordinal"] else None
-    if (quoted := _find_quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)) is not None:
+    # A sentence may begin with a number, which only seems to be the ordinal.
+    quoted = shown.index_of(line[head.end("bullet") if head["bullet"] else 0 :])
+    if quoted is None and ordinal is not None and shown.begins(ordinal, body):
+        quoted = ordinal
+    if (quoted := shown.index_of(body) if quoted is None else quoted) is not None:
         return ListItem(kind="quote", indent=indent, spans=((quoted, quoted),))
     numbers = read_numbers(body, 0, len(body))
     if numbers is not None and numbers.spans and not numbers.is_open:
@@ -321,17 +311,6 @@ def read_item(line: str, shown: ShownSentences) -> ListItem | None:
             return ListItem(kind=kind, indent=indent, spans=tuple(numbers.spans))
     is_item = head["bullet"] or head["ordinal"] or body[:1] in {'"', "'"}
     return ListItem(kind="unread", indent=indent) if is_item else None
-
-
-def _find_quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -> int | None:
-    """Return the index of the sentence whose text an item is; of several such sentences, that of the ordinal."""
-    if not has_letter(body):
-        return None
-    index = shown.index_of(whole)
-    if index is None and ordinal is not None and shown.begins(ordinal, body):
-        return ordinal
-    index = shown.index_of(body) if index is None else index
-    return shown.index_of_part(body) if index is None else index
 
 
 def begins_with_number(line: str) -> bool:
@@ -354,11 +333,10 @@ def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemLi
                 return None
             has_ended = has_ended or not is_below_item or line.rstrip(" *_").endswith(":")
         elif not items or item.indent <= items[0].indent:
-            if not item.spans or (has_ended and (items[0].kind != "number" or item.kind == "number")):
+            if not item.spans or has_ended:
                 return None
-            if not has_ended:
-                items.append(item)
-                last, is_below_item = position - 1, True
+            items.append(item)
+            last, is_below_item = position - 1, True
     kinds = {item.kind for item in items}
     if not items or len(kinds - {"echo"} | ({"remark"} if "echo" in kinds else set())) > 1:
         return None

@@ -1,8 +1,10 @@
 """Read a language model's reply: its class, and the sentences that it names. Nothing is guessed, and nothing raises."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 
 from evidencebench.models.llm.chat import ChatReply, Finish, fault_of_end
 from evidencebench.models.llm.grammar import (
@@ -11,16 +13,16 @@ from evidencebench.models.llm.grammar import (
     FoundAnswer,
     find_answer,
     find_scores,
-    parts_before_prompts,
     visible_text,
 )
-from evidencebench.models.llm.grammar_lists import ShownSentences, refuses
+from evidencebench.models.llm.grammar_lists import ShownSentences, Span, refuses
 from evidencebench.wording import counted
 
 MAX_LISTED = 20  # the most numbers that `Reading.out_of_range` keeps
 
 _MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
 _MAX_IN_MESSAGE = 5
+_NEXT_PROMPT = re.compile(r"^[ \t]*<paper>[ \t]*$", re.MULTILINE)
 
 
 class ReplyClass(StrEnum):
@@ -72,25 +74,21 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
     if reply.finish == "refused":
         return _WITHHELD
     sentences = ShownSentences(shown)
-    whole = visible_text(reply.text, sentences)
-    text, is_cut, pairs = whole, False, list[tuple[int, float]]()
-    for text in parts_before_prompts(whole):
-        is_cut = reply.finish == "length" and len(text) == len(whole)
-        if pairs := find_scores(text, sentences, is_cut=is_cut)[:_MAX_NAMED]:
-            break
-    named = [index for index, _ in pairs if index in shown and index < n_sentences]
-    out_of_range = dict.fromkeys(index for index, _ in pairs if index not in shown or index >= n_sentences)
-    scores = dict(pairs)
+    text, finish = _visible(reply, sentences)
+    pairs = find_scores(text, sentences, is_cut=finish == "length")
+    named = [index for index, _ in pairs if index in shown]
+    out_of_range = dict.fromkeys(index for index, _ in pairs if index not in shown)
     indices = tuple(dict.fromkeys(reversed(named)))[::-1]
     reply_class, why = _class_of(named, out_of_range, None, n_sentences, "scored")
-    if is_cut:
-        reply_class, why = ReplyClass.TRUNCATED, fault_of_end("length", text)
+    if finish == "length":
+        reply_class, why = ReplyClass.TRUNCATED, fault_of_end(finish, text)
     elif not indices:
-        missing = _without_list(text, "no scores were found in the reply", reply.finish)
+        missing = _without_list(text, "no scores were found in the reply", finish)
         return replace(missing, out_of_range=tuple(out_of_range)[:MAX_LISTED])
     elif 2 * len(indices) < len(shown):
         why = f"only {len(indices)} of {len(shown)} sentences have a score that can be read"
         reply_class = ReplyClass.UNPARSEABLE
+    scores = dict(pairs)
     return Reading(
         reply_class=reply_class,
         indices=indices,
@@ -102,8 +100,13 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
 
 
 _WITHHELD = Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld the reply")
-_HAS_ANSWER = Reading(reply_class=ReplyClass.ANSWERED)
-_DOUBT = "the reply may mean one list or another"
+
+
+def _visible(reply: ChatReply, shown: ShownSentences) -> tuple[str, Finish]:
+    """Return what counts of a reply, and how that ended: by itself where the model went on with a prompt of its own."""
+    whole = visible_text(reply.text, shown)
+    text = _NEXT_PROMPT.split(whole, 1)[0]
+    return text, reply.finish if text == whole else "stop"
 
 
 def _without_list(text: str, why: str, finish: Finish) -> Reading:
@@ -118,27 +121,18 @@ def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer
     """Return a reading that says why a reply has no whole answer, `why` empty if it has one, and the answer found."""
     if reply.finish == "refused":
         return _WITHHELD, None
-    whole = visible_text(reply.text, shown).rstrip()
-    missing: tuple[Reading, FoundAnswer | None] = (_HAS_ANSWER, None)
-    for candidate in parts_before_prompts(whole):
-        missing = _find_in(candidate.rstrip(), reply.finish if len(candidate) == len(whole) else "stop", shown)
-        if missing[1] is not None or missing[0].why == _DOUBT:
-            break
-    return missing
-
-
-def _find_in(text: str, finish: Finish, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:
+    text, finish = _visible(reply, shown)
     is_cut, answer, why = finish == "length", None, "no list of sentences was found in the reply"
     try:
-        answer = find_answer(text, shown, is_cut=is_cut)
+        answer = find_answer(text.rstrip(), shown, is_cut=is_cut)
     except DoubtError:
-        why = _DOUBT
+        why = "the reply may mean one list or another"
     # A reply that ended for an unknown reason may be cut off, so that an open list is not taken either.
     if answer is not None and ((answer.is_open and finish != "stop") or (answer.may_go_on and is_cut)):
         why = "the reply was cut off in its list"
         return Reading(reply_class=ReplyClass.TRUNCATED, why=f"{why}; raise max_tokens" if is_cut else why), answer
     if answer is not None and (answer.spans or not answer.is_open):
-        return _HAS_ANSWER, answer
+        return Reading(reply_class=ReplyClass.ANSWERED), answer
     if is_cut:
         return Reading(reply_class=ReplyClass.TRUNCATED, why=fault_of_end(finish, text)), None
     return _without_list(text, why, finish), None
@@ -148,20 +142,9 @@ def _judge(answer: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_
     if not answer.spans:
         why = "the reply says that no sentence is selected"
         return Reading(reply_class=ReplyClass.EMPTY, read_by=answer.read_by, why=why)
-    named: list[int] = []
-    out_of_range: dict[int, None] = {}
-    n_looked_at = 0
-    for first, last in answer.spans:
-        # A single number of an empty paper ends in the second list too, and is out of range all the same.
-        is_range = last is not None and first <= last < first + n_sentences
-        inside = range(first, last + 1) if is_range and last is not None else ()
-        outside = () if is_range else (first,) if last is None else (first, last)
-        named += [number for number in inside if number in shown and number < n_sentences]
-        out_of_range |= dict.fromkeys(number for number in inside if number not in shown or number >= n_sentences)
-        out_of_range |= dict.fromkeys(outside)
-        n_looked_at += len(inside) + len(outside)
-        if n_looked_at >= _MAX_NAMED:
-            break
+    numbers = list(islice(_numbers_of(answer.spans, n_sentences), _MAX_NAMED))
+    named = [number for number, is_sound in numbers if is_sound and number in shown]
+    out_of_range = dict.fromkeys(number for number, is_sound in numbers if not (is_sound and number in shown))
     reply_class, why = _class_of(named, out_of_range, budget, n_sentences, "named")
     return Reading(
         reply_class=reply_class,
@@ -170,6 +153,15 @@ def _judge(answer: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_
         read_by=answer.read_by,
         why=why,
     )
+
+
+def _numbers_of(spans: Iterable[Span], n_sentences: int) -> Iterator[tuple[int, bool]]:
+    """Yield each number, and whether it may be a sentence: of a range that is too long or backwards, both ends."""
+    for first, last in spans:
+        if last is not None and (first == last or first < last < first + n_sentences):
+            yield from ((number, True) for number in range(first, last + 1))
+        else:
+            yield from ((number, False) for number in (first, last) if number is not None)
 
 
 def _class_of(

@@ -252,10 +252,8 @@ class _ReopenedFile:
         try:
             connection.execute("PRAGMA synchronous = FULL")
             self._opened = (connection, self._path.stat())
-        except BaseException as error:
+        except BaseException:
             connection.close()
-            if isinstance(error, FileNotFoundError):
-                raise CacheError(f"{self._path}: vanished while it was being opened") from None
             raise
         return connection
 
@@ -310,7 +308,6 @@ def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
     return hashlib.blake2b(f"{key} {cost_usd!r} ".encode() + packed, digest_size=16).digest()
 
 
-_PAGE_ROWS = 64
 _CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
 _BY_MODEL = f"""
 SELECT model, count(*), CAST(total(prompt_tokens) AS INTEGER), CAST(total(completion_tokens) AS INTEGER),
@@ -350,21 +347,17 @@ def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> lis
 
 
 def damaged_keys(cache: ReplyCache) -> list[str]:
-    damaged, last = [], 0
-    while True:
-        with cache.reading() as connection:
-            page = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
-            rows = connection.execute(page, (last, _PAGE_ROWS)).fetchall()
-        damaged += [key.hex() for _, key, request in rows if _is_damaged(cache, key.hex(), request)]
-        if len(rows) < _PAGE_ROWS:
-            return damaged
-        last = rows[-1][0]
+    with cache.reading() as connection:
+        keys = connection.execute("SELECT key FROM reply ORDER BY id").fetchall()
+    return [key.hex() for (key,) in keys if _is_damaged(cache, key)]
 
 
-def _is_damaged(cache: ReplyCache, key: str, packed: bytes) -> bool:
+def _is_damaged(cache: ReplyCache, key: bytes) -> bool:
     try:
-        cache.find(key)
-        return msgspec.json.decode(unpack(packed), type=ChatRequest).key != key
+        cache.find(key.hex())
+        with cache.reading() as connection:
+            (packed,) = connection.execute("SELECT request FROM reply WHERE key = ?", (key,)).fetchone()
+        return msgspec.json.decode(unpack(packed), type=ChatRequest).key != key.hex()
     except (CacheError, zlib.error, ValueError, TypeError):
         return True
 

@@ -17,7 +17,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key, is_loopback
+from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
@@ -291,9 +291,8 @@ class HttpSender:
             raise FailingServerError(str(error)) from error
         with self._lock:
             if (target := self._targets.get(server.base_url)) is None:
-                http = Http(is_loopback=is_loopback(server.base_url), transport=self._transport)
-                target = _Target(http=http, limiter=RateLimiter(self._bounds, self._retry))
-                self._targets[server.base_url] = target
+                http, limiter = Http(server.base_url, self._transport), RateLimiter(self._bounds, self._retry)
+                target = self._targets[server.base_url] = _Target(http=http, limiter=limiter)
         address = server.address(path)
         where = f"{address.partition('?')[0]}: model '{request.model_name}'"
         return _Post(request=request, server=server, target=target, key=key, address=address, where=where, body=body)

@@ -9,7 +9,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider, Wire, provider_of
 from evidencebench.tables import printable
-from evidencebench.web.fetch import decode_served, optional_part
+from evidencebench.web.fetch import decode_served
 from evidencebench.web.retry import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
@@ -17,32 +17,22 @@ _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
 _TOOL = "reply"
 _LEAST_THINKING_TOKENS = 1024
-_OPENAI_FINISHES: Mapping[str, Finish] = {
-    "stop": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "refused",
-    "safety": "refused",
-    "refusal": "refused",
-}
-_ANTHROPIC_FINISHES: Mapping[str, Finish] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refused",
+_REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and of servers that speak as they do
+    "stop": ("stop", "eos", "end_turn", "stop_sequence"),
+    "length": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
+    "refused": ("content_filter", "safety", "refusal"),
+    "tool": ("tool_calls", "function_call", "tool_use"),
 }
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
     provider = provider_of(request.model)
-    make_body = _anthropic_body if provider.wire == "anthropic" else _openai_body
-    body = make_body(request, provider)
+    body: dict[str, Any] = {
+        "model": request.model_name,
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        provider.max_tokens_field: request.max_tokens,
+    }
+    body |= _anthropic_fields(request) if provider.wire == "anthropic" else _openai_fields(request, provider)
     for name in ("temperature", "top_p"):
         if (value := getattr(request, name)) is not None:
             body[name] = value
@@ -62,12 +52,8 @@ def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
         raise TransientError(f"expected a reply as JSON: {error}") from error
 
 
-def _openai_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": request.model_name,
-        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
-        provider.max_tokens_field: request.max_tokens,
-    }
+def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
+    body: dict[str, Any] = {}
     if request.reasoning_effort is not None:
         body["reasoning_effort"] = request.reasoning_effort
     if provider.seed_field:
@@ -83,7 +69,6 @@ def _openai_reply(content: bytes | msgspec.Raw) -> ChatReply:
     choices = body.get("choices")
     choice = _dict(choices[0]) if isinstance(choices, list) and choices else {}
     reason, message = choice.get("finish_reason"), choice.get("message")
-    reason = reason.lower() if isinstance(reason, str) else ""
     if (error := body.get("error") or choice.get("error")) or reason == "error":
         cause = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
         raise TransientError(f"expected a reply, got an error: {cause or 'not told'}")
@@ -98,9 +83,7 @@ def _openai_reply(content: bytes | msgspec.Raw) -> ChatReply:
     text, refusal = _joined(blocks), message.get("refusal")
     if not isinstance(refusal, str) or not refusal:
         refusal = "".join(words for block in blocks if isinstance(words := block.get("refusal"), str))
-    finish = _OPENAI_FINISHES.get(reason, "other")
-    if message.get("tool_calls") or message.get("function_call") or reason in ("tool_calls", "function_call"):
-        finish = "tool"
+    finish = "tool" if message.get("tool_calls") or message.get("function_call") else _finish(reason)
     return ChatReply(
         text=text or refusal,
         finish="refused" if refusal and not text else finish,
@@ -129,15 +112,8 @@ def _openai_usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": request.model_name,
-        provider.max_tokens_field: request.max_tokens,
-        "messages": [{"role": m.role, "content": m.text} for m in request.messages if m.role != "system"],
-    }
-    if system := "\n\n".join(message.text for message in request.messages if message.role == "system"):
-        body["system"] = system
-    effort, output = request.reasoning_effort, dict[str, Any]()
+def _anthropic_fields(request: ChatRequest) -> dict[str, Any]:
+    effort, body, output = request.reasoning_effort, dict[str, Any](), dict[str, Any]()
     if effort is not None and effort.isdecimal():
         n_tokens = int(effort[:10])
         if not _LEAST_THINKING_TOKENS <= n_tokens < request.max_tokens:
@@ -150,47 +126,36 @@ def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
         body["thinking"], output["effort"] = {"type": "adaptive"}, effort
     if request.schema is not None and effort is None:
         tool = {"name": _TOOL, "description": "Give the reply in this form.", "input_schema": request.schema}
-        body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
+        body = {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
     elif request.schema is not None:
         output["format"] = {"type": "json_schema", "schema": request.schema}
     return body | ({"output_config": output} if output else {})
 
 
-class _AnthropicBlock(msgspec.Struct, frozen=True):
-    type: Any = None
-    text: Any = None
-    name: Any = None
-    input: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class _AnthropicReply(msgspec.Struct, frozen=True):
-    content: list[msgspec.Raw] | None = None
-    stop_reason: Any = None
-    model: Any = None
-    usage: Any = None
-
-
 def _anthropic_reply(content: bytes | msgspec.Raw) -> ChatReply:
-    body = decode_served(content, _AnthropicReply)
-    if body.content is None:
+    body = decode_served(content, dict[str, Any])
+    if not isinstance(parts := body.get("content"), list):
         raise TransientError("expected a reply with content, got none")
-    blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in body.content]
-    calls = (block.input for block in blocks if block.type == "tool_use" and block.name in (_TOOL, None))
-    call = next((bytes(call).decode(errors="replace") for call in calls), None)
-    finish = _ANTHROPIC_FINISHES.get(body.stop_reason, "other") if isinstance(body.stop_reason, str) else "other"
-    usage = _dict(body.usage)
+    blocks = [_dict(part) for part in parts]
+    calls = [block for block in blocks if block.get("type") == "tool_use" and block.get("name") in (_TOOL, None)]
+    finish, usage = _finish(body.get("stop_reason")), _dict(body.get("usage"))
     read, prompt = _count(usage, "cache_read_input_tokens") or 0, _count(usage, "input_tokens")
     written = _count(usage, "cache_creation_input_tokens") or 0
     return ChatReply(
-        text=_joined([{"type": block.type, "text": block.text} for block in blocks]) if call is None else call,
-        finish="stop" if finish == "tool" and call is not None else finish,
+        text=msgspec.json.encode(calls[0].get("input", {})).decode() if calls else _joined(blocks),
+        finish="stop" if finish == "tool" and calls else finish,
         usage=Usage(
             prompt_tokens=None if prompt is None else prompt + read + written,
             completion_tokens=_count(usage, "output_tokens"),
             cached_tokens=read,
         ),
-        served_by=_model_name(body.model),
+        served_by=_model_name(body.get("model")),
     )
+
+
+def _finish(reason: Any) -> Finish:
+    word = reason.lower() if isinstance(reason, str) else ""
+    return next((finish for finish, words in _REASONS.items() if word in words), "other")
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, estimated_tokens
@@ -143,13 +143,6 @@ def error_priority(error: BaseException) -> int:
 Answer = TypeVar("Answer")
 
 
-class ReadReply(NamedTuple, Generic[Answer]):
-    """What a model answered, and the key of the request whose reply says so."""
-
-    answer: Answer
-    request_key: str
-
-
 def ask_until_read(
     asker: Asker,
     question: str,
@@ -159,9 +152,10 @@ def ask_until_read(
     read: Callable[[ChatReply], tuple[Answer, str]],
     again: Callable[[str], str],
     what: str,
-) -> ReadReply[Answer]:
+) -> tuple[Answer, str]:
     """Ask a model until ``read`` finds an answer in its reply, at most 1 + `Asker.repairs` times.
 
+    Return the answer, and the key of the request whose reply says so.
     ``read`` returns the answer, and why there is none; ``again`` makes the next question of that reason. Raises
     `UnreadableReplyError` ("no ``what``"), `ReplyError` where a request failed for good, `StopError`, `PendingError`.
     """
@@ -176,7 +170,7 @@ def ask_until_read(
             raise ReplyError(str(error)) from error
         answer, why = read(received.reply)
         if not why:
-            return ReadReply(answer, request.key)
+            return answer, request.key
         quoted = received.reply.text.strip()[-_LONGEST_QUOTED:]
         messages = (first, *([Message("assistant", quoted)] if quoted else []), Message("user", again(why)))
     raise UnreadableReplyError(f"no {what}: {why}")

@@ -29,7 +29,7 @@ def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     own = " ".join(hypothesis.split())
     form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
     other = f"In other words: {own}"
-    return ask_until_read(
+    answer, _ = ask_until_read(
         asker,
         prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form),
         schema=object_schema(hypothesis={"type": "string"}),
@@ -37,7 +37,8 @@ def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
         read=partial(read_rewritten, own=own),
         again=lambda _: prompt_named("rewrite_again").render(form=form),
         what="rewritten hypothesis",
-    ).answer
+    )
+    return answer
 
 
 def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
@@ -84,7 +85,7 @@ def directions_by_model(asker: Asker) -> DirectionReader:
         listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
         stand_in = _Reports([_SentenceReport(index, ReportedDirection.NOT_SAID) for index in shown])
         reports = {"type": "string", "enum": list(ReportedDirection)}
-        return ask_until_read(
+        answer, _ = ask_until_read(
             asker,
             prompt_named("directions").render(hypothesis=" ".join(hypothesis.split()), sentences=listed, form=form),
             schema=object_schema(sentences=array_schema(object_schema(sentence={"type": "integer"}, reports=reports))),
@@ -92,7 +93,8 @@ def directions_by_model(asker: Asker) -> DirectionReader:
             read=partial(read_reported, shown=shown),
             again=lambda _: prompt_named("repair").render(form=form),
             what="directions",
-        ).answer
+        )
+        return answer
 
     return read
 

@@ -184,8 +184,6 @@ class LlmInContext:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         self._check_unseen([query])
-        if brief.budget == 0 or not query.sentences:
-            return NOTHING
         examples = [example for example in self._shown if example.in_scope(brief.scope)]
         if not examples:
             raise SystemSpecError(
@@ -302,8 +300,6 @@ class LlmRerank:
         return _selecting_traits(self.chat, "extract")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        if brief.budget == 0 or not query.sentences:
-            return NOTHING
         first, n = self.system.rank(query, brief), len(query.sentences)
         n_named = len(set(first.sentences)) or self.top
         indices = {

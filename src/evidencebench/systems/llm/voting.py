@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evidencebench.engine.local import call_together
-from evidencebench.errors import AnswerError, EvidenceBenchError, PendingError, ReplyError, StopError, SystemSpecError
+from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes, rank_by_score
@@ -108,7 +108,7 @@ class LlmVote:
                 yield replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank
 
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
-        work = [partial(_checked_answer, ask, query, brief) for ask in self._voters]
+        work = [partial(ask, query, brief) for ask in self._voters]
         ended = call_together(work, _MAX_AT_ONCE if any(part.waits for part in self.systems) else 1)
         errors = [outcome for outcome in ended if isinstance(outcome, BaseException)]
         for error in sorted(errors, key=error_priority):
@@ -122,14 +122,6 @@ class LlmVote:
         if not answers:
             raise ReplyError(f"no part has an answer; the first: {errors[0]}", notes=notes) from errors[0]
         return answers, notes
-
-
-def _checked_answer(ask: _Ask, query: Query, brief: Brief) -> Ranking:
-    answer, n_sentences = ask(query, brief), len(query.sentences)
-    for index in answer.sentences:
-        if not 0 <= index < n_sentences:
-            raise AnswerError(f"expected sentences 0..{n_sentences - 1}, got {index}")
-    return answer if answer.scores is not None else replace(answer, sentences=tuple(dict.fromkeys(answer.sentences)))
 
 
 def _votes(answers: Sequence[Ranking], n_sentences: int, budget: int | None) -> list[float]:
