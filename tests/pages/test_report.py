@@ -15,6 +15,7 @@ import pytest
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.engine.local import InProcess
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import RunMismatchError, TaskError
 from evidencebench.execution.making import make_system
@@ -121,7 +122,7 @@ def test_the_same_runs_give_the_same_bytes_also_when_scored_in_processes(folder:
             {"curves": "of its tasks only: cues. Other", "hypotheses": "not measured for any"},
         ),
         (["answers.json"], ["result_er_unconstrained"], {"summary": "any number of sentences"}),
-        (["wrong.jsonl", "tfidf.jsonl"], [], {"hypotheses": "Without the run of the same system"}),
+        (["wrong.jsonl", "tfidf.jsonl"], [], {"hypotheses": "there is no run of the same system"}),
     ],
 )
 def test_what_is_not_there_is_said_in_its_section(
@@ -338,7 +339,7 @@ def test_only_long_words_of_a_table_may_break_anywhere(folder: Path, tmp_path: P
 
 def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
     paths = [folder / "bm25.jsonl", folder / "answers.json"]
-    found = curves_of(findings_in(paths, SAMPLE, rules=Rules(), resampling=QUICK), 12)
+    found = curves_of(findings_in(paths, SAMPLE, rules=Rules(), resampling=QUICK), 12, InProcess())
     assert [curves.scope for curves in found] == ["all", "results"]
     for curves in found:
         prefix = "result_" if curves.scope == "results" else ""
@@ -352,7 +353,7 @@ def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
 
 def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only(folder: Path) -> None:
     found = findings_in([folder / "cues.jsonl"], SAMPLE, rules=Rules(), resampling=QUICK)
-    (whole, results) = curves_of(found, 12)
+    (whole, results) = curves_of(found, 12, InProcess())
     for curves, budgets in ((whole, [10]), (results, [5, 10])):
         (curve,) = [curve for curve in curves.curves if curve.system == "cues"]
         assert [k for k, point in enumerate(curve.points, 1) if point is not None] == budgets
@@ -532,15 +533,15 @@ def test_only_the_same_system_with_the_same_options_is_its_partner(folder: Path)
     page = report_of([folder / "bm25.jsonl", folder / "other_wrong.jsonl"], SAMPLE)
     said = page.section("hypotheses").text
     assert "With another paper's hypothesis not measured for any run" in said
-    assert "Without the run of the same system" in said
+    assert "there is no run of the same system" in said
 
 
 def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folder: Path, tmp_path: Path) -> None:
     execute("bm25", SAMPLE, tmp_path / "seed.jsonl", control="wrong_hypothesis", seed=3)
     page = report_of([folder / "bm25.jsonl", tmp_path / "seed.jsonl", folder / "wrong.jsonl"], SAMPLE, "er_at_10")
     said = page.section("hypotheses").text
-    assert "Without the run" not in said
-    assert re.search(r"Not used, since another seed .*seed\.jsonl: .*wrong\.jsonl stands in its place", said)
+    assert "there is no run" not in said
+    assert re.search(r"seed\.jsonl: another seed of the same system is preferred: .*wrong\.jsonl", said)
 
 
 @pytest.mark.parametrize(
@@ -573,7 +574,7 @@ def test_a_report_does_not_load_the_client_of_language_models() -> None:
 
 
 def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(findings: Findings) -> None:
-    curves, _ = curves_of(findings, 2)
+    curves, _ = curves_of(findings, 2, InProcess())
     first, second = curves.ceiling.points
     assert first is not None
     unproven = curves._replace(ceiling=curves.ceiling._replace(points=(replace(first, n=7), second)))
@@ -729,7 +730,7 @@ def test_what_is_noted_of_a_paper_counts_once_however_often_it_is_asked(tmp_path
     notes = {"requests": 1, "truncated_sentences": 4}
     lines = [{"id": "a", "task": task, "sentences": [1], "notes": notes} for task in ("er_at_10", "er_at_5")]
     run = read_run(run_at(tmp_path / "run.jsonl", *lines), needs_header=False)
-    assert notes_of(run) == {"requests": 2, "truncated_sentences": 4}
+    assert notes_of(run, run.done) == {"requests": 2, "truncated_sentences": 4}
     # And an answer that serves several tasks costs once; a system that notes seconds is no person.
     line = {"id": SAMPLE.ids[0], "sentences": [1], "notes": {**notes, "cost_microusd": 2500, "seconds": 5}}
     header = header_of("bm25", {}, tasks=["er_at_10"])
@@ -742,8 +743,8 @@ def test_what_is_noted_of_a_paper_counts_once_however_often_it_is_asked(tmp_path
 
 def test_errors_without_a_colon_are_a_kind_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text('{"id": "a", "error": "gave up"}\n{"id": "b", "error": ": odd"}\n')
-    found = errors_of(read_run(tmp_path / "run.jsonl", needs_header=False))
-    assert [(kind.name, kind.n) for kind in found] == [("gave up", 1), ("unnamed", 1)]
+    run = read_run(tmp_path / "run.jsonl", needs_header=False)
+    assert [kind[:2] for kind in errors_of(run, run.done)] == [("gave up", 1), ("unnamed", 1)]
 
 
 def test_people_are_shown_with_the_seconds_they_took(tmp_path: Path) -> None:

@@ -17,16 +17,8 @@ from starlette.types import ASGIApp
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.pages.app.list import ListQuery, Matches, Only, Order, Sort, matches_of
 from evidencebench.pages.app.search import BackgroundScan, Where, hits_in
-from evidencebench.pages.app.server import (
-    BODY_SECONDS,
-    DATA_CHANGED,
-    Address,
-    RefusedError,
-    json_response,
-    page_app,
-    static_route,
-)
-from evidencebench.pages.html import REPORT_SCRIPTS, REPORT_STYLES, encode_json, script, security_policy, style
+from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, json_response, page_app, static_route
+from evidencebench.pages.html import encode_json, report_parts
 from evidencebench.pages.paper import ListRow
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.tables import safe_cell
@@ -49,21 +41,18 @@ MAX_QUERY_CHARACTERS = 1_000
 _log = logging.getLogger(__name__)
 
 
-def make_app(
-    viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
-) -> ASGIApp:
+def make_app(viewed: ViewerData, scan: BackgroundScan, *, address: Address) -> ASGIApp:
     pages = _Pages(viewed=viewed, scan=scan)
-    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
-    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
+    shared = encode_json(report_parts()).decode()  # of a paper that is shared as a report
     routes = [
-        static_route("/api/page_parts", encode_json(parts).decode(), "application/json"),
+        static_route("/api/page_parts", shared, "application/json"),
         Route("/api/overview", pages.overview),
         Route("/api/rows", pages.rows),
         Route("/api/papers.csv", pages.list_file),
         Route("/api/instances", pages.instance),
         Route("/api/exchanges", pages.exchanges),
     ]
-    return page_app(viewed.title, routes, source="server", address=address, body_seconds=body_seconds)
+    return page_app(viewed.title, routes, source="server", address=address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
