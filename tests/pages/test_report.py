@@ -742,9 +742,15 @@ def test_what_is_noted_of_a_paper_counts_once_however_often_it_is_asked(tmp_path
 
 
 def test_errors_without_a_colon_are_a_kind_of_their_own(tmp_path: Path) -> None:
-    (tmp_path / "run.jsonl").write_text('{"id": "a", "error": "gave up"}\n{"id": "b", "error": ": odd"}\n')
+    (tmp_path / "run.jsonl").write_text(
+        '{"id": "a", "error": "gave up"}\n{"id": "b", "error": ": odd"}\n{"id": "c", "error": "ReplyError: refused: x"}'
+    )
     run = read_run(tmp_path / "run.jsonl", needs_header=False)
-    assert [kind[:2] for kind in errors_of(run, run.done)] == [("gave up", 1), ("unnamed", 1)]
+    assert [kind[:2] for kind in errors_of(run, run.done)] == [
+        ("ReplyError: refused", 1),
+        ("gave up", 1),
+        ("unnamed", 1),
+    ]
 
 
 def test_people_are_shown_with_the_seconds_they_took(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_what_is_shown_of_an_answer_has_the_recall_that_evaluate_gives_it(
         names = ["run", *SHOWN_CONTROLS]
         for position, instance in enumerate(SAMPLE):
             row, record = viewed.row(position, instance), viewed.record(position, instance)
-            assert viewed.row(position, instance, viewed.grades_of(record)) == row
+            assert viewed.row(position, instance, viewed.grades_of(instance, record)) == row
             for system, at in product(range(len(names)), range(len(tasks))):
                 scores, shown = expected[names[system]][tasks[at].name], record.answers[system][at]
                 assert row.recalls[system][at] == (None if shown is None else shown.recall)

@@ -134,7 +134,11 @@ def _word_attributes(text: str) -> dict[str, str]:
 
 
 def points_text(difference: Estimate) -> str:
-    """Return a difference of recalls in points, such as ``+5.1 [−0.2, +10.4]``."""
+    """Return a difference of recalls with its interval, as text in signed percentage points.
+
+    >>> points_text(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
+    '+5.1 [−0.2, +10.4]'
+    """
     mean, *ends = (signed(100 * value) for value in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} ({difference.alone}: no interval)"
 

@@ -311,7 +311,11 @@ def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> l
 
 
 def _short(name: str) -> str:
-    """Return the name of a bin where there is little room, such as ``60–80 %`` of ``60 to 80 % of the aspects``."""
+    """Return the name of a bin where there is little room.
+
+    >>> _short("300 sentences or more"), _short("60 to 80 % of the aspects")
+    ('300+', '60–80 %')
+    """
     name = _WORDS_OF_BINS.sub("", name)
     for words, sign in {" or more": "+", " to ": "–", "over ": "> ", "under ": "< "}.items():
         name = name.replace(words, sign)
@@ -369,7 +373,11 @@ def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, 
 
 
 def _words(picks: PickCounts) -> str:
-    """Return the counts in words, such as ``2.5 picks: 1.5 new, 1 heading``."""
+    """Return the counts in words.
+
+    >>> _words(PickCounts(new=1.5, heading=1, redundant=4))
+    '6.5 picks: 1.5 new, 4 redundant, 1 heading'
+    """
 
     def number(n: float, word: str, words: str) -> str:
         return f"{n:,.1f}".removesuffix(".0") + f" {word if n == 1 else words}"
