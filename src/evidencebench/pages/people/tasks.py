@@ -60,7 +60,7 @@ class TaskKind:
     show: Callable[[str, str], Mapping[str, object]]  # the ``task`` and the ``answer``, before that is final
     answer: Callable[[str, str], object]  # what the person has answered to a task so far; None: nothing
     save: Callable[[str, Any], object]  # keep an answer, and return it as it was kept
-    submit: Callable[[str, Any], None] = _is_final  # make an answer final
+    submit: Callable[[str, Any], object] = _is_final  # make an answer final, and return its result
     result: Callable[[str, str], object] = _is_final  # what is shown of a task once its answer is final
     close: Callable[[], None] = lambda: None
 
@@ -172,9 +172,10 @@ def picking(
         picks = _checked(offered(given.task), given)
         return _draft_fields(people.person(name).save(given.task, picks))
 
-    def submit(name: str, given: PickAnswer) -> None:
+    def submit(name: str, given: PickAnswer) -> object:
         picks = _checked(offered(given.task), given)
         people.person(name).submit(given.task, picks)
+        return result(name, given.task)
 
     def result(name: str, task_id: str) -> object:
         person = people.person(name)
@@ -293,18 +294,14 @@ class TaskApp:
     async def _show_task(self, request: Request) -> Response:
         if request.method == "HEAD":  # it would start the person's time, and show no task
             raise RefusedError(405, "this page cannot be asked in that way")
-        (name, kind), task_id = self._kind_for(request), _task_id(request)
+        (name, kind), task_id = self._kind_for(request), request.query_params.get("id", "")
         return await run_in_threadpool(lambda: json_response({"person": name, **kind.show(name, task_id)}))
 
     async def _save_answer(self, request: Request) -> Response:
         return await self._keep(request, lambda kind, name, answer: {"answer": kind.save(name, answer)})
 
     async def _submit(self, request: Request) -> Response:
-        def submitted(kind: TaskKind, name: str, answer: Any) -> object:
-            kind.submit(name, answer)
-            return kind.result(name, answer.task)
-
-        return await self._keep(request, submitted)
+        return await self._keep(request, lambda kind, name, answer: kind.submit(name, answer))
 
     async def _keep(self, request: Request, work: Callable[[TaskKind, str, Any], object]) -> Response:
         """Return what the work returns; where another tab was faster, that tab's answer with the status 409."""
@@ -321,7 +318,7 @@ class TaskApp:
         return await run_in_threadpool(kept)
 
     async def _show_result(self, request: Request) -> Response:
-        (name, kind), task_id = self._kind_for(request), _task_id(request)
+        (name, kind), task_id = self._kind_for(request), request.query_params.get("id", "")
         return await run_in_threadpool(lambda: json_response(kind.result(name, task_id)))
 
     def _required_name(self, request: Request, shown: str | None) -> str:
@@ -366,10 +363,3 @@ def _cookie(request: Request) -> str:
 def _signed_in(request: Request) -> str | None:
     name = unquote(request.cookies.get(_cookie(request), ""))
     return checked_name(name) if name else None
-
-
-def _task_id(request: Request) -> str:
-    task_id = request.query_params.get("id")
-    if task_id is None:
-        raise RefusedError(400, "the request names no task")
-    return task_id
