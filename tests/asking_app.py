@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from evidencebench.pages.app.search import BackgroundScan
-from evidencebench.pages.app.server import BODY_SECONDS, Address, address_of
+from evidencebench.pages.app.server import Address, address_of
 from evidencebench.pages.app.viewer import make_app
 from evidencebench.pages.people.tasks import TaskApp
 from evidencebench.pages.viewer import ViewerData
@@ -98,7 +98,6 @@ def running(
     *,
     picking: TaskApp | None = None,
     connection: type[TimedConnection] = TimedConnection,
-    body_seconds: float = BODY_SECONDS,
     token: str | None = None,
     is_scanned: bool = True,
 ) -> Iterator[Running]:
@@ -108,10 +107,7 @@ def running(
     """
     bound = listening_socket(LOOPBACK, 0)
     address, scan = address_of(bound, LOOPBACK, token), BackgroundScan(viewed)
-    if picking is None:
-        app = make_app(viewed, scan, address=address, body_seconds=body_seconds)
-    else:
-        app = picking.make_app(address)
+    app = make_app(viewed, scan, address=address) if picking is None else picking.make_app(address)
     with closing(scan), served_in_thread(app, bound, connection):
         if is_scanned:
             scan.start()

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FloatRect, Locator, Page, Request, WebError
 
-from examples import IS_THOROUGH
-
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """What Chromium is called, here and there."""
 
@@ -30,12 +28,6 @@ MOST_MILLISECONDS = 60_000
 """How long a page is waited for, since other work may share the machine."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def screens(*widths: int) -> list[tuple[int, bool]]:
-    """Return windows to test a page in, as (width, dark): each width in one theme, or where thorough in both."""
-    every = [(width, dark) for width in widths for dark in (False, True)]
-    return every if IS_THOROUGH else [(width, place % 2 == 1) for place, width in enumerate(widths)]
 
 
 def browser_path() -> str:
@@ -113,8 +105,17 @@ NewPage = Callable[..., Page]
 """Opens a page as `Pages` does."""
 
 
-def assert_accessible(page: Page) -> None:
-    """Fail if axe-core finds anything on the page as it stands, in either theme, the size of targets included."""
+def assert_accessible(page: Page, *widths: int) -> None:
+    """Fail if the page is too wide, or axe-core finds anything, small targets included: in both themes, at any width.
+
+    Without ``widths``, the window stays as it is.
+    """
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert_accessible(page)
+    if widths:
+        return
+    assert_fits(page)
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     prefers_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     for is_dark in (not prefers_dark, prefers_dark):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from colorsys import rgb_to_hls
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
@@ -445,6 +447,39 @@ def test_files_have_the_colours_of_the_page() -> None:
         of_page = _tokens(tokens, start)
         assert all(of_page[name] in part for name in used)
     assert colours_of("dark")["ink"] not in svg_file(interval_chart([], title="t"), theme="light")
+
+
+def hue_of(colour: str) -> float:
+    return 360 * rgb_to_hls(*_parts(colour))[0]
+
+
+def luminance_of(colour: str) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _parts(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return red, green, blue
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_series_and_the_focus_have_colours_of_their_own_and_the_focus_can_be_seen(theme: Any) -> None:
+    colours = colours_of(theme)
+
+    def apart(one: str, other: str) -> float:
+        return abs((hue_of(colours[one]) - hue_of(colours[other]) + 180) % 360 - 180)
+
+    assert len({colours[f"series-{number}"] for number in range(8)}) == 8
+    for other in ("accent", "system-a", "system-b"):
+        assert apart("focus", other) > 45
+        for one in (f"series-{number}" for number in range(7)):  # the eighth is grey
+            assert colours[one] != colours[other]
+            # The orange of B is told from red and brown by its lightness and by its square.
+            assert other == "system-b" or apart(one, other) > 18, (one, other)
+    for ground in ("paper", "panel"):
+        lights = sorted(luminance_of(colours[name]) + 0.05 for name in ("focus", ground))
+        assert lights[1] / lights[0] >= 3
 
 
 def _png(chart: Node) -> bytes:

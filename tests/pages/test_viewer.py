@@ -27,7 +27,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.pages import html
 from evidencebench.pages.html import encode_json
-from evidencebench.pages.paper import AspectRecord, GradedInstance, Overview, Status, paper_of
+from evidencebench.pages.paper import GradedInstance, Overview, Status, paper_of
 from evidencebench.pages.report.data import papers_of, viewer_of
 from evidencebench.pages.viewer import SHOWN_CONTROLS, graded_answer, viewer_data_of
 from evidencebench.runs.formats import open_run
@@ -115,7 +115,7 @@ def test_what_is_shown_of_an_answer_has_the_recall_that_evaluate_gives_it(
         names = ["run", *SHOWN_CONTROLS]
         for position, instance in enumerate(SAMPLE):
             row, record = viewed.row(position, instance), viewed.record(position, instance)
-            assert viewed.row(position, instance, viewed.grades_of(record)) == row
+            assert viewed.row(position, instance, viewed.grades_of(instance, record)) == row
             for system, at in product(range(len(names)), range(len(tasks))):
                 scores, shown = expected[names[system]][tasks[at].name], record.answers[system][at]
                 assert row.recalls[system][at] == (None if shown is None else shown.recall)
@@ -206,20 +206,6 @@ def test_encoded_data_cannot_end_its_element_and_say_the_same(value: Any) -> Non
     assert json.loads(data) == value
 
 
-@given(st.text(), instances())
-def test_an_encoded_record_is_read_back_as_it_was(text: str, instance: Instance) -> None:
-    record = GradedInstance(
-        paper=paper_of(0, instance.query),
-        review_id=text,
-        aspects=(AspectRecord(id=text, text=f"</script>{text}", is_result=True, sentences=(1,)),),
-        terms=(None,),
-        answers=((None,),),
-    )
-    data = encode_json(record)
-    assert b"<" not in data
-    assert msgspec.json.decode(data, type=GradedInstance) == record
-
-
 class _Elements(HTMLParser):
     """Parses a page as a browser does: a script element ends at the first end tag in its text."""
 
@@ -276,13 +262,6 @@ FORBIDDEN = (
 def test_a_script_makes_no_markup_of_text_and_asks_nothing_of_the_network(name: str) -> None:
     for pattern in FORBIDDEN:
         assert not re.search(pattern, SCRIPTS[name]), pattern
-
-
-@pytest.mark.parametrize(
-    "code", ["a.innerHTML = b", "document.write(b)", "new Function(b)", "setTimeout('b')", 'h("p", { style: "x" })']
-)
-def test_the_search_for_forbidden_words_finds_them(code: str) -> None:
-    assert any(re.search(pattern, code) for pattern in FORBIDDEN)
 
 
 @pytest.mark.parametrize("name", STYLES)

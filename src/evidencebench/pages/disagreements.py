@@ -1,30 +1,26 @@
 """The sentences that raters judge differently, as a page: by who marked them, each between its neighbours."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from evidencebench.construction.people.agreement import Disagreement
 from evidencebench.pages.html import Node, node, static_page
 from evidencebench.wording import counted
 
-_Pattern = tuple[tuple[str, ...], tuple[str, ...]]
-"""Who marked a sentence, and who did not."""
-
 
 def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> str:
-    by_pattern: dict[_Pattern, list[Disagreement]] = defaultdict(list)
-    for disagreement in disagreements:
-        by_pattern[disagreement.marked_by, disagreement.not_marked_by].append(disagreement)
+    by_pattern: dict[str, dict[str, list[Disagreement]]] = {}  # who marked and who did not -> task
+    for one in disagreements:
+        pattern = f"marked by {', '.join(one.marked_by)}; not by {', '.join(one.not_marked_by)}"
+        by_pattern.setdefault(pattern, {}).setdefault(one.task, []).append(one)
     contents, sections = [], []
-    for number, (pattern, members) in enumerate(by_pattern.items()):
-        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(member.kind for member in members).most_common())
-        link = node("a", {"href": f"#pattern-{number}"}, _words(pattern))
-        contents.append(node("li", {"dir": "auto"}, link, f": {len(members)}", node("small", None, kinds)))
-        by_task: dict[str, list[Disagreement]] = defaultdict(list)
-        for disagreement in members:
-            by_task[disagreement.task].append(disagreement)
+    for number, (pattern, by_task) in enumerate(by_pattern.items()):
+        sorts = Counter(one.kind for of_task in by_task.values() for one in of_task)
+        kinds = node("small", None, ", ".join(f"{n} {kind}" for kind, n in sorts.most_common()))
+        link = node("a", {"href": f"#pattern-{number}"}, pattern)
+        contents.append(node("li", {"dir": "auto"}, link, f": {sorts.total()}", kinds))
         parts = [part for of_task in by_task.values() for part in _task(of_task)]
-        heading = node("h2", {"dir": "auto"}, _words(pattern))
+        heading = node("h2", {"dir": "auto"}, pattern)
         sections.append(node("section", {"id": f"pattern-{number}"}, heading, *parts))
     body = node(
         "main",
@@ -50,8 +46,3 @@ def _task(of_task: Sequence[Disagreement]) -> Iterator[Node]:
             place,
         )
         yield node("p", {"dir": "auto"}, *around)
-
-
-def _words(pattern: _Pattern) -> str:
-    marked, unmarked = (", ".join(names) for names in pattern)
-    return f"marked by {marked}; not by {unmarked}"

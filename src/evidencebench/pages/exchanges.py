@@ -73,8 +73,5 @@ def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
 
 
 def _cut(text: str) -> str:
-    n_left_out = len(text) - MOST_CHARACTERS
-    if n_left_out <= 0:
-        return text
-    half = MOST_CHARACTERS // 2
-    return f"{text[:half]}\n[… {counted(n_left_out, 'character')} left out here …]\n{text[-half:]}"
+    half, left_out = MOST_CHARACTERS // 2, counted(len(text) - MOST_CHARACTERS, "character")
+    return text if len(text) <= 2 * half else f"{text[:half]}\n[… {left_out} left out here …]\n{text[-half:]}"

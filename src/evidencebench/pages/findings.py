@@ -70,19 +70,16 @@ def _chance_text(chance: float) -> str:
 def about(sentence: FoundSentence) -> str:
     """Return where a found sentence stands and how likely it is evidence, where that is known."""
     place = sentence.place
-    section = " > ".join(place.section)
     page = "" if place.page is None else f"page {place.page}"
-    where = ", ".join(filter(None, (section, f"paragraph {place.paragraph + 1}", page)))
+    where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
     return where + ("" if sentence.chance is None else f"; {_chance_text(sentence.chance)}")
 
 
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
     """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
-    groups: dict[str, list[tuple[int, FoundSentence]]] = {}
+    groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
     for rank, sentence in enumerate(finding.evidence, 1):
-        groups.setdefault("" if sentence.direction is None else HEADINGS[sentence.direction], []).append(
-            (rank, sentence)
-        )
+        groups["" if sentence.direction is None else HEADINGS[sentence.direction]].append((rank, sentence))
     return list(groups.items())
 
 
@@ -142,15 +139,17 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     return Table(columns=_COLUMNS, rows=rows)
 
 
+def _by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
+    return [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
+
+
 def findings_ris(findings: Sequence[Finding]) -> str:
     """Return a RIS record a paper, with a note for each hypothesis; raises `MissingExtraError` without rispy."""
     require_extra("find --format ris", "ris", "rispy")
     import rispy  # noqa: PLC0415 - an extra
 
-    papers = (list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name))
-    records = [_ris_record(of_paper[0].paper, of_paper) for of_paper in papers]
-    text: str = rispy.dumps(records)
-    return text
+    records = [_ris_record(of_paper[0].paper, of_paper) for of_paper in _by_paper(findings)]
+    return str(rispy.dumps(records))
 
 
 def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | list[str]]:
@@ -174,12 +173,10 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
-    papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
-    sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
+    sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(_by_paper(findings))]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
-    title = (
-        findings[0].hypothesis if len({finding.hypothesis for finding in findings}) == 1 else "Evidence by hypothesis"
-    )
+    hypotheses = {finding.hypothesis for finding in findings}
+    title = hypotheses.pop() if len(hypotheses) == 1 else "Evidence by hypothesis"
     body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, *notes)
     return static_page(title, body)
 
@@ -323,17 +320,12 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             papers.move_to_end(key)
             while len(papers) > _MOST_PAPERS:
                 papers.popitem(last=False)
-        record = {
-            "key": key,
-            "name": paper.name,
-            "title": paper.title,
-            "format": paper.format,
-            "sentences": paper.sentences,
-            "kinds": [kind.value for kind in paper.kinds],
-            "paragraphs": [place.paragraph for place in paper.places],
-            "levels": [len(place.section) for place in paper.places],
-        }
-        return json_response(record)
+        shown = {field: getattr(paper, field) for field in ("name", "title", "format", "sentences", "kinds")}
+        paragraphs, levels = (
+            [place.paragraph for place in paper.places],
+            [len(place.section) for place in paper.places],
+        )
+        return json_response({"key": key, **shown, "paragraphs": paragraphs, "levels": levels})
 
     def find(question: _Question, *, split: bool) -> Finding:
         with lock:

@@ -125,20 +125,49 @@ def content_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def security_policy(script_text: str, style_text: str) -> str:
-    """Return the content-security policy of a page in one file: it allows this script and style, and no requests."""
-    return (
+def page_parts(style_text: str, script_text: str = "") -> dict[str, str]:
+    """Return style, script and content-security policy of a page in one file: it allows these, and no requests."""
+    policy = (
         f"default-src 'none'; script-src {content_hash(script_text)}; style-src {content_hash(style_text)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+    return {"policy": policy, "style": style_text, "script": script_text}
+
+
+def report_parts() -> dict[str, str]:
+    return page_parts(style(REPORT_STYLES), script(REPORT_SCRIPTS))
+
+
+def one_file(title: str, body: Iterable[str], parts: Mapping[str, str]) -> str:
+    """Return a page in one file; ``parts`` are its `page_parts`."""
+    return "".join(
+        (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{parts["policy"]}">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            f"<title>{escape(replace_forbidden(title))}</title>\n<style>{parts['style']}</style>\n</head>\n<body>\n",
+            *body,
+            f"\n<script>{parts['script']}</script>" if parts["script"] else "",
+            "\n</body>\n</html>\n",
+        )
+    )
+
+
+def static_page(title: str, body: Node) -> str:
+    return one_file(title, [as_html(body)], page_parts(style(FINDINGS_STYLES)))
 
 
 PAPERS_A_PIECE = 16
 """So many papers are compressed together: more would be little smaller, and slower to open."""
 
 
-def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
-    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
+def data_elements(
+    overview: Overview, papers: Iterable[tuple[ListRow, GradedInstance]], asked: Iterable[object] = ()
+) -> Iterator[str]:
+    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids.
+
+    ``asked`` has for each paper, in the order of the rows, what language models were asked.
+    """
     rows: list[ListRow] = []
 
     def lines() -> Iterator[bytes]:
@@ -147,19 +176,14 @@ def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInst
             yield encode_json(record)
 
     yield f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n'
-    for number, piece in enumerate(compressed_pieces(lines())):
+    for number, piece in enumerate(_compressed_pieces(lines())):
         yield f'<script type="text/plain" class="papers" id="papers-{number}">{piece}</script>\n'
     yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
-
-
-def exchange_elements(asked: Iterable[object]) -> Iterator[str]:
-    """Yield the script elements that hold what language models were asked, one a paper, in the order of the rows."""
-    for number, record in enumerate(asked):
-        packed = _compressed(encode_json(record))
+    for number, packed in enumerate(map(_compressed, map(encode_json, asked))):
         yield f'<script type="text/plain" class="exchanges" id="exchanges-{number}">{packed}</script>\n'
 
 
-def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
+def _compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
     """Yield the lines in pieces of `PAPERS_A_PIECE`; threads compress them while the next lines are made."""
     remaining = iter(lines)
     with ThreadPoolExecutor(max_workers=2) as threads:
@@ -174,15 +198,3 @@ def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
 
 def _compressed(piece: bytes) -> str:
     return base64.b64encode(zlib.compress(piece, 5)).decode()  # level 6 takes half as long again and saves 1 %
-
-
-def static_page(title: str, body: Node) -> str:
-    """Return a page with this title and body; its style is inside, and its policy forbids everything else."""
-    style_text = style(FINDINGS_STYLES)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{security_policy("", style_text)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n"
-        f"<body>{as_html(body)}</body>\n</html>\n"
-    )

@@ -42,9 +42,6 @@ def kind_letters(kinds: Iterable[Kind]) -> str:
 Status = Literal["answered", "empty", "failed", "missing", "invalid"]
 """A system's answer has sentences, has none, is an error, is not in the run, or names sentences that do not exist."""
 
-Recalls = tuple[tuple[float | None, ...], ...]
-"""The recalls of one instance as ``[system][task]``; None where the task does not apply."""
-
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
@@ -85,7 +82,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
     """What the list knows of the answers to one instance."""
 
-    recalls: Recalls
+    recalls: tuple[tuple[float | None, ...], ...]  # ``[system][task]``; None where the task does not apply
     unanswered: tuple[tuple[int, ...], ...]  # by task the systems whose answer failed, or is missing, invalid or empty
     # By task the aspects that no system, one, two ... of the counted systems find (also by chance), of those that count
     # and that a sentence states; zeros at the end are left out.
@@ -100,7 +97,7 @@ class Hits(msgspec.Struct, frozen=True):
     text: str
 
 
-class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ListRow(RowGrades, frozen=True, kw_only=True, omit_defaults=True):
     position: int
     id: str
     paper_id: str
@@ -108,9 +105,6 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_sentences: int
     n_aspects: int | None  # None: it has no labels
     n_results: int | None
-    recalls: Recalls
-    unanswered: tuple[tuple[int, ...], ...]
-    found: tuple[tuple[int, ...], ...]
     hits: Hits | None = None  # of a search in its text
 
 

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import compress, repeat
 from math import isnan
 from pathlib import Path
 
 import msgspec
 
 from evidencebench.data.branch_and_bound import bits
-from evidencebench.data.cover import Coverage, coverage_from, coverage_of
+from evidencebench.data.cover import Coverage, coverage_of
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task
@@ -42,12 +41,7 @@ from evidencebench.wording import counted, without_folders
 
 
 def task_title(task: Task) -> str:
-    """Return a task in words: which aspects count, and how many sentences.
-
-    >>> from evidencebench.data.tasks import TASKS
-    >>> task_title(TASKS["er_at_optimal"]), task_title(TASKS["result_er_at_5"])
-    ('All aspects, fewest sentences', 'Results aspects, 5 sentences')
-    """
+    """Return a task in words, such as ``Results aspects, 5 sentences``."""
     scope = "All aspects" if task.scope == "all" else "Results aspects"
     if task.budget is None:
         return f"{scope}, any number of sentences"
@@ -121,13 +115,13 @@ class ViewerData:
     exchanges: ExchangeSource | None = None  # None: what language models were asked is not shown
 
     def overview(self) -> Overview:
-        labels = [shown.record.label for shown in self.systems]
-        systems = []
-        for position, record in enumerate(shown.record for shown in self.systems):
+        records = [shown.record for shown in self.systems]
+        labels = [record.label for record in records]
+        for position, record in enumerate(records):
             # Labels stand in addresses and head columns, so they are distinct: a control may have that of a run.
-            ending = "control" if record.is_control else position
-            apart = "" if labels.index(record.label) == position else f" ({ending})"
-            systems.append(msgspec.structs.replace(record, label=f"{record.label}{apart}"))
+            if labels.index(record.label) != position:
+                label = f"{record.label} ({'control' if record.is_control else position})"
+                records[position] = msgspec.structs.replace(record, label=label)
         return Overview(
             title=self.title,
             data=self.dataset.name,
@@ -142,7 +136,7 @@ class ViewerData:
                 )
                 for task in self.tasks
             ),
-            systems=tuple(systems),
+            systems=tuple(records),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
@@ -166,14 +160,9 @@ class ViewerData:
             **msgspec.structs.asdict(grades),
         )
 
-    def grades_of(self, record: GradedInstance) -> RowGrades:
+    def grades_of(self, instance: Instance, record: GradedInstance) -> RowGrades:
         """Return the grades of a record for the list, so that no answer is graded twice."""
-        coverages = {
-            scope: coverage_from(
-                {aspect.id: aspect.sentences for aspect in record.aspects if aspect.is_result or scope == "all"}
-            )
-            for scope in {task.scope for task in self.tasks}
-        }
+        coverages = {scope: coverage_of(instance.labels, scope) for scope in {task.scope for task in self.tasks}}
         asked = zip(self.tasks, record.terms, strict=True)
         return self._grades([None if term is None else coverages[task.scope] for task, term in asked], record.answers)
 
@@ -209,21 +198,25 @@ class ViewerData:
     def _grades(
         self, coverages: Sequence[Coverage | None], answers: Sequence[Sequence[GradedAnswer | None]]
     ) -> RowGrades:
-        is_counted = [shown.record.is_counted for shown in self.systems]
-        unanswered: list[tuple[int, ...]] = []
-        counts: list[tuple[int, ...]] = []
-        for coverage, of_task in zip(coverages, zip(*answers, strict=True) if answers else repeat(()), strict=False):
-            lacking = (position for position, answer in enumerate(of_task) if answer and answer.status != "answered")
-            unanswered.append(tuple(lacking))
+        def counts(coverage: Coverage | None, of_task: Sequence[GradedAnswer | None]) -> tuple[int, ...]:
             if coverage is None:
-                counts.append(())
-                continue
-            counting = [answer for answer in compress(of_task, is_counted) if answer is not None]
+                return ()
+            counting = (
+                one for one, shown in zip(of_task, self.systems, strict=True) if one and shown.record.is_counted
+            )
             masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in counting]
             n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
-            counts.append(tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1)))
-        recalls = (tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers)
-        return RowGrades(recalls=tuple(recalls), unanswered=tuple(unanswered), found=tuple(counts))
+            return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
+
+        by_task = list(zip(*answers, strict=True))
+        return RowGrades(
+            recalls=tuple(tuple(None if one is None else one.recall for one in of_system) for of_system in answers),
+            unanswered=tuple(
+                tuple(position for position, answer in enumerate(of_task) if answer and answer.status != "answered")
+                for of_task in by_task
+            ),
+            found=tuple(map(counts, coverages, by_task)),
+        )
 
 
 def record_of(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.list import Columns, ListQuery, Only, Order, Sort, matches_of
+from evidencebench.pages.app.list import Columns, ListQuery, Only, Sort, matches_of
 from evidencebench.pages.paper import ListRow, RowGrades
 
 N_SYSTEMS, N_TASKS, CEILING, N_COUNTED = 3, 2, 2, 2
@@ -30,7 +30,7 @@ listings = st.builds(
     a=st.one_of(st.none(), st.integers(0, N_SYSTEMS - 1)),
     b=st.one_of(st.none(), st.integers(0, N_SYSTEMS - 1)),
     sort=st.sampled_from(Sort.__args__),  # type: ignore[attr-defined]  # of a literal type
-    order=st.sampled_from(Order.__args__),  # type: ignore[attr-defined]  # as above
+    order=st.sampled_from(["asc", "desc"]),
     only=st.sampled_from(Only.__args__),  # type: ignore[attr-defined]  # as above
     found=st.one_of(st.none(), st.integers(0, N_COUNTED + 1)),
 )

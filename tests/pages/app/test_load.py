@@ -11,6 +11,7 @@ import pytest
 
 from asking_app import Running, ended_with, running, timed
 from evidencebench.data.sample import load_sample
+from evidencebench.pages.app import server
 from evidencebench.pages.viewer import ViewerData
 
 SAMPLE = load_sample()
@@ -99,8 +100,9 @@ def test_a_client_that_never_reads_is_ended(sample_viewed: ViewerData) -> None:
         assert app.is_alive()
 
 
-def test_a_slow_body_holds_up_nobody(sample_viewed: ViewerData) -> None:
-    with running(sample_viewed, body_seconds=1.0) as app:
+def test_a_slow_body_holds_up_nobody(sample_viewed: ViewerData, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "BODY_SECONDS", 1.0)
+    with running(sample_viewed) as app:
         head = (
             f"POST /api/rows HTTP/1.1\r\nHost: {app.host}\r\nOrigin: http://{app.host}\r\n"
             "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.search import SearchIndex, Where, distinct_words, hits_in, words_in, words_of
+from evidencebench.pages.app.list import Where
+from evidencebench.pages.app.search import SearchIndex, hits_in, words_in, words_of
 from evidencebench.query import Kind, Query
 
 LETTERS = "ab1é" + "ё中"
@@ -95,11 +96,6 @@ def test_words_are_letters_and_digits_of_any_script() -> None:
             if word
         ]
         assert words_of(char) == expected, (hex(ord(char)), words_of(char), expected)
-
-
-@given(st.lists(st.text(alphabet=LETTERS + "İß Z", max_size=8), max_size=5))
-def test_the_words_of_many_texts_are_those_of_each(sentences: list[str]) -> None:
-    assert distinct_words(sentences) == {word for text in sentences for word in words_of(text)}
 
 
 def test_id_hypothesis_and_text_are_searched_and_a_paper_that_cannot_be_read_is_left_out() -> None:

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import Running, running
-from browsing import NewPage, assert_accessible, assert_fits
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from browsing import NewPage, assert_accessible
+from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.pages.viewer import viewer_data_of
 
@@ -42,7 +42,6 @@ def test_list_search_and_papers_come_from_the_server(page: Page, served: Running
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(served.url)
     rows(page)
-    assert_fits(page)
     assert_accessible(page)
     word = max(SAMPLE[3].query.hypothesis.split(), key=len).strip(".,")
     found = served.ask("/api/rows", q=word).json
@@ -110,11 +109,3 @@ def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page,
         page.goto(app.url)
         page.locator("a.row-link").nth(1).click()
         expect(page.locator("#viewer")).to_contain_text(SAMPLE[0].query.sentences[1])
-
-
-@pytest.mark.data
-def test_the_real_split_is_shown(page: Page, train: Dataset) -> None:
-    with running(viewer_data_of([], train)) as app:
-        page.goto(f"{app.url}#/papers/{train.ids[5]}")
-        expect(page.locator("#viewer")).to_contain_text(train[5].query.sentences[2])
-        assert_accessible(page)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, assert_accessible, assert_asks_before_leaving, assert_fits, screens
+from browsing import assert_accessible, assert_asks_before_leaving
 from evidencebench import execute, load_sample
 from serving_commands import Serving
 
@@ -75,19 +75,16 @@ def test_causes_chosen_with_the_keyboard_correct_the_score(
     assert covered > plain
 
 
-@pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
 def test_the_page_of_a_miss_fits_and_is_accessible_and_a_choice_can_be_taken_back(
-    serving: Serving, words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
+    serving: Serving, words: tuple[str, ...], page: Page
 ) -> None:
-    page = new_page(width, 800, dark=dark)
     with serving(*words) as (url, _):
         page.goto(url)
         expect(page.locator("section.people-page").first).to_contain_text("4 misses of bm25(k1=0.9")
         begin(page, url, "Bo")
         assert page.locator(".audit-row.is-source").count() > 0
         assert page.locator(".audit-row.is-selected").count() > 0
-        assert_accessible(page)
-        assert_fits(page)
+        assert_accessible(page, 360, 1280)
         choice = page.locator(".task-choice").nth(1)
         done = page.get_by_role("button", name="Done")
         expect(done).not_to_have_class(re.compile("people-main"))  # nothing is said yet

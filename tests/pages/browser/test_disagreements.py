@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from browsing import address_of, assert_accessible, assert_fits
+from browsing import address_of, assert_accessible
 from evidencebench.construction.people.agreement import Disagreement
 from evidencebench.pages.disagreements import disagreements_page
 
@@ -29,4 +29,3 @@ def test_it_is_accessible_and_fits_a_phone(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address_of(tmp_path / "page.html"))
     assert_accessible(page)
-    assert_fits(page)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, address_of, assert_accessible, assert_fits
+from browsing import address_of, assert_accessible
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.run import execute
@@ -49,19 +49,10 @@ def read_all_of_it(page: Page) -> None:
     expect(prompt.locator("pre")).to_contain_text(SAMPLE[A].query.hypothesis)
     assert block.locator("img, i, pre b").count() == 0
     assert page.evaluate("window.owned") is None
-    assert_fits(page)
-    assert_accessible(page)
+    assert_accessible(page, 1280, 360)
 
 
-@pytest.mark.parametrize(("width", "is_dark"), [(1280, False), (360, True)])
-def test_prompt_and_reply_stand_beside_the_paper_in_the_app(
-    width: int,
-    is_dark: bool,  # noqa: FBT001 - a case
-    runs: list[Path],
-    tmp_path: Path,
-    new_page: NewPage,
-) -> None:
-    page = new_page(width, 800, dark=is_dark)
+def test_prompt_and_reply_stand_beside_the_paper_in_the_app(runs: list[Path], tmp_path: Path, page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     with stored_exchanges(SAMPLE, tmp_path) as exchanges:

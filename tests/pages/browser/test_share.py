@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
@@ -73,7 +72,6 @@ def test_a_paper_of_a_report_is_saved_as_one_file_that_shows_the_same(new_page: 
     # Files on a disk may share what they store: a report keeps its list.
     assert other.evaluate("localStorage.getItem('evidencebench-list-folded')") is None
     assert_accessible(other)
-    assert_fits(other)
     other.keyboard.press("Escape")  # leads back to a list elsewhere
     expect(other.locator("#s-0")).to_be_visible()
     assert shared_file(other, tmp_path / "third").read_bytes() == path.read_bytes()
@@ -97,12 +95,11 @@ def test_a_paper_of_the_app_is_saved_by_the_same_code(
     assert shown(other) == told
 
 
-@pytest.mark.parametrize("position", [0, 2])
-def test_hostile_texts_stay_text_in_a_shared_paper(position: int, new_page: NewPage, tmp_path: Path) -> None:
+def test_hostile_texts_stay_text_in_a_shared_paper(new_page: NewPage, tmp_path: Path) -> None:
     dataset = hostile_dataset(tmp_path)
     page = new_page()
     page.goto(address_of(report_of(dataset, tmp_path), "#/papers"))
-    page.locator("a.row-link").nth(position).click()
+    page.locator("a.row-link").first.click()
     told = shown(page)
     path = shared_file(page, tmp_path / "hostile")
     other = new_page()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, address_of, assert_accessible, assert_fits
+from browsing import NewPage, address_of, assert_accessible
 from evidencebench.data.dataset import Dataset
 from evidencebench.execution.run import execute
 from evidencebench.pages.report.page import report_page
@@ -63,7 +63,6 @@ def test_view_shows_what_runs_selected_in_papers_without_labels(
         page.locator("#s-0").wait_for()
         assert_selections_shown(page, dataset.ids[0], runs)
         assert_accessible(page)
-        assert_fits(page)
         unlabelled = len(dataset) - N_LABELLED
         page.goto(f"{app.url}#/papers?sort=aspects&order=asc")
         expect(page.locator("tr.row", has_text="no labels")).to_have_count(unlabelled)

@@ -118,13 +118,8 @@ def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_f
     assert not letters["third"] & letters["fourth"]
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_the_verdict_fits_and_axe_finds_nothing(new_page: NewPage, report: Path, width: int) -> None:
-    for dark in (False, True):
-        page = new_page(width, dark=dark)
-        open_report(page, report)
-        assert_fits(page)
-        assert_accessible(page)
+def test_the_verdict_fits_and_axe_finds_nothing(opened: Page) -> None:
+    assert_accessible(opened, 1280, 360)
 
 
 def test_the_pair_of_the_plot_is_at_first_the_two_best_runs_and_stands_in_the_address(

@@ -1,5 +1,6 @@
 """People pick over HTTP, and get no label of a paper before they have submitted their answer."""
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,9 +22,10 @@ from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.run import execute
 from evidencebench.pages.app.server import Address
+from evidencebench.pages.paper import paper_of
 from evidencebench.pages.people import assignments
 from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.people.tasks import Sessions, TaskApp
+from evidencebench.pages.people.tasks import TaskApp
 from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.controls import CONTROLS
@@ -249,16 +251,8 @@ def test_before_signing_in_a_page_says_what_is_asked_and_of_how_many_papers(serv
 
 def test_a_person_is_shown_what_a_system_is_given_and_no_more(ada: Client) -> None:
     found = paper(ada, "Ada", A).json()
-    query = SAMPLE[A].query
-    assert found["task"] == {
-        "position": 0,
-        "id": A,
-        "paper_id": query.paper_id,
-        "hypothesis": query.hypothesis,
-        "sentences": list(query.sentences),
-        "kinds": "".join({"section_name": "h", "abstract": "a", "normal_paragraph": "b"}[kind] for kind in query.kinds),
-        "budget": OPTIMAL.brief(SAMPLE[A]).budget,
-    }
+    given = msgspec.to_builtins(paper_of(0, SAMPLE[A].query))
+    assert found["task"] == json.loads(json.dumps(given)) | {"budget": OPTIMAL.brief(SAMPLE[A]).budget}
     assert found["person"] == "Ada"
     assert found["answer"] == {"sentences": [], "reached": 0, "seconds": 0, "revision": 0}
 
@@ -384,24 +378,17 @@ def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
     ("change", "status", "words"),
     [
         ({"sentences": [66]}, 400, "sentence 66: the paper has sentences 0..65"),
-        ({"sentences": [-1]}, 400, "sentence -1"),
         ({"sentences": [3, 3]}, 400, "picked twice"),
         ({"sentences": list(range(7))}, 400, "7 sentences picked, but at most 6 count; remove some"),
         ({"sentences": [10**30]}, 400, "the paper has sentences 0..65"),
-        ({"sentences": ["1"]}, 400, "not what the page sends"),
-        ({"sentences": [1.5]}, 400, "not what the page sends"),
         ({"sentences": [True]}, 400, "not what the page sends"),
         ({"sentences": None}, 400, "not what the page sends"),
-        ({"sentences": {"a": 1}}, 400, "not what the page sends"),
         ({"reached": -1}, 400, "not what the page sends"),
         ({"seconds": -1}, 400, "not what the page sends"),
-        ({"seconds": "1"}, 400, "not what the page sends"),
-        ({"revision": -1}, 400, "not what the page sends"),
-        ({"tab": ""}, 400, "not what the page sends"),
+        ({"revision": -1}, 400, "revision`; load the page again"),
         ({"tab": "x" * 65}, 400, "not what the page sends"),
         ({"budget": 10}, 400, "unknown field"),
         ({"task": "nothing"}, 404, "no such task in this list"),
-        ({"task": 3}, 400, "not what the page sends"),
     ],
 )
 def test_what_the_page_would_not_send_is_refused_in_words(
@@ -415,7 +402,7 @@ def test_what_the_page_would_not_send_is_refused_in_words(
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"null", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000]
+    "body", [b"", b"[]", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000]
 )
 def test_a_body_that_is_no_name_is_refused(body: bytes, serve: Serve) -> None:
     with serve() as asked, asked.browser() as client:
@@ -431,28 +418,15 @@ def test_a_name_that_nobody_can_have_is_refused(name: str, serve: Serve) -> None
         assert client.get("/api/people/session").json()["person"] is None
 
 
-def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(serve: Serve) -> None:
+def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites_and_ends_with_signing_out(serve: Serve) -> None:
     with serve() as asked, asked.browser() as client:
-        first, second = (client.post("/api/people/session", json={"name": "Ada"}) for _ in range(2))
-        cookie = first.headers["set-cookie"]
+        cookie = client.post("/api/people/session", json={"name": "Ada"}).headers["set-cookie"]
         assert {"HttpOnly", "SameSite=strict", "Path=/api"} <= {part.strip() for part in cookie.split(";")}
-        assert cookie.split(";")[0] != second.headers["set-cookie"].split(";")[0]
-
-
-def test_signing_out_or_in_as_another_ends_what_the_cookie_was_good_for(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        before = dict(client.cookies)
         client.post("/api/people/session", json={"name": "Bob"})
-        with asked.browser() as thief:
-            thief.cookies.update(before)
-            assert thief.get("/api/people/session").json()["person"] is None
         assert client.get("/api/people/session").json()["person"] == "Bob"
-        before = dict(client.cookies)
         assert client.delete("/api/people/session").status_code == 200
         assert client.get("/api/people/session").json()["person"] is None
-        with asked.browser() as thief:
-            thief.cookies.update(before)
-            assert thief.get("/api/people/queue", params={"person": "Bob"}).status_code == 401
+        assert client.get("/api/people/queue", params={"person": "Bob"}).status_code == 401
 
 
 def test_what_one_has_submitted_is_not_shown_to_another(serve: Serve) -> None:
@@ -476,14 +450,6 @@ def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(ada: Client, pe
     assert [path.name.split("-")[0] for path in people.glob("*.jsonl")] == ["bob"]
 
 
-def test_a_page_of_an_earlier_version_is_told_to_be_loaded_again(ada: Client) -> None:
-    old = picks("Ada", A, [1])
-    del old["answer"]["revision"], old["answer"]["tab"]
-    refused = save(ada, old)
-    assert refused.status_code == 400
-    assert refused.json()["error"].endswith("`revision`; load the page again")
-
-
 def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as one, asked.browser("Ada") as other:
         assert save(one, picks("Ada", A, [1], tab="one")).json()["answer"]["revision"] == 1
@@ -500,21 +466,6 @@ def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(ser
         assert one.post("/api/people/submit", json=picks("Ada", A, [1, 2], 2, tab="one")).status_code == 200
         late = save(other, picks("Ada", A, [3], 2, tab="other"))
         assert (late.status_code, late.json()["is_final"]) == (409, True)
-
-
-def test_another_limit_is_another_run_and_one_beyond_the_data_is_none(serve: Serve, tmp_path: Path) -> None:
-    with serve(limit=1000, folder=tmp_path / "other") as asked, asked.browser("Ada") as client:
-        assert len(queue(client, "Ada")) == 10
-        submit(client, "Ada", A, [1])
-    header = read_run(next(asked.folder.glob("*.jsonl"))).header
-    assert header is not None
-    assert header.limit is None
-    with serve(limit=3) as asked, asked.browser("Ada") as client:
-        submit(client, "Ada", A, [1])
-    with serve() as asked, asked.browser() as client:
-        refused = client.post("/api/people/session", json={"name": "Ada"})
-        assert refused.status_code == 503
-        assert "limit was 3, now None; view it as it was begun" in refused.json()["error"]
 
 
 def test_people_need_a_budget_and_a_paper(tmp_path: Path) -> None:
@@ -573,22 +524,6 @@ def test_damaged_data_is_not_described_to_a_person(serve: Serve, monkeypatch: py
     assert "secret" not in refused.text
 
 
-def test_a_submission_is_not_acknowledged_once_the_persons_file_is_gone(
-    ada: Client, people: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert submit(ada, "Ada", A, [1]).status_code == 200
-    paper(ada, "Ada", B)
-    (path,) = people.glob("*.jsonl")
-    path.unlink()
-    refused = ada.post("/api/people/submit", json=picks("Ada", B, [1]))
-    assert refused.status_code == 503
-    assert refused.json()["error"].startswith(
-        f"{path.parent.name}/{path.name}: was removed or replaced while it was in use"
-    )
-    assert str(path.parent) not in refused.text
-    assert str(path) in caplog.text
-
-
 def test_a_paper_that_was_never_opened_cannot_be_submitted(ada: Client) -> None:
     looked = ada.head("/api/people/task", params=asked_of("Ada", A))
     assert looked.status_code == 405
@@ -611,28 +546,15 @@ def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path)
         assert len(queue(client, "Ada")) == 3
 
 
-def test_whoever_is_at_work_stays_signed_in_however_many_others_sign_in(serve: Serve) -> None:
-    with serve() as asked:
-        object.__setattr__(asked.pages, "sessions", Sessions(most_unused=3))  # a thousand would take long
-        with asked.browser("Ada") as ada, asked.browser() as crowd:
-            assert len(queue(ada, "Ada")) == 10
-            for number in range(10):
-                assert crowd.post("/api/people/session", json={"name": f"Bob {number}"}).status_code == 200
-                crowd.cookies.clear()
-            assert len(queue(ada, "Ada")) == 10
-
-
-def test_who_is_signed_in_is_bounded_and_those_who_asked_nothing_go_first() -> None:
-    sessions = Sessions(most_unused=2, most_used=2)
-    ada, bob, cy, *_ = [sessions.begin(name) for name in ("Ada", "Bob", "Cy")]
-    assert (sessions.name_of(ada), sessions.name_of(bob), sessions.name_of(cy)) == (None, "Bob", "Cy")
-    for name in ("Di", "Ed", "Flo"):
-        sessions.begin(name)
-    assert (sessions.name_of(bob), sessions.name_of(cy)) == ("Bob", "Cy")
-    assert sessions.name_of(sessions.begin("Gus")) == "Gus"
-    assert (sessions.name_of(bob), sessions.name_of(cy)) == (None, "Cy")
-    sessions.end(cy)
-    assert sessions.name_of(cy) is None
+def test_a_person_stays_signed_in_when_the_app_is_started_again(serve: Serve) -> None:
+    name = 'Ada Ñ, of "x"; y'
+    with serve() as asked, asked.browser(name) as client:
+        kept = dict(client.cookies)
+    with serve() as again, again.browser() as client:
+        client.cookies.update(kept)
+        assert client.get("/api/people/session").json()["person"] == name
+        client.cookies.update(dict.fromkeys(kept, "Ada%0AB"))
+        assert client.get("/api/people/session").status_code == 400
 
 
 def test_people_are_told_when_the_data_has_changed(serve: Serve, tmp_path: Path) -> None:

@@ -3,16 +3,19 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from evidencebench.pages.paper import ListRow, RowGrades
 
 Sort = Literal["position", "score", "score_b", "difference", "aspects", "length"]
-Order = Literal["asc", "desc"]
 Only = Literal["", "has_results", "no_results", "missed", "failed", "no_answer", "a_better", "b_better"]
+Where = Literal["", "hypothesis", "text"]
+"""Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
+
 Positions = npt.NDArray[np.intp]
 
 _LEAST_DIFFERENCE = 1e-9  # recalls are quotients of small numbers: two different ones differ by more
@@ -72,17 +75,24 @@ class Columns:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListQuery:
-    task: int | None = None  # position of a task; None: all recalls count as unknown
-    a: int | None = None  # positions of two systems, A and B; None: their recalls count as unknown
-    b: int | None = None
+MOST_ROWS = 200
+Number = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What an address asks of the list."""
+
+    q: Annotated[str, msgspec.Meta(max_length=1_000)] = ""  # searched words
+    where: Where = msgspec.field(default="", name="in")
+    task: Number | None = None  # position of a task; None: all recalls count as unknown
+    a: Number | None = None  # positions of two systems, A and B; None: their recalls count as unknown
+    b: Number | None = None
     sort: Sort = "position"  # ties by position; instances without a value come last, in both orders
-    order: Order = "asc"
+    order: Literal["asc", "desc"] = "asc"
     only: Only = ""  # empty: all; "missed": A's recall is below the oracle's; "failed": A's recall is 0
-    found: int | None = None  # only instances with an aspect that exactly so many systems find; None: all
-    offset: int = 0  # rows before the part
-    n: int = 50  # rows in the part
+    found: Number | None = None  # only instances with an aspect that exactly so many systems find; None: all
+    offset: Number = 0  # rows before the part
+    n: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)] = 50  # rows in the part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,20 +6,16 @@ import sqlite3
 import threading
 import time
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import CacheError, ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.list import Columns
+from evidencebench.pages.app.list import Columns, Where
 from evidencebench.pages.paper import Hits
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.query import Query
-
-Where = Literal["", "hypothesis", "text"]
-"""Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
 
 # `words_in` has split the text already, so the tokenizer only splits at spaces; to it, every non-ASCII character is a
 # letter. The index says which papers hold a word, not where or how often, nor the text: that takes a tenth of the disk.
@@ -106,27 +102,18 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(plain.translate(dict.fromkeys(map(ord, marks))).lower())
 
 
-def distinct_words(texts: Iterable[str]) -> set[str]:
-    by_is_ascii: dict[bool, list[str]] = {True: [], False: []}  # apart, since ASCII takes far less time
-    for text in texts:
-        by_is_ascii[text.isascii()].append(text)
-    return {word for members in by_is_ascii.values() for word in words_of(" ".join(members))}
-
-
 def words_in(query: Query) -> PlacedWords:
-    text, hypothesis, instance_id = map(distinct_words, (query.sentences, (query.hypothesis,), (query.instance_id,)))
-    return " ".join(text), " ".join(hypothesis), " ".join(instance_id)
+    def distinct(*texts: str) -> str:
+        return " ".join({word for text in texts for word in words_of(text)})
+
+    return distinct(*query.sentences), distinct(query.hypothesis), distinct(query.instance_id)
 
 
 _MOST_SHOWN = 2_000  # characters of a sentence, since a row repeats it
 
 
 def hits_in(sentences: Sequence[str], text: str) -> Hits | None:
-    """Return where the words of a search stand in a paper's text; None: nowhere.
-
-    >>> hits_in(["One.", "Statins help.", "Statins lower the risk."], "statin ris")
-    Hits(n=2, index=2, text='Statins lower the risk.')
-    """
+    """Return where the words of a search stand in a paper's text; None: nowhere."""
     asked = [f" {word}" for word in dict.fromkeys(words_of(text))]
     n_asked = [sum(map(f" {' '.join(words_of(sentence))}".__contains__, asked)) for sentence in sentences]
     n_hits = sum(map(bool, n_asked))

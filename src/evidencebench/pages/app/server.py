@@ -110,11 +110,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SecuredApp:
-    """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``."""
+    """Passes a request on to ``app`` only if its own page sent it, and its whole body came in time."""
 
     app: ASGIApp
     address: Address
-    body_seconds: float
     file_paths: frozenset[str]  # below these a body is a file, up to `MAX_FILE_BYTES`; else it is JSON
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -165,13 +164,13 @@ class SecuredApp:
             raise RefusedError(415, "expected a file" if is_file else "expected JSON")
         body = bytearray()
         try:
-            async with asyncio.timeout(self.body_seconds):
+            async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
                     body += part
                     if len(body) > most:
                         raise RefusedError(413, f"expected at most {most:,} bytes")
         except TimeoutError:
-            raise RefusedError(408, f"the request did not end within {self.body_seconds:g} seconds") from None
+            raise RefusedError(408, f"the request did not end within {BODY_SECONDS:g} seconds") from None
         return bytes(body)
 
 
@@ -243,7 +242,6 @@ def page_app(
     scripts: Sequence[str] = APP_SCRIPTS,
     styles: Sequence[str] = APP_STYLES,
     errors: Mapping[Any, Any] | None = None,
-    body_seconds: float = BODY_SECONDS,
     file_paths: frozenset[str] = frozenset(),
 ) -> ASGIApp:
     page = (
@@ -266,7 +264,7 @@ def page_app(
         exception_handlers={HTTPException: _answer_error, Exception: _answer_error, **(errors or {})},
     )
     app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
-    return SecuredApp(app, address, body_seconds, file_paths)
+    return SecuredApp(app, address, file_paths)
 
 
 def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above

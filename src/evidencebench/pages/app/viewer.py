@@ -3,9 +3,9 @@
 import csv
 import io
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -15,18 +15,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.list import ListQuery, Matches, Only, Order, Sort, matches_of
-from evidencebench.pages.app.search import BackgroundScan, Where, hits_in
-from evidencebench.pages.app.server import (
-    BODY_SECONDS,
-    DATA_CHANGED,
-    Address,
-    RefusedError,
-    json_response,
-    page_app,
-    static_route,
-)
-from evidencebench.pages.html import REPORT_SCRIPTS, REPORT_STYLES, encode_json, script, security_policy, style
+from evidencebench.pages.app.list import ListQuery, Matches, Number, matches_of
+from evidencebench.pages.app.search import BackgroundScan, hits_in
+from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, json_response, page_app, static_route
+from evidencebench.pages.html import encode_json, report_parts
 from evidencebench.pages.paper import ListRow
 from evidencebench.pages.viewer import ViewerData
 from evidencebench.tables import safe_cell
@@ -43,27 +35,33 @@ def _csv_line(cells: Iterable[object]) -> bytes:
 
 # The routes of the app: one HTML page, its script and style, and the JSON that its script asks for.
 
-MOST_ROWS = 200
-MAX_QUERY_CHARACTERS = 1_000
-
 _log = logging.getLogger(__name__)
 
 
-def make_app(
-    viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
-) -> ASGIApp:
+def make_app(viewed: ViewerData, scan: BackgroundScan, *, address: Address) -> ASGIApp:
     pages = _Pages(viewed=viewed, scan=scan)
-    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
-    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
+    shared = encode_json(report_parts()).decode()  # of a paper that is shared as a report
     routes = [
-        static_route("/api/page_parts", encode_json(parts).decode(), "application/json"),
+        static_route("/api/page_parts", shared, "application/json"),
         Route("/api/overview", pages.overview),
         Route("/api/rows", pages.rows),
         Route("/api/papers.csv", pages.list_file),
         Route("/api/instances", pages.instance),
         Route("/api/exchanges", pages.exchanges),
     ]
-    return page_app(viewed.title, routes, source="server", address=address, body_seconds=body_seconds)
+    return page_app(viewed.title, routes, source="server", address=address)
+
+
+class _Instance(msgspec.Struct, frozen=True, kw_only=True):
+    """What an address asks of one instance: its id, or where that is too long, its position."""
+
+    id: str | None = None
+    position: Number | None = None
+    system: Number = 0
+    task: Number = 0
+
+
+_Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +73,16 @@ class _Pages:
         return json_response(self.viewed.overview())
 
     async def rows(self, request: Request) -> Response:
-        listing, text, where = self._read_asked(request)
-        return await self._with_priority(lambda: json_response(self._find_rows(listing, text, where)))
+        listing = self._read_listing(request)
+        return await self._with_priority(lambda: json_response(self._find_rows(listing)))
 
     async def list_file(self, request: Request) -> Response:
-        listing, text, where = self._read_asked(request)
+        listing = self._read_listing(request)
         columns = self.scan.columns
-        if columns.n_known < len(columns) or (text and self.scan.search.n_searched < len(columns)):
+        if columns.n_known < len(columns) or (listing.q and self.scan.search.n_searched < len(columns)):
             raise RefusedError(409, "not all papers are read yet; ask again when the list says no more 'so far'")
         task = listing.task or 0
-        matches = await run_in_threadpool(lambda: self._matches(listing, text, where))
+        matches = await run_in_threadpool(self._matches, listing)
 
         def lines() -> Iterator[bytes]:
             task_name, systems = self.viewed.tasks[task].name, self.viewed.overview().systems
@@ -100,23 +98,22 @@ class _Pages:
 
     async def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
-        instance_id = request.query_params.get("id")
+        asked = _read_asked(request, _Instance)
+        instance_id = asked.id
         if instance_id is None:
-            position = _read_number(request, "position", len(dataset) - 1)
-            if position is None:
-                raise RefusedError(400, "expected the id of a paper")
-            instance_id = dataset.ids[position]
+            if asked.position is None or asked.position >= len(dataset):
+                raise RefusedError(400, f"expected the id of a paper, or a position below {len(dataset)}")
+            instance_id = dataset.ids[asked.position]
         if instance_id not in dataset:
             raise RefusedError(404, f"there is no paper '{instance_id[:200]}' in {dataset.name}")
         return await self._with_priority(lambda: self._record_response(instance_id))
 
     async def exchanges(self, request: Request) -> Response:
-        instance_id = request.query_params.get("id", "")
-        system = _read_number(request, "system", len(self.viewed.systems) - 1)
-        task = _read_number(request, "task", len(self.viewed.tasks) - 1)
-        if instance_id not in self.viewed.dataset or system is None or task is None:
+        asked, viewed = _read_asked(request, _Instance), self.viewed
+        instance_id = asked.id or ""
+        if instance_id not in viewed.dataset or asked.system >= len(viewed.systems) or asked.task >= len(viewed.tasks):
             raise RefusedError(404, "there is no such paper, system or task")
-        return await self._with_priority(lambda: json_response(self.viewed.asked(instance_id, system, task)))
+        return await self._with_priority(lambda: json_response(viewed.asked(instance_id, asked.system, asked.task)))
 
     async def _with_priority(self, work: Callable[[], Response]) -> Response:
         """Do the work in another thread; the background scan waits meanwhile."""
@@ -126,37 +123,25 @@ class _Pages:
         finally:
             self.scan.n_asking -= 1
 
-    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
-        text = request.query_params.get("q", "")
-        if len(text) > MAX_QUERY_CHARACTERS:
-            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
-        last_system = len(self.viewed.systems) - 1
-        given = {
-            "task": _read_number(request, "task", len(self.viewed.tasks) - 1),
-            "a": _read_number(request, "a", last_system),
-            "b": _read_number(request, "b", last_system),
-            "sort": _read_choice(request, "sort", get_args(Sort)),
-            "order": _read_choice(request, "order", get_args(Order)),
-            "only": _read_choice(request, "only", get_args(Only)),
-            "found": _read_number(request, "found", None),
-            "offset": _read_number(request, "offset", None),
-            "n": _read_number(request, "n", MOST_ROWS, lowest=1),
-        }
-        listing = ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-        return listing, text, where
+    def _read_listing(self, request: Request) -> ListQuery:
+        listing = _read_asked(request, ListQuery)
+        if (listing.task or 0) >= len(self.viewed.tasks):
+            raise RefusedError(400, f"task: expected a number below {len(self.viewed.tasks)}")
+        if max(listing.a or 0, listing.b or 0) >= len(self.viewed.systems):
+            raise RefusedError(400, f"a, b: expected numbers below {len(self.viewed.systems)}")
+        return listing
 
-    def _matches(self, listing: ListQuery, text: str, where: Where) -> Matches:
+    def _matches(self, listing: ListQuery) -> Matches:
         # The whole id of an instance finds that instance only, not all that share its words.
-        is_id = text in self.viewed.dataset
-        searched = [self.scan.positions[text]] if is_id else self.scan.search.find(text, where)
+        is_id = listing.q in self.viewed.dataset
+        searched = [self.scan.positions[listing.q]] if is_id else self.scan.search.find(listing.q, listing.where)
         return matches_of(self.scan.columns, listing, searched)
 
-    def _find_rows(self, listing: ListQuery, text: str, where: Where) -> Mapping[str, object]:
+    def _find_rows(self, listing: ListQuery) -> Mapping[str, object]:
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
-        matches = self._matches(listing, text, where)
-        has_hits = where != "hypothesis" and text not in self.viewed.dataset
+        matches = self._matches(listing)
+        has_hits = listing.where != "hypothesis" and listing.q not in self.viewed.dataset
         part = matches.positions[listing.offset : listing.offset + listing.n].tolist()
         return {
             "n_found": len(matches.positions),
@@ -164,7 +149,7 @@ class _Pages:
             "means": matches.means,
             "n_means": matches.n_means,
             "found": matches.found,
-            "rows": [self._row(position, text if has_hits else "") for position in part],
+            "rows": [self._row(position, listing.q if has_hits else "") for position in part],
             "n_searched": n_searched,
             "n_scored": n_scored,
             "n_instances": len(columns),
@@ -207,19 +192,8 @@ class _Pages:
             return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
 
-def _read_number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    is_number = text.isascii() and text.isdecimal() and len(text) <= 9  # noqa: PLR2004 - no list has 10**9 rows
-    if not is_number or int(text) < lowest or (highest is not None and int(text) > highest):
-        span = "" if highest is None else f" from {lowest} to {highest}"
-        raise RefusedError(400, f"{name}: expected a whole number{span}")
-    return int(text)
-
-
-def _read_choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
-    text = request.query_params.get(name)
-    if text is not None and text not in choices:
-        raise RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
-    return text
+def _read_asked(request: Request, shape: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.convert(dict(request.query_params), shape, strict=False)
+    except msgspec.ValidationError as error:
+        raise RefusedError(400, f"the address asks what cannot be: {error}") from error

@@ -261,11 +261,7 @@ class RowAxis:
     rule: float | None = None  # a number that is marked by a line of its own, such as the ceiling or zero
 
     def at(self, value: float) -> str:
-        """Return where a number is drawn, as a share of the width; beyond an end, at that end.
-
-        >>> RowAxis(low=-1, high=1, ticks=()).at(0.5)
-        '75%'
-        """
+        """Return where a number is drawn, as a share of the width; beyond an end, at that end."""
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(1.0, max(0.0, share)):.4g}%"
 

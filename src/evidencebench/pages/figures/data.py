@@ -26,9 +26,6 @@ def shown_name(name: str, suffix: str = "") -> str:
     """Return a name as a chart shows it: on one line, cut to 40 characters, and a suffix behind that is not cut.
 
     It is cut in the middle, since names that are alike often differ at their ends. Of "first − second" both are cut so.
-
-    >>> shown_name("lead", " *")
-    'lead *'
     """
     return f"{cut(name, LONGEST_SHOWN)}{suffix}"
 
@@ -62,11 +59,7 @@ def width_of(text: str, size: float = FONT_SIZE) -> float:
 
 
 def fit_text(text: str, width: float, size: float = FONT_SIZE) -> str:
-    """Return text cut so that it is not wider than ``width`` units, as `width_of` measures it.
-
-    >>> fit_text("abstract_backwards", 60)
-    'abs…rds'
-    """
+    """Return text cut so that it is not wider than ``width`` units, as `width_of` measures it."""
     if width_of(text, size) <= width:
         return text
     shorter = (cut(text, n_characters) for n_characters in range(len(text) - 1, 0, -1))
@@ -137,11 +130,7 @@ def is_number(value: float | None) -> TypeGuard[float]:
 
 
 def value_text(bar: Bar, *, signed: bool = False) -> str:
-    """Return a bar's mean and interval as text in percent; a dash where the mean is no number.
-
-    >>> value_text(Bar(name="bm25", mean=0.37, low=0.29, high=0.439))
-    '37.0 [29.0, 43.9]'
-    """
+    """Return a bar's mean and interval as text in percent; a dash where the mean is no number."""
     if not is_number(bar.mean):
         return "–"
     mean, *ends = (100 * share for share in (bar.mean, *(bar.interval or ())))
@@ -150,11 +139,7 @@ def value_text(bar: Bar, *, signed: bool = False) -> str:
 
 
 def bar_title(bar: Bar, *, signed: bool = False) -> str:
-    """Return what a chart tells of a bar when it is pointed at: its name, its numbers, and how much of it is done.
-
-    >>> bar_title(Bar(name="Ada", mean=0.1, low=None, high=None, unfinished="3 of 12"))
-    'Ada: 10.0, unfinished: 3 of 12 done'
-    """
+    """Return what a chart tells of a bar when it is pointed at: its name, its numbers, and how much of it is done."""
     unfinished = f", unfinished: {bar.unfinished} done" if bar.unfinished else ""
     control = " (control)" if bar.is_control else ""
     return f"{title_name(bar.name)}{control}: {value_text(bar, signed=signed)}{unfinished}"

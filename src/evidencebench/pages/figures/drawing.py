@@ -88,11 +88,7 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """Return the coordinate of a number; a number beyond an end is drawn at that end.
-
-        >>> Scale(low=0, high=1, start=100, end=300).at(0.25)
-        150.0
-        """
+        """Return the coordinate of a number; a number beyond an end is drawn at that end."""
         span = self.high - self.low
         share = (value - self.low) / span if span > 0 else 0.5
         return round(self.start + min(1.0, max(0.0, share)) * (self.end - self.start), 1)

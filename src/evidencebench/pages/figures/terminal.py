@@ -64,15 +64,14 @@ def terminal_bars(
         "◉ one of them at the mean": any("◉" in track for track in tracks),
         "◌ unfinished: what has no answer counts as 0": any(bar.unfinished for bar in bars),
     }
-    indent, is_first = name_width + 2, True
+    below: list[str] = []
     for entry in (*legend, *(words for words, is_needed in explained.items() if is_needed)):
-        shown = _cut(entry, width - indent, ascii_only=ascii_only)
-        if not is_first and cell_len(lines[-1]) + 2 + cell_len(shown) <= width:
-            lines[-1] += f"  {shown}"
+        shown = _cut(entry, width - name_width - 2, ascii_only=ascii_only)
+        if below and cell_len(below[-1]) + 2 + cell_len(shown) <= width:
+            below[-1] += f"  {shown}"
         else:
-            lines.append(f"{' ' * indent}{shown}")
-        is_first = False
-    return "\n".join(lines)
+            below.append(f"{' ' * name_width}  {shown}")
+    return "\n".join([*lines, *below])
 
 
 def _cut(text: str, n_columns: int, *, ascii_only: bool) -> str:

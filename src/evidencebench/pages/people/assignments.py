@@ -4,6 +4,7 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -15,10 +16,10 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
 from evidencebench.pages.paper import GradedAnswer, SystemRecord, paper_of
-from evidencebench.pages.people.tasks import MeanRecall, OfferedPaper, OwnScores, TaskApp, TaskRow, picking
+from evidencebench.pages.people.tasks import OfferedPaper, OwnScores, TaskApp, TaskRow, picking
 from evidencebench.pages.viewer import ShownSystem, ViewerData
 from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people import Clock, PeopleFolder, Person, utc_now
+from evidencebench.runs.people import PeopleFolder, Person
 from evidencebench.scoring.evaluate import Case, case_of, grade
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.selection import Rules
@@ -29,7 +30,7 @@ from evidencebench.wording import counted
 # How well a person has done, beside the systems: over exactly the papers that the person has submitted.
 
 
-def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Callable[[Person], OwnScores | None]:
+def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Callable[[Person], OwnScores]:
     """Return what scores a person's submissions; the systems are graded once on each paper that anybody submits."""
 
     @cache
@@ -39,47 +40,43 @@ def _own_scores(viewed: ViewerData, task: Task, offered: Container[str]) -> Call
         answers = (shown.answer_in_list(case, task) for shown in viewed.systems)
         return case, [answer for answer in answers if answer is not None]  # all answer, since the task has a budget
 
-    def scores(person: Person) -> OwnScores | None:
+    def scores(person: Person) -> OwnScores:
         submissions = {paper: picked for paper, picked in list(person.submitted.items()) if paper in offered}
         if not submissions:
-            return None
+            return {}, {}
         papers = [graded(instance_id) for instance_id in submissions]
         cases = [case for case, _ in papers]
         own = [grade(case, picked).recall for case, picked in zip(cases, submissions.values(), strict=True)]
         recalls = [
             [mine, *(answer.recall for answer in answers)] for mine, (_, answers) in zip(own, papers, strict=True)
         ]
-        you, *others = bootstrap_columns(np.array(recalls, dtype=float), [case.instance.cluster for case in cases])
+        clusters = [case.instance.cluster for case, _ in papers]
+        you, *others = bootstrap_columns(np.array(recalls, dtype=float), clusters)
         means = [_mean("You", you, is_you=True)]
         for position, (shown, estimate) in enumerate(zip(viewed.systems, others, strict=True)):
             n_missing = sum(answers[position].status == "missing" for _, answers in papers)
             lacks = f" (lacks {counted(n_missing, 'answer')}: 0)" if n_missing else ""
             means.append(_mean(f"{shown.record.label}{' *' if shown.record.is_control else ''}{lacks}", estimate))
-        runs = [position for position, shown in enumerate(viewed.systems, 1) if not shown.record.is_control]
-        named = runs or [position for position, shown in enumerate(viewed.systems, 1) if not shown.record.is_oracle]
-        named.sort(key=lambda position: -means[position].mean)
-        labels = ["You", *(shown.record.label for shown in viewed.systems)]
-        words = ", ".join(f"{labels[position]} {100 * means[position].mean:.1f}" for position in [0, *named])
-        return OwnScores(
-            summary=f"{words} on your {counted(len(own), 'paper')}.",
-            means=tuple(sorted(means, key=lambda mean: -mean.mean)),
-            recalls=dict(zip(submissions, own, strict=True)),
-        )
+        ranked = sorted(zip(viewed.systems, others, strict=True), key=lambda pair: -pair[1].mean)
+        runs = [pair for pair in ranked if not pair[0].record.is_control]
+        named = runs or [pair for pair in ranked if not pair[0].record.is_oracle]
+        words = "".join(f", {shown.record.label} {100 * estimate.mean:.1f}" for shown, estimate in named)
+        summary = f"You {100 * you.mean:.1f}{words} on your {counted(len(own), 'paper')}."
+        best_first = sorted(means, key=lambda mean: -mean["mean"])
+        return {"scores": {"summary": summary, "means": best_first}}, dict(zip(submissions, own, strict=True))
 
     return scores
 
 
-def _mean(label: str, estimate: Estimate, *, is_you: bool = False) -> MeanRecall:
+def _mean(label: str, estimate: Estimate, *, is_you: bool = False) -> dict[str, Any]:
     ends = {"low": estimate.low, "high": estimate.high}
-    return MeanRecall(label=label, text=percent(estimate), is_you=is_you, mean=estimate.mean, **ends)
+    return {"label": label, "text": percent(estimate), "is_you": is_you, "mean": estimate.mean, **ends}
 
 
 # The papers that people are asked to pick in, and the labels that they are shown after they have submitted.
 
 
-def pick_tasks(
-    viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
-) -> TaskApp:
+def pick_tasks(viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None) -> TaskApp:
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
     dataset = viewed.dataset
@@ -105,7 +102,7 @@ def pick_tasks(
         }
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
-    people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
+    people = PeopleFolder(folder, data=data, task=task.name, limit=limit)
     kind = picking(people, rows, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}
     return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)

@@ -35,8 +35,7 @@ def note(*children: Child) -> Node:
 
 
 def isolated_name(text: str) -> Node:
-    """Return a name from a file in its own element, so that its text direction changes nothing around it."""
-    return node("bdi", FOREIGN, beginning_of(text))
+    return node("bdi", FOREIGN, beginning_of(text))  # so that its text direction changes nothing around it
 
 
 def isolated_names(names: Iterable[str] | Mapping[str, str]) -> list[Child]:
@@ -61,7 +60,6 @@ def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> l
 
 
 def folding_part(summary: str, *children: Child) -> Node:
-    """Return a part that the reader can unfold; it is open in print."""
     return node("details", None, node("summary", None, summary), *children)
 
 
@@ -140,8 +138,6 @@ def points_text(difference: Estimate) -> str:
 
     >>> points_text(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
     '+5.1 [−0.2, +10.4]'
-    >>> points_text(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
-    '+0.0 (one paper: no interval)'
     """
     mean, *ends = (signed(100 * value) for value in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} ({difference.alone}: no interval)"

@@ -61,15 +61,14 @@ class Curves(NamedTuple):
     curves: tuple[Curve, ...]
     ceiling: Curve  # the mean of the highest recall at each budget, over the instances where that is proven
     n: int
-    asked_per_task: tuple[str, ...]  # the labels of runs that were asked each task separately, so they have few points
+    asked_per_task: Sequence[str]  # the labels of runs that were asked each task separately, so they have few points
 
 
 def curves_of(
     findings: Findings,
     largest: int,
-    on_progress: Callable[[int, int], None] | None = None,
-    *,
-    engine: Engine | None = None,
+    engine: Engine,
+    on_progress: Callable[[int, int], object] = lambda *_: None,
 ) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
@@ -78,22 +77,20 @@ def curves_of(
     names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
     answers = _answers(list(scored.runs.values()), scored.rules, controls)
     blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
-    if engine is None or isinstance(engine, InProcess):
+    if isinstance(engine, InProcess):
         parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
     else:
         paths = [run.path for run in scored.runs.values()]
         arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
         parts = (outcome.value for outcome in outcomes_in_order(engine, _block_recalls, arguments, blocks))
     recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
-    n_done = 0
-    for block, part in zip(blocks, parts, strict=True):
+    for n_blocks, part in enumerate(parts, 1):
         for scope, (table, clusters) in part.items():
             recalls[scope][0].extend(table)
             recalls[scope][1].extend(clusters)
-        n_done += len(block)
-        if on_progress is not None:
-            on_progress(n_done, findings.n_instances)
+        on_progress(min(n_blocks * _BLOCK_SIZE, findings.n_instances), findings.n_instances)
     curves = []
+    apart = [name for (name, _), answered in zip(names, answers, strict=True) if answered.separate_tasks]
     for scope, (table, clusters) in recalls.items():
         if table:
             columns = np.frombuffer(table).reshape(len(clusters), -1)
@@ -102,7 +99,6 @@ def curves_of(
                 Curve(name, is_control, tuple(points[largest * place : largest * (place + 1)]))
                 for place, (name, is_control) in enumerate([*names, ("ceiling", True)])
             )
-            apart = tuple(name for (name, _), answered in zip(names, answers, strict=True) if answered.separate_tasks)
             curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters), apart))
     return tuple(curves)
 
@@ -142,8 +138,7 @@ def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> 
 
 
 def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int) -> Node:
-    asked_per_task = list(dict.fromkeys(label for curves in by_scope for label in curves.asked_per_task))
-    drawn = [curves for curves in by_scope if curves.curves]
+    asked_per_task = by_scope[0].asked_per_task
     return section(
         "curves",
         "Recall by budget",
@@ -151,13 +146,9 @@ def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int)
             f"Mean aspect recall when 1 to {largest} sentences count. Named are the best runs, the best control and "
             "the ceiling, the most that so many sentences can cover; the other systems are the thin lines behind."
         ),
-        node("div", {"class": "panels"}, *(_chart(findings, curves) for curves in drawn)),
-        folding_part("All systems, with intervals, as tables", *map(_curve_table, drawn))
-        if drawn
-        else note("There is no curve to draw."),
-        None
-        if any(curves.scope == "results" for curves in by_scope)
-        else note("No paper has Results aspects, so there is no curve for them."),
+        node("div", {"class": "panels"}, *(_chart(findings, curves) for curves in by_scope)),
+        folding_part("All systems, with intervals, as tables", *map(_curve_table, by_scope)),
+        note("No paper has Results aspects, so there is no curve for them.") if len(by_scope) == 1 else None,
         note(
             "Asked each task apart, with its budget in the question, and so with a mark at the budgets of its tasks "
             f"only: {', '.join(map(beginning_of, asked_per_task))}. Other budgets can be asked, as in ",
@@ -171,46 +162,41 @@ def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int)
 
 def _chart(findings: Findings, curves: Curves) -> Node:
     tasks = [task for task in findings.tasks if task.scope == curves.scope] or findings.tasks
-    named = {(row.system, row.is_control) for row in findings.foremost(tasks[0])}
+    named = {(row.system, row.is_control) for row in findings.foremost(tasks[0])} | {("ceiling", True)}
     lines = [
-        _line(
-            curve,
-            findings.series_of(curve.system, is_control=curve.is_control),
+        ChartLine(
+            name=curve.system,
+            points=[(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)],
+            is_control=curve.is_control,
+            # The ceiling has the mark and colour of the oracle, whose curve is the same.
+            series=findings.series_of(
+                "oracle" if curve is curves.ceiling else curve.system, is_control=curve.is_control
+            ),
             is_context=(curve.system, curve.is_control) not in named,
         )
-        for curve in curves.curves
+        for curve in (*curves.curves, curves.ceiling)
         if any(curve.points)
     ]
-    if any(curves.ceiling.points):  # with the mark and colour of the oracle, whose curve is the same
-        lines.append(_line(curves.ceiling, findings.series_of("oracle", is_control=True)))
     return line_chart(lines, title=_title(curves), x_name="sentences that count", y_name="aspect recall, %", width=400)
 
 
 def _curve_table(curves: Curves) -> Node | None:
     shown = (*curves.curves, curves.ceiling)
     columns = ["sentences", *(f"{curve.system}\u00a0*" if curve.is_control else curve.system for curve in shown)]
-    by_budget = zip(*(curve.points for curve in shown), strict=True)
-    rows = [[str(k), *(_cell(point, curves.n) for point in points)] for k, points in enumerate(by_budget, 1)]
+
+    def cell(point: Estimate | None) -> str:
+        # A mean over fewer than all instances, as of a ceiling, says over how many.
+        few = "" if point is None or point.n == curves.n else f" ({point.n:,} of {counted(curves.n, 'paper')})"
+        return "" if point is None else f"{percent(point, alone='')}{few}"
+
+    rows = [
+        [str(k), *map(cell, points)] for k, points in enumerate(zip(*(curve.points for curve in shown), strict=True), 1)
+    ]
     return table_node(f"{_title(curves)}: aspect recall in %", columns, rows)
 
 
 def _title(curves: Curves) -> str:
     return f"{'All' if curves.scope == 'all' else 'Results'} aspects, {counted(curves.n, 'paper')}"
-
-
-def _line(curve: Curve, series: int, *, is_context: bool = False) -> ChartLine:
-    points = [(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)]
-    return ChartLine(
-        name=curve.system, points=points, is_control=curve.is_control, series=series, is_context=is_context
-    )
-
-
-def _cell(point: Estimate | None, n: int) -> str:
-    """Return a mean as text; a mean over fewer than all ``n`` instances, as of a ceiling, says over how many."""
-    if point is None:
-        return ""
-    mean = percent(point, alone="")
-    return mean if point.n == n else f"{mean} ({point.n:,} of {counted(n, 'paper')})"
 
 
 # Aspect recall by properties of the papers, such as their length.
@@ -314,10 +300,8 @@ def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> l
         counts = [f"n = {first_of_bins[name].n:,}" for name in drawn]
         panels.append(panel_chart(groups, title=f"By {property_name}", counts=counts))
         heads = ["system", *(f"{name} ({mean.extent})" for name, mean in first_of_bins.items())]
-        cells = [
-            [system, *(percent(recalls[system], alone="") for recalls in bins.values())]
-            for system in next(iter(bins.values()))
-        ]
+        systems = next(iter(bins.values()))
+        cells = [[name, *(percent(recalls[name], alone="") for recalls in bins.values())] for name in systems]
         tables.append(table_node(f"By {property_name}: aspect recall in %", heads, cells))
     return [
         legend([findings.bar(row) for row in rows]),
@@ -329,8 +313,8 @@ def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> l
 def _short(name: str) -> str:
     """Return the name of a bin where there is little room.
 
-    >>> _short("1–99 sentences"), _short("300 sentences or more"), _short("60 to 80 % of the aspects")
-    ('1–99', '300+', '60–80 %')
+    >>> _short("300 sentences or more"), _short("60 to 80 % of the aspects")
+    ('300+', '60–80 %')
     """
     name = _WORDS_OF_BINS.sub("", name)
     for words, sign in {" or more": "+", " to ": "–", "over ": "> ", "under ": "< "}.items():
@@ -379,8 +363,7 @@ def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, 
     for name, counts in picks.items():
         parts, start = [], 0.0
         for sort in _SORTS:
-            width = 100 * getattr(counts, sort) / most if most else 0.0
-            if width:
+            if width := 100 * getattr(counts, sort) / (most or 1):
                 parts.append(node("rect", {"class": f"pick-{sort}", "x": f"{start:.2f}%", "width": f"{width:.2f}%"}))
             start += width
         bar = node("svg", {"class": "pick-bar", "aria-hidden": "true"}, *parts)
@@ -392,15 +375,13 @@ def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, 
 def _words(picks: PickCounts) -> str:
     """Return the counts in words.
 
-    >>> _words(PickCounts(new=31, redundant=4, heading=20, no_evidence=87))
-    '142 picks: 31 new, 4 redundant, 20 headings, 87 no evidence'
-    >>> _words(PickCounts(new=1.5, heading=1))
-    '2.5 picks: 1.5 new, 1 heading'
+    >>> _words(PickCounts(new=1.5, heading=1, redundant=4))
+    '6.5 picks: 1.5 new, 4 redundant, 1 heading'
     """
 
-    def number(value: float) -> str:
-        return f"{value:,.1f}".removesuffix(".0")
+    def number(n: float, word: str, words: str) -> str:
+        return f"{n:,.1f}".removesuffix(".0") + f" {word if n == 1 else words}"
 
-    counts = {words: getattr(picks, sort) for sort, words in _SORTS.items()}
-    sorts = ", ".join(f"{number(n)} {word if n == 1 else words}" for (word, words, _), n in counts.items() if n)
-    return f"{number(picks.total)} {'pick' if picks.total == 1 else 'picks'}{f': {sorts}' if sorts else ''}"
+    counts = {words[:2]: getattr(picks, sort) for sort, words in _SORTS.items()}
+    sorts = ", ".join(number(n, *words) for words, n in counts.items() if n)
+    return f"{number(picks.total, 'pick', 'picks')}{f': {sorts}' if sorts else ''}"

@@ -20,7 +20,6 @@ from evidencebench.pages.viewer import (
     record_of,
     shown_case,
     shown_systems,
-    terms_of,
 )
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
@@ -112,8 +111,8 @@ class Findings:
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
         """Return the names of the controls on a task that read no labels, or of the runs that are them, best first."""
-        by_task = self.scored.controls
-        controls = [name for name in by_task if task.name in by_task[name] and not CONTROLS[name].knows_labels]
+        of_controls = self.scored.controls.items()
+        controls = [name for name, of in of_controls if task.name in of and not CONTROLS[name].knows_labels]
         stands_for = {run_of_control(self.scored, name, task) for name in controls}
         rows = self.standings[task.name]
         return tuple(self.name_of(row) for row in rows if row.system in (controls if row.is_control else stands_for))
@@ -134,18 +133,14 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
     }
     scored = replace(scored, runs=own, scores={label: scored.scores[label] for label in own})
     first = scored.scores[next(iter(own))][scored.tasks[0].name]
-    n_instances = first.counts.not_applicable + len(first.ids)
+    read = (instance.cluster for instance in scored.dataset.instances(scored.n_instances))
     return Findings(
         scored=scored,
         changed=changed,
         boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
         resampling=resampling,
-        n_instances=n_instances,
-        n_papers=len(
-            {instance.cluster for instance in scored.dataset.instances(n_instances)}
-            if first.counts.not_applicable
-            else set(first.clusters)
-        ),
+        n_instances=scored.n_instances,
+        n_papers=len(set(read if first.counts.not_applicable else first.clusters)),
     )
 
 
@@ -188,38 +183,36 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
     first = next(iter(scored.scores.values()))
     by_id = [{instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
     for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
-        asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
-        answers = tuple(
-            tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
-            for shown, by_task in zip(viewed.systems, scores, strict=True)
-        )
-        terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
-        record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
-        yield viewed.row(position, instance, viewed.grades_of(record)), record
+        if not instance.labels.aspects:  # nothing of it was scored
+            record = viewed.record(position, instance)
+        else:
+            asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
+            answers = tuple(
+                tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
+                for shown, by_task in zip(viewed.systems, scores, strict=True)
+            )
+            terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
+            record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
+        yield viewed.row(position, instance, viewed.grades_of(instance, record)), record
 
 
 def _answer(
     shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, row: int | None
 ) -> GradedAnswer | None:
-    """Return an answer as it was scored; where it has no sentence or no score, it is read again."""
-    if scores is None or (row is None and instance.labels.aspects):
+    """Return an answer as it was scored; where it has no sentence, it is read again, for the reason."""
+    if scores is None or row is None:
         return None
-    if row is None or not scores.selections[row].size:
-        return shown.answer(shown_case(instance, task), task)
     selection = scores.selections[row]
-    return GradedAnswer(
-        status="answered",
-        certain=selection.certain,
-        tied=selection.tied,
-        n_drawn=selection.n_drawn,
-        recall=float(scores.recalls[row]),
-    )
+    if not selection.size:
+        return shown.answer(shown_case(instance, task), task)
+    recall = float(scores.recalls[row])
+    certain, tied, n_drawn = selection.certain, selection.tied, selection.n_drawn
+    return GradedAnswer(status="answered", certain=certain, tied=tied, n_drawn=n_drawn, recall=recall)
 
 
 def _terms(scores: TaskScores, instance: Instance, task: Task, row: int | None) -> TaskTerms | None:
     if row is None:
-        case = None if instance.labels.aspects else shown_case(instance, task)
-        return None if case is None else terms_of(case)
+        return None
     ceiling = float(scores.scores["ceiling"][row])
     return TaskTerms(
         budget=task.budget_for(instance),

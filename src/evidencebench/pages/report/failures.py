@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import median
-from typing import NamedTuple
 from urllib.parse import quote
 
 from evidencebench.pages.html import Node
@@ -21,47 +20,32 @@ from evidencebench.wording import counted
 _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
 
-class ErrorKind(NamedTuple):
-    name: str  # as `_kind_of` returns it, such as ``TimeoutError``
-    n: int
-    instance_id: str  # the instance of the first error
-    example: str  # the whole text of the first error
-
-
-def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> dict[str, int]:
+def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
     """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
-    of_papers: dict[str, dict[str, int]] = {}
-    for instance_id, task in run.done if keys is None else keys:
-        answer = run.answer(instance_id, task)
-        if answer is not None:
-            of_papers[instance_id] = merged_notes(of_papers.get(instance_id, {}), answer.notes)
+    of_papers: dict[str, list[Mapping[str, int]]] = {}
+    for instance_id, task in keys:
+        if (answer := run.answer(instance_id, task)) is not None:
+            of_papers.setdefault(instance_id, []).append(answer.notes)
     totals: Counter[str] = Counter()
     for notes in of_papers.values():
-        totals.update(notes)
+        totals.update(merged_notes(*notes))
     return dict(sorted(totals.items()))
 
 
-def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> tuple[ErrorKind, ...]:
-    """Return the errors of a run by kind, the most frequent first; ``keys`` as in `notes_of`."""
+def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> list[tuple[str, int, str, str]]:
+    """Return kind, number, first instance and its text of a run's errors, the most frequent kind first.
+
+    A kind is the text before the first colon, such as ``TimeoutError``, or ``ReplyError: refused``.
+    """
     errors: dict[str, list[tuple[str, str]]] = {}
-    for instance_id, task in sorted(run.failed if keys is None else run.failed & frozenset(keys), key=str):
+    for instance_id, task in sorted(run.failed.intersection(keys), key=str):
         answer = run.answer(instance_id, task)
         if isinstance(answer, Failure):
-            errors.setdefault(_kind_of(answer.error), []).append((instance_id, answer.error))
-    kinds = [ErrorKind(name, len(members), *members[0]) for name, members in errors.items()]
-    return tuple(sorted(kinds, key=lambda kind: (-kind.n, kind.name)))
-
-
-def _kind_of(error: str) -> str:
-    """Return the kind of an error: its text before the first colon; of a `ReplyError` the class of the reply too.
-
-    >>> _kind_of("TimeoutError: no reply within 60 s"), _kind_of("null in the answers file")
-    ('TimeoutError', 'null in the answers file')
-    >>> _kind_of("ReplyError: refused: the reply says that the model will not answer")
-    'ReplyError: refused'
-    """
-    reply = _REPLY_ERROR.match(error)
-    return reply[0] if reply else error.partition(":")[0].strip()[:60] or "unnamed"
+            reply = _REPLY_ERROR.match(answer.error)
+            kind = reply[0] if reply else answer.error.partition(":")[0].strip()[:60] or "unnamed"
+            errors.setdefault(kind, []).append((instance_id, answer.error))
+    kinds = ((kind, len(members), *members[0]) for kind, members in errors.items())
+    return sorted(kinds, key=lambda kind: (-kind[1], kind[0]))
 
 
 _COUNTED = {
@@ -81,7 +65,7 @@ _ALL_WELL = (
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*answers) for label, answers in graded.items()}
-    errors = [(label, kind) for label, answers in graded.items() for kind in errors_of(*answers)]
+    errors = [(label, *kind) for label, answers in graded.items() for kind in errors_of(*answers)]
     scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.changed.items()}}
     tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
     return section(
@@ -99,7 +83,7 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         table_node(
             "Errors by kind, on all tasks",
             ["run", "error", "count", "first at", "which says"],
-            [[label, kind.name, kind.n, kind.instance_id, kind.example] for label, kind in errors],
+            errors,
             links={"first at": lambda name: f"#/papers/{quote(name, safe='', errors='replace')}"}
             if has_papers
             else None,
@@ -147,17 +131,18 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
 
 def costs_section(findings: Findings) -> Node:
     runs = findings.every_run
-    notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run))}
+    notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run, run.done))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
     named: dict[str, tuple[Cell, ...]] = {
         label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
     }
     columns = ["answers in the run", "graded here"]
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
-    spent: list[list[Cell]] = []
-    for label in asked:
-        tokens = (notes[label].get(name, 0) for name in ("requests", "prompt_tokens", "completion_tokens"))
-        spent.append([*named[label], *tokens, cost_text(notes[label]) or "none noted"])
+    counts = ("requests", "prompt_tokens", "completion_tokens")
+    spent: list[list[Cell]] = [
+        [*named[label], *(notes[label].get(name, 0) for name in counts), cost_text(notes[label]) or "none noted"]
+        for label in asked
+    ]
     title = "All that the runs note"
     all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]
     return section(
@@ -169,9 +154,7 @@ def costs_section(findings: Findings) -> Node:
         if notes
         else None,
         table_node(
-            "Language models",
-            ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"],
-            spent,
+            "Language models", ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"], spent
         )
         or note("No run here asked a language model, so none has a cost."),
         note(

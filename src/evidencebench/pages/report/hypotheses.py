@@ -47,19 +47,19 @@ _PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
 def hypotheses_section(findings: Findings, data: str) -> Node:
     partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
     results = _results(findings, partners)
-    used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
+    used = [partner for by_control in partners.values() for partner in by_control.values()]
     asked = {label: _asked(run.header) for label, (run, _) in findings.changed.items()}
-    # Unused run -> the partner that is shown instead, with another seed; None: there is no such run.
-    unused = {
-        label: next((partner for partner in used if asked[partner] == asked[label]), None)
+    unused: dict[str, Child] = {
+        label: next(
+            (
+                node("span", None, "another seed of the same system is preferred: ", isolated_name(partner))
+                for partner in used
+                if asked[partner] == asked[label]
+            ),
+            "there is no run of the same system and options with the own queries",
+        )
         for label in findings.changed
         if label not in used
-    }
-    unpaired = [isolated_name(label) for label, partner in unused.items() if partner is None]
-    replaced: dict[str, Child] = {
-        label: node("span", None, isolated_name(partner), " stands in its place")
-        for label, partner in unused.items()
-        if partner
     }
     unmeasured = {
         label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
@@ -77,8 +77,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
         *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results, unmeasured)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
-        _titled_list("Without the run of the same system and options with the own queries: ", unpaired),
-        _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(replaced)),
+        _listed("Runs with changed queries that are not shown:", unused),
     )
 
 
@@ -130,15 +129,11 @@ def _use_blocks(
     here = sorted(
         (result for result in results if result.comparison.task == task), key=lambda result: labels.index(result.system)
     )
-    by_control = {
-        name: [result for result in here if result.control == name]
-        for name in dict.fromkeys(result.control for result in results)
-    }
+    controls = dict.fromkeys(result.control for result in results)
+    by_control = {name: [result for result in here if result.control == name] for name in controls}
     wrong = by_control.get(_WRONG, [])
-    uses: dict[str, str] = {
-        label: "cannot" if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
-    }
-    uses |= {result.system: use_of_hypothesis(result) for result in wrong}
+    uses = {label: "cannot" if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()}
+    uses.update({result.system: use_of_hypothesis(result) for result in wrong})
     facts: list[tuple[Child, Sequence[Child]]] = [
         (node("strong", None, use), isolated_names(systems))
         for use in (*USES, _NOT_MEASURED)
@@ -213,25 +208,21 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
+    if not unmeasured:
+        return None
     runs = findings.scored.runs
-    unmeasured_words = (
-        f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
+    first = f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
+    reasons: dict[str, Child] = {label: reason for label, reason in unmeasured.items() if reason}
+    commands: dict[str, Child] = {
+        label: code(_command(run.header, data, number))
+        for number, (label, run) in enumerate(runs.items(), 1)
+        if unmeasured.get(label) == "" and run.header is not None
+    }
+    return folding_part(
+        f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}",
+        _listed(f"{first}. To measure it, make these runs and add them to the report:", commands),
+        _listed("Not to be measured:" if commands else f"{first}:", reasons),
     )
-    commands: dict[str, Child] = {}
-    reasons: dict[str, Child] = {}
-    for number, (label, run) in enumerate(runs.items(), 1):
-        if reason := unmeasured.get(label):
-            reasons[label] = reason
-        elif label in unmeasured and run.header is not None:
-            commands[label] = code(_command(run.header, data, number))
-    parts: list[Node] = []
-    if commands:
-        title = f"{unmeasured_words}. To measure it, make these runs and add them to the report:"
-        parts += [paragraph(title), list_node(*_items_by_run(commands))]
-    if reasons:
-        title = "Not to be measured:" if commands else f"{unmeasured_words}:"
-        parts += [paragraph(title), list_node(*_items_by_run(reasons))]
-    return folding_part(f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}", *parts) if parts else None
 
 
 def _why_no_partner(system: SystemHeader) -> str:
@@ -262,9 +253,6 @@ def _command(header: RunHeader, data: str, number: int) -> str:
     return join([*words, "-o", f"wrong_{number}.jsonl"])
 
 
-def _items_by_run(texts: Mapping[str, Child]) -> list[Node]:
-    return [node("span", None, isolated_name(label), ": ", text) for label, text in texts.items()]
-
-
-def _titled_list(title: str, items: Sequence[Node]) -> Node | None:
-    return node("div", None, paragraph(title), list_node(*items)) if items else None
+def _listed(title: str, texts: Mapping[str, Child]) -> Node | None:
+    items = (node("span", None, isolated_name(label), ": ", text) for label, text in texts.items())
+    return node("div", None, paragraph(title), list_node(*items)) if texts else None

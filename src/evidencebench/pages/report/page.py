@@ -1,9 +1,7 @@
 """The report as one HTML file: its head with the verdict of each task, its sections, its method, and the papers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from html import escape
-from itertools import chain, islice
 from pathlib import Path
 from shlex import join
 
@@ -14,21 +12,7 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.files.disk import PathText, paths_from
-from evidencebench.pages.html import (
-    REPORT_SCRIPTS,
-    REPORT_STYLES,
-    Child,
-    Node,
-    as_html,
-    beginning_of,
-    data_elements,
-    exchange_elements,
-    node,
-    replace_forbidden,
-    script,
-    security_policy,
-    style,
-)
+from evidencebench.pages.html import Child, Node, as_html, beginning_of, data_elements, node, one_file, report_parts
 from evidencebench.pages.paper import GradedInstance, ListRow, SystemRecord
 from evidencebench.pages.report.blocks import (
     FOREIGN,
@@ -104,8 +88,9 @@ def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]
         than = ", significantly more than each other run." if whose else "."
         return [node("strong", None, isolated_name(findings.name_of(leader)), whose), f"{covers}{than}"]
     n_level = len(level) + 1  # the best one is level with itself
-    everyone = "Both runs" if n_level == 2 else f"All {n_level} runs"  # noqa: PLR2004 - both
-    whose = everyone if n_level == len(runs) else f"{n_level} of {len(runs)} runs"
+    whose = (
+        f"{n_level} of {len(runs)} runs" if n_level < len(runs) else f"All {n_level} runs" if level[1:] else "Both runs"
+    )
     named = {findings.name_of(row): f" {_mean(row)}" for row in (leader, *level)[:_MOST_NAMED]}
     more = f", and {n_level - _MOST_NAMED} more" if n_level > _MOST_NAMED else ""
     return [
@@ -127,11 +112,9 @@ def _against_controls(findings: Findings, task: Task, leader: Standing, control:
     board = findings.boards[task.name]
     pair = board.pair(leader, next(row for row in board.ranked if findings.name_of(row) == control))
     difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
-    how = "above" if difference.mean > 0 else "below"
-    if pair.is_significant:
-        how = f"significantly {how}"
-    else:
-        how = "level with" if abs(difference.mean) < _LEVEL else f"not significantly {how}"
+    how = f"{'' if pair.is_significant else 'not '}significantly {'above' if difference.mean > 0 else 'below'}"
+    if not pair.is_significant and abs(difference.mean) < _LEVEL:
+        how = "level with"
     p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
     return [
         isolated_name(findings.name_of(leader)),
@@ -224,17 +207,17 @@ def _method_section(findings: Findings, command: str) -> Node:
 
 def _signatures_section(findings: Findings) -> Node:
     rows = [
-        [row.system, task.name, score_text(row.recall), row.signature]
-        for task in findings.tasks
-        for row in findings.standings[task.name]
+        [row.system, task, score_text(row.recall), row.signature]
+        for task, rows in findings.standings.items()
+        for row in rows
         if row.signature is not None
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     dataset, n, n_texts = findings.dataset, findings.n_instances, findings.n_papers
     limit = "" if n == len(dataset) else f"the first {n:,} of "
     texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
-    standings = chain.from_iterable(findings.standings.values())
-    unfinished = {row.system: row.unfinished for row in reversed(list(standings)) if row.unfinished}
+    standings = [row for rows in findings.standings.values() for row in rows]
+    unfinished = {row.system: row.unfinished for row in reversed(standings) if row.unfinished}
     runs = {"Runs": _runs(findings.scored.runs, unfinished)}
     if findings.changed:
         runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
@@ -252,9 +235,8 @@ def _signatures_section(findings: Findings) -> Node:
 
 def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
     data = (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256))
-    of_runs = [(name, (listed,)) for name, listed in runs.items()]
-    made_by = (f"evidencebench {__version__}",)
-    return terms_node([("Data", data), ("Papers", (papers,)), *of_runs, ("Made by", made_by)], look="facts")
+    facts: dict[str, Child] = {"Papers": papers, **runs, "Made by": f"evidencebench {__version__}"}
+    return terms_node([("Data", data), *((name, (shown,)) for name, shown in facts.items())], look="facts")
 
 
 def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
@@ -288,8 +270,8 @@ def report_page(
     exchanges: ExchangeSource | None = None,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_caution: Callable[[Caution], object] | None = None,
-    on_progress: Callable[[int, int, str], object] | None = None,
+    on_caution: Callable[[Caution], object] = lambda _: None,
+    on_progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> str:
     """Return the report as one HTML page.
 
@@ -306,11 +288,8 @@ def report_page(
         viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs]))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         results = _unlabelled_results(viewed, n_instances, runs, has_papers=has_papers)
-        records = (
-            (viewed.row(position, instance), viewed.record(position, instance))
-            for position, instance in enumerate(islice(data, n_instances))
-        )
-        return "".join(_parts(viewed.title, results, _embedded(viewed, n_instances, records) if has_papers else None))
+        records = ((viewed.row(*one), viewed.record(*one)) for one in enumerate(data.instances(n_instances)))
+        return _page(viewed, results, n_instances, records if has_papers else None)
     scored = score_runs(
         paths,
         data,
@@ -320,24 +299,23 @@ def report_page(
         limit=limit,
         jobs=jobs,
         engine=engine,
-        on_progress=_progress_of("scoring", on_progress),
+        on_progress=lambda n_done, n_all: on_progress(n_done, n_all, "scoring"),
     )
     findings = findings_of(scored, resampling)
     cautions = cautions_of(findings.scored)
-    if on_caution is not None:
-        for caution in cautions:
-            on_caution(caution)
+    for caution in cautions:
+        on_caution(caution)
     title = title or _title(data.name, list(findings.scored.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if papers is None else papers
     shown_data = shareable(shown_data or str(data.path))
-    by_budget = _progress_of("recall by budget", on_progress)
     workers = engine_of(engine, jobs, at_most=1 + findings.n_instances // MIN_INSTANCES_A_JOB)
+    by_budget = curves_of(findings, largest, workers, lambda n, n_all: on_progress(n, n_all, "recall by budget"))
     sections = [
         leaderboard_section(findings),
         pairs_section(findings, has_papers=has_papers),
         hypotheses_section(findings, shown_data),
         picks_section(findings),
-        curves_section(findings, curves_of(findings, largest, by_budget, engine=workers), largest),
+        curves_section(findings, by_budget, largest),
         breakdowns_section(findings),
         failures_section(findings, has_papers=has_papers),
         costs_section(findings),
@@ -345,8 +323,8 @@ def report_page(
         _method_section(findings, command),
         _signatures_section(findings),
     ]
-    links = (node("li", None, node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2"))) for part in sections)
-    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
+    links = (node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2")) for part in sections)
+    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, list_node(*links))
     first_task = findings.tasks[0]
     head = _head(
         title,
@@ -358,10 +336,8 @@ def report_page(
         *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
     )
     results = node("main", {"id": "results"}, _task_switch(findings.tasks), head, contents, *sections)
-    if not has_papers:
-        return "".join(_parts(title, results, None))
     viewed = viewer_of(findings, title, exchanges)
-    return "".join(_parts(title, results, _embedded(viewed, findings.n_instances, papers_of(findings, viewed))))
+    return _page(viewed, results, findings.n_instances, papers_of(findings, viewed) if has_papers else None)
 
 
 def _unlabelled_results(
@@ -397,14 +373,6 @@ def _task_switch(tasks: Sequence[Task]) -> Node | None:
     return node("div", {"id": "task-switch", "hidden": ""}, label, name, status)
 
 
-def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
-    def tell_of(n_done: int, n_all: int) -> None:
-        if tell is not None:
-            tell(n_done, n_all, doing)
-
-    return None if tell is None else tell_of
-
-
 def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
     is_short = len(runs) <= _MOST_RUNS_IN_TITLE and len(title) <= _LONGEST_TITLE
@@ -412,43 +380,26 @@ def _title(data: str, runs: Sequence[str]) -> str:
 
 
 def argument_of(path: Path) -> str:
-    """Return a file as an argument of a shown command; a name that looks like an option gets ``./`` in front.
-
-    >>> argument_of(Path("/home/ada/bm25.jsonl")), argument_of(Path("-a.jsonl"))
-    ('bm25.jsonl', './-a.jsonl')
-    """
+    """Return a file as an argument of a shown command; a name that looks like an option gets ``./`` in front."""
     shown = shareable(str(path))
     return f"./{shown}" if shown.startswith("-") else shown
 
 
 def shareable(path: str) -> str:
-    """Return a path; of an absolute one only its last part, since other readers have other folders.
-
-    >>> shareable("/home/ada/data.json"), shareable("runs/bm25.jsonl"), shareable("sample")
-    ('data.json', 'runs/bm25.jsonl', 'sample')
-    """
+    """Return a path; of an absolute one only its last part, since other readers have other folders."""
     return Path(path).name if Path(path).is_absolute() else path
 
 
-def _parts(title: str, results: Node, embedded: Iterable[str] | None) -> Iterator[str]:
-    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
-    papers_link = None if embedded is None else node("a", {"href": "#/papers", "data-place": "papers"}, "Papers")
+def _page(
+    viewed: ViewerData, results: Node, n_instances: int, papers: Iterable[tuple[ListRow, GradedInstance]] | None
+) -> str:
+    """Return the page with its results, and with the papers where they are given."""
+    papers_link = None if papers is None else node("a", {"href": "#/papers", "data-place": "papers"}, "Papers")
     results_link = node("a", {"href": "#", "data-place": "results"}, "Results")
     links = node("nav", {"aria-label": "Report"}, results_link, papers_link)
-    yield (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
-        f"{as_html(node('header', {'class': 'page-head'}, links))}{as_html(results)}"
-    )
-    if embedded is not None:
-        yield '\n<main id="viewer" hidden></main>\n'
-        yield from embedded
-    yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
-
-
-def _embedded(viewed: ViewerData, n_instances: int, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
-    yield from data_elements(msgspec.structs.replace(viewed.overview(), n_instances=n_instances), papers)
-    if viewed.exchanges is not None:
-        yield from exchange_elements(asked_of(viewed, n_instances))
+    body = [as_html(node("header", {"class": "page-head"}, links)), as_html(results)]
+    if papers is not None:
+        overview = msgspec.structs.replace(viewed.overview(), n_instances=n_instances)
+        asked = () if viewed.exchanges is None else asked_of(viewed, n_instances)
+        body += ['\n<main id="viewer" hidden></main>\n', *data_elements(overview, papers, asked)]
+    return one_file(viewed.title, body, report_parts())

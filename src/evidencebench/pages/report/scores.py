@@ -21,7 +21,7 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
-from evidencebench.scoring.compare import holm_text, mean_overlaps
+from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
@@ -46,12 +46,13 @@ def leaderboard_section(findings: Findings) -> Node:
 
 
 def _overview(findings: Findings) -> Node | None:
-    shown: dict[str, dict[str, str]] = {}  # task -> system -> mean, interval and ranks
-    for task in findings.tasks:
-        cells = shown[task.name] = {}
-        for row in findings.standings[task.name]:
-            ranks = f" ({row.rank_text})" if row.rank else ""
-            cells[_name(findings, row)] = f"{percent(row.recall, alone='')}{ranks}"
+    shown = {
+        task: {
+            _name(findings, row): f"{percent(row.recall, alone='')}{f' ({row.rank_text})' if row.rank else ''}"
+            for row in rows
+        }
+        for task, rows in findings.standings.items()
+    }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
     title = "Mean aspect recall in % [interval] (ranks), by task"
     rows = [[name, *(cells.get(name) for cells in shown.values())] for name in names]
@@ -70,8 +71,7 @@ def _board(findings: Findings, task: Task) -> Node | None:
         recall = percent(row.recall, alone=f"{row.recall.alone}: no interval")
         cells = (recall if column.name == "mean" else column.shown(row) for column in columns)
         rows.append([f"{_name(findings, row)}{unfinished}", *cells])
-    heads = ["system", *(column.page_heading for column in columns)]
-    return table_node(task.name, heads, rows)
+    return table_node(task.name, ["system", *(column.page_heading for column in columns)], rows)
 
 
 # The forest plot of a task: every system in order, its interval, and which systems cannot be told apart.
@@ -170,17 +170,17 @@ def _matrix(findings: Findings, task: Task) -> Node:
     ranked = board.ranked
     if not board.pairs:
         return note("There is one system here, so no pair.")
-    cells = []
-    for pair in board.pairs:
+
+    def cell(pair: Pair[Standing]) -> Node:
         shown = f"{100 * pair.test.difference.mean:.1f}"
-        cells.append(node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown))
-    rows, start = [], 0
+        return node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown)
+
+    rows = []
     for position, row in enumerate(ranked[:-1]):
-        stop = start + len(ranked) - 1 - position
         empty = node("td", {"colspan": position}) if position else None
         name = node("th", {"scope": "row", "class": "pair-name"}, *_system_name(findings, row))
-        rows.append(node("tr", None, name, empty, *cells[start:stop]))
-        start = stop
+        cells = (cell(pair) for pair in board.pairs if pair.first is row)
+        rows.append(node("tr", None, name, empty, *cells))
     heads = (
         node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
     )
@@ -198,8 +198,7 @@ def _pairs_data(findings: Findings) -> dict[str, object]:
     whether it is significant, papers on which the first is better, equal and worse, detectable difference, overlap of
     the selections in %]; None where there is no such number.
     """
-    rows = (row for task in findings.tasks for row in findings.boards[task.name].ranked)
-    names = list(dict.fromkeys(_address(findings, row) for row in rows))
+    names = list(dict.fromkeys(_address(findings, row) for board in findings.boards.values() for row in board.ranked))
     tasks: dict[str, dict[str, object]] = {}
     for task in findings.tasks:
         board, columns = findings.boards[task.name], findings.columns(task)
