@@ -144,9 +144,6 @@ def test_titles_and_abstracts_of_annotation_services_are_metadata_only() -> None
     rows = [("", "title", "Tea and pressure"), ("", "abstract", "Tea lowered it.")]
     with pytest.raises(UnreadableError, match=r"BioC JSON: .*got metadata only: its abstract, but no body"):
         read_content(as_json(rows), name="tea.json")
-    (paper,) = read_all_content(as_json(rows), name="tea.json", abstract_suffices=True)
-    assert isinstance(paper, Paper)
-    assert paper.sentences == ("Tea and pressure", "Tea lowered it.")
 
 
 def test_each_document_of_a_collection_is_a_paper() -> None:

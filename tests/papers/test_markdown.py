@@ -260,7 +260,7 @@ def test_the_front_matter_can_hold_the_title() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"# Tea\n\n![A](b.png)\n", "expected a paper with sentences, got none"),
+        (b"# Tea\n\n![A](b.png)\n", "expected a paper with its body, got metadata only: a title"),
         (b"**a** " * (MOST_CHARACTERS // 6 + 1), "expected at most 1,000,000 characters of Markdown, got 1,000,002; a"),
     ],
 )

@@ -158,7 +158,6 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         title=title,
         ids=ids_of_pairs(ids),
         loss=count.loss,
-        is_record=True,
     )
 
 

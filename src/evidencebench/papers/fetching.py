@@ -27,9 +27,6 @@ from evidencebench.web.fetch import FETCHES, ask, blocks_of, decode_served, requ
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 
-# Ask Europe PMC's service about papers, and for the full text of those that are open access.
-
-
 BASE_URL = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
 # Before every request: one at a time and at most five a second burden nobody.
@@ -150,9 +147,6 @@ _CHECK_URL = "check the network and --base-url, or try later"
 def _shown(address: str) -> str:
     """Return an address without what is asked there, which is the paper that the message is about."""
     return address.partition("?")[0]
-
-
-# Fetch papers into a folder: ``PMC1280405.xml`` for each, and ``papers.csv``, which says of each what became of it.
 
 
 INDEX_NAME = "papers.csv"

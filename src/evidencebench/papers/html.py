@@ -27,9 +27,6 @@ from evidencebench.papers.tree import (
 )
 from evidencebench.query import Kind
 
-# What a web page says of itself, and which part of it holds the article.
-
-
 # Scheme -> what its ids look like, and where the metadata has them.
 _IDS = {
     "doi": (re.compile(r"10\.\d{4,9}/\S+"), ("citation_doi", "dc.identifier", "prism.doi")),
@@ -109,10 +106,7 @@ def _parts(whole: Element) -> list[_Part]:
     return parts
 
 
-# Which elements of a web page are left out, and the sort that they are counted as; `html_parts.toml` names them.
-
-
-# Table of the file -> word -> sort.
+# Which elements are left out, and the sort that they are counted as: table of the file -> word -> sort.
 _SORTS = {
     table: {word: sort for sort, words in sorts.items() for word in words}
     for table, sorts in tomllib.loads((files(__package__) / "html_parts.toml").read_text(encoding="utf-8")).items()
@@ -142,9 +136,6 @@ def sort_of_section(title: str) -> str | None:
     section = section_of(title)
     is_left_out = section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER)
     return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
-
-
-# The article of a web page as elements of JATS, which `BlockReader` reads: abstract and body, in sections.
 
 
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
@@ -363,9 +354,6 @@ def _with_blocks(root: Element) -> set[int]:
 
 def _is_abstract(element: Element) -> bool:
     return element.tag in BLOCKS and not _ABSTRACT_NAMES.isdisjoint(names_of(element))
-
-
-# Articles as web pages: those of PubMed Central, now and before, and any other page with paragraphs.
 
 
 _PARTS_OF_PAGES = (BLOCKS | {"meta", "link", "span", "script", "style", "font"}) - {"article"}  # which is of JATS too

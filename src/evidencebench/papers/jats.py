@@ -1,4 +1,4 @@
-"""JATS/NLM."""
+"""JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
@@ -6,9 +6,6 @@ from evidencebench.papers.paper import LossCount, Paper, Part, n_visible
 from evidencebench.papers.text import RunningText
 from evidencebench.papers.tree import Characters, Element, ElementEnd
 from evidencebench.query import Kind
-
-# Headings and paragraphs out of the elements of a JATS article.
-
 
 LEFT_OUT = {
     **dict.fromkeys(("table-wrap", "table-wrap-group", "table", "array"), "table"),
@@ -159,9 +156,6 @@ def leave_out(element: Element, sort: str, count: LossCount) -> None:
     count.leave_out(sort, element.raw_text, n_elements=n_units or 1)
 
 
-# Articles in JATS XML, and in its forerunner NLM, as PubMed Central and publishers give them.
-
-
 FORMAT = "JATS XML"
 
 _WITHIN = frozenset({"sub-article", "response"})
@@ -218,7 +212,6 @@ def read_article(article: Element, name: str) -> Paper:
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
         loss=count.loss,
-        is_record=True,
     )
 
 

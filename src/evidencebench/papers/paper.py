@@ -11,8 +11,6 @@ from typing import Literal, NamedTuple
 from evidencebench.errors import UnreadableError
 from evidencebench.query import Kind, Query, Wish
 
-# A paper as it was read, without a hypothesis.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -86,15 +84,12 @@ class Paper:
         )
 
 
-# Text whose runs know where they stand in the file that they come from.
-
-
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
-"""Soft hyphens and other characters of no width."""
-
+# Soft hyphens and other characters of no width.
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 # Those go; white space becomes one space. Words with single spaces between them stay as they are.
-_WORD = rf"[^\s{INVISIBLE}]+"
-_PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
+_WORD = rf"[^\s{_INVISIBLE}]+"
+_PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{_INVISIBLE}]+")
+_UNSEEN = re.compile(rf"[\s{_INVISIBLE}]+")
 
 
 class _SourceRun(NamedTuple):
@@ -182,12 +177,7 @@ def _between(runs: Sequence[_SourceRun], at: int, end: int) -> list[_SourceRun]:
     return [run.within(at, end) for run in takewhile(lambda run: run.at < end, islice(runs, max(0, first), None))]
 
 
-# Count what a reader keeps and what it leaves out.
-
-
 Part = Literal["title", "abstract", "body"]
-
-_UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
 
 
 def n_visible(text: str) -> int:

@@ -13,9 +13,6 @@ from evidencebench.papers.paper import LossCount, Paper, Part, SourcedText, Text
 from evidencebench.papers.sections import Outline, SectionSort, is_known_title, level_of, number_of, section_of
 from evidencebench.query import Kind
 
-# Headings of a plain text without marks, told by their wording and place, in doubt none.
-
-
 _HEADING_STOP = re.compile(r"[.!?,;:]$")
 _NOT_TITLES = re.compile(r"key ?-?words?\s*:", re.IGNORECASE)
 _MOST_WORDS = 12
@@ -58,9 +55,6 @@ class HeadingFinder:
             and tuple(outer) == self._last[: len(outer)]
             and last == self._last[len(outer)] + 1
         )
-
-
-# How a plain text is laid out: one sentence a line, a paragraph a line, or paragraphs broken into lines.
 
 
 _MOST_LINES = 2000  # that are examined
@@ -112,9 +106,6 @@ def layout_of(lines: Iterable[str]) -> Layout:
 def _has_signs(n: int, lines: Sized, sign: tuple[int, float]) -> bool:
     fewest, share = sign
     return n >= fewest and n > share * len(lines)
-
-
-# A paper as plain text: one sentence a line, or paragraphs, whose lines may be broken.
 
 
 # Evidence Inference writes a line before each part: "TITLE:", "ABSTRACT.RESULTS:", "BODY.1. METHODS:".

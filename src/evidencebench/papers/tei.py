@@ -49,7 +49,6 @@ def read_tei(tei: Element, name: str) -> Paper:
         title=title.text if title else "",
         ids=ids_of_pairs(ids),
         loss=count.loss,
-        is_record=True,
     )
 
 

@@ -13,9 +13,6 @@ from xml.parsers import expat
 from evidencebench.errors import UnreadableError
 from evidencebench.files import disk
 
-# A tree of elements and text, as the readers of XML and HTML share it; text knows where it stands in the file.
-
-
 MOST_DEPTH = 256
 """The most elements around one; articles have about 20."""
 
@@ -83,9 +80,6 @@ class ElementEnd:
     element: Element
 
 
-# The text of a paper's file: its encoding told by its mark, or by what the file declares, else UTF-8.
-
-
 MOST_CHARACTERS = 20_000_000
 """The most characters of one file: a paper has about a hundred thousand, a book a million."""
 
@@ -105,9 +99,6 @@ def beginning(content: bytes) -> str:
     """Return the text of a file's first bytes, as UTF-8 where it has no mark; what is broken is replaced."""
     mark, encoding = disk.mark_of(content)
     return content[len(mark) :].decode(encoding or "utf-8", errors="replace")
-
-
-# What the beginning of an XML file says: its encoding, and the name of its outermost element.
 
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
@@ -143,9 +134,6 @@ def known_codec(given: str, name: str) -> str:
     if not _CODECS.fullmatch(codec):
         raise UnreadableError(f"{name}: expected a known encoding, got encoding={given!r}; save the file as UTF-8")
     return codec
-
-
-# XML into a tree whose text knows where it stands in the file. No entity, DTD or other file is ever loaded.
 
 
 _AMPERSAND = ord("&")
@@ -284,9 +272,6 @@ class _XmlBuilder:
     def _refuse(self, rule: str, advice: str) -> Never:
         line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
         raise UnreadableError(f"{self._name}: line {line}, column {column}: {rule}; {advice}")
-
-
-# HTML into a tree whose text knows where it stands in the file; any text at all becomes a tree, in linear time.
 
 
 # A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Generic, Literal, get_args
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from evidencebench.scoring.selection import Selection
 from evidencebench.scoring.significance import (
     ALPHA,
     AdjustedP,
+    Name,
     PairedTest,
     adjust,
     enough_draws,
@@ -33,8 +34,6 @@ from evidencebench.scoring.significance import (
 )
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
-
-Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +162,7 @@ def require_same_instances(columns: Sequence[TaskScores]) -> None:
 
 
 def overlap_of(first: Selection, second: Selection) -> float:
-    """Return the Jaccard overlap; of drawn sentences, the sum of the smaller probabilities / that of the larger ones.
-
-    >>> overlap_of(Selection(certain=(1, 2)), Selection(certain=(2, 3)))
-    0.3333333333333333
-    """
+    """Return the Jaccard overlap; of drawn sentences, the sum of the smaller probabilities by that of the larger."""
     if not (first.n_drawn or second.n_drawn) and first.size + second.size:
         a, b = frozenset(first.certain), frozenset(second.certain)
         return len(a & b) / len(a | b)
@@ -286,9 +281,6 @@ def holm_text(pairs: Iterable[Pair[Name]]) -> str:
     runs, apart = (" to ".join(map(str, sorted({min(n), max(n)}))) if n else "" for n in sizes.values())
     text = f"Holm over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs a task"
     return f"{text}; over {apart} with a control" if apart else text
-
-
-# The results of query controls: recall and selections with the own queries against those with changed ones.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 ALPHA = 0.05  # a p-value below it is called significant
 MAX_ENUMERATED_CLUSTERS = 14  # with a difference; of so many, all patterns of signs are tried, and p is exact
+_POWER = 0.8  # of the smallest difference that a test can be said to detect
 _ROUNDING = 1e-12  # sums and scores that differ by no more count as equal
 
 
@@ -170,15 +171,12 @@ def _n_extreme(
     return n_extreme
 
 
-def minimum_detectable_difference(
-    differences: Sequence[float] | Floats, clusters: Sequence[str], *, alpha: float = 0.05, power: float = 0.8
-) -> float | None:
+def minimum_detectable_difference(differences: Sequence[float] | Floats, clusters: Sequence[str]) -> float | None:
     """(z(1 - alpha/2) + z(power)) x the cluster-robust standard error; None where the differences have no spread."""
-    values = np.asarray(differences, dtype=np.float64)
-    error = standard_error(values, clusters)
-    if error is None or not np.ptp(values):
+    error = standard_error(differences, clusters)
+    if error is None or not np.ptp(differences):
         return None
-    return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * error)
+    return float((NormalDist().inv_cdf(1 - ALPHA / 2) + NormalDist().inv_cdf(_POWER)) * error)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -197,10 +195,6 @@ def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[A
     Tests with the same value in ``alike``, of the same answers, count once. That a test's smallest possible p is not
     below `ALPHA` is known before the signs are looked at, so that the others need not be corrected for it (Tarone, "A
     modified Bonferroni method for discrete data", Biometrics 46, 1990).
-
-    >>> tests = [SignFlips(p_value=0.03, exact=True, least=0.001), SignFlips(p_value=1.0, exact=True, least=0.25)]
-    >>> adjust(tests)
-    [AdjustedP(value=0.03, is_bound=False), None]
     """
     keys = alike or range(len(tests))
     able = {key: test for key, test in zip(keys, tests, strict=True) if test.can_be_significant}
@@ -234,9 +228,6 @@ def ranges_from(
             better[loser] += 1
             worse[winner] += 1
     return {name: (1 + better[name], len(means) - worse[name]) for name in means}
-
-
-# Scores as text for people: in tables, after signatures and on pages.
 
 
 SPENT = (

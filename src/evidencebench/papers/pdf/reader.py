@@ -25,9 +25,6 @@ from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 
-# Pages of a PDF without text that can be read: those that cannot be opened, pictures, and gibberish.
-
-
 _OCR = "recognise its text first, as with 'ocrmypdf"
 _LEAST_CHARACTERS = 80  # of a page that holds text; the last one of a paper may have less
 _ALMOST_NONE = 25
@@ -102,9 +99,6 @@ def _n_visible(page: PdfPage) -> int:
 def _listed(pages: Sequence[PdfPage]) -> str:
     numbers = shortened(", ".join(str(page.number) for page in pages), _LONGEST_LIST)
     return f"page{'s' * (len(pages) > 1)} {numbers}"
-
-
-# Read a PDF as a paper.
 
 
 # Role -> the kind of its sentences, and the part of the paper that it counts to.
