@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import islice
 from typing import TypeVar
@@ -237,7 +237,7 @@ def paper_of(
         places=tuple(places),
         spans=tuple(spans),
         ids=ids or {},
-        loss=loss or Loss(),
+        loss=replace(loss, left_out=dict(sorted(loss.left_out.items()))) if loss else Loss(),
         warnings=warnings,
     )
 

@@ -11,7 +11,7 @@ from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
 from evidencebench.papers.jats import BlockReader
 from evidencebench.papers.lines import captioned
-from evidencebench.papers.paper import LossCount, Paper, n_visible
+from evidencebench.papers.paper import Loss, Paper, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
     BLOCKS,
@@ -162,7 +162,7 @@ class _Around:
 
 
 class SectionFinder:
-    def __init__(self, *, title: Element | None, count: LossCount) -> None:
+    def __init__(self, *, title: Element | None, count: Loss) -> None:
         self.abstract, self.body = Element("abstract"), Element("body")
         self._title, self._count = title, count
         self.title = self._inline(title) if title else Element("title")
@@ -406,7 +406,7 @@ def paper_of_page(
     page_text: str | None = None,
 ) -> Paper:
     """Return the paper of an article; ``title`` is in it or not; ``page_text`` tells pages without an article."""
-    count = LossCount()
+    count = Loss()
     finder = SectionFinder(title=title, count=count)
     finder.find(root)
     if page_text is not None:
@@ -422,7 +422,7 @@ def paper_of_page(
     paper_title = blocks[0].text.text if blocks else ""
     blocks += BlockReader(Kind.ABSTRACT, count).read(finder.abstract)
     blocks += BlockReader(Kind.BODY, count).read(finder.body)
-    return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count.loss)
+    return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count)
 
 
 def _text(content: bytes, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.paper import LossCount, Paper, Part, n_visible
+from evidencebench.papers.paper import Loss, Paper, Part, n_visible
 from evidencebench.papers.text import RunningText
 from evidencebench.papers.tree import Characters, Element, ElementEnd
 from evidencebench.query import Kind
@@ -47,7 +47,7 @@ PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kin
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
-    def __init__(self, kind: Kind, count: LossCount) -> None:
+    def __init__(self, kind: Kind, count: Loss) -> None:
         self._kind, self._part, self._count = kind, PARTS[kind], count
         # In a title, references lead to footnotes.
         self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
@@ -149,7 +149,7 @@ class BlockReader:
         return [best] if best else []
 
 
-def leave_out(element: Element, sort: str, count: LossCount) -> None:
+def leave_out(element: Element, sort: str, count: Loss) -> None:
     """Count an element that is left out, or the parts that it consists of."""
     unit = _UNITS.get(sort)
     n_units = 0 if unit is None else sum(1 for _ in element.all(unit))
@@ -194,7 +194,7 @@ def articles_in(root: Element) -> list[Element]:
 
 def read_article(article: Element, name: str) -> Paper:
     """Return the paper in an ``article``, ``sub-article`` or ``response``."""
-    count = LossCount()
+    count = Loss()
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count)]
@@ -211,7 +211,7 @@ def read_article(article: Element, name: str) -> Paper:
         file_format=FORMAT,
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
-        loss=count.loss,
+        loss=count,
     )
 
 
@@ -226,7 +226,7 @@ def _meta(article: Element) -> Element:
     return _child(front, "article-meta") or front
 
 
-def _title(meta: Element, count: LossCount) -> list[Block]:
+def _title(meta: Element, count: Loss) -> list[Block]:
     group = _child(meta, "title-group") or Element("title-group")
     parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
     for part in group.elements:
@@ -238,7 +238,7 @@ def _title(meta: Element, count: LossCount) -> list[Block]:
     return BlockReader(Kind.HEADING, count).read(Element("title-group", children=line))[:1]
 
 
-def _abstract(meta: Element, count: LossCount) -> list[Block]:
+def _abstract(meta: Element, count: Loss) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
     primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
     main = next(iter(primary or abstracts), None)
@@ -250,7 +250,7 @@ def _abstract(meta: Element, count: LossCount) -> list[Block]:
     return BlockReader(Kind.ABSTRACT, count).read(main) if main else []
 
 
-def _count_back(back: Element, count: LossCount) -> None:
+def _count_back(back: Element, count: Loss) -> None:
     for part in back.elements:
         leave_out(part, LEFT_OUT.get(part.tag) or _BACK.get(part.tag, "other back matter"), count)
         for tag in ("table-wrap", "fig") if part.tag not in LEFT_OUT else ():  # of a section at the end, as of "Tables"

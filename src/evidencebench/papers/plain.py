@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of, sentence_spans, text_of
 from evidencebench.papers.lines import Line, captioned, joint, lines_of, page_edges, words_of
-from evidencebench.papers.paper import LossCount, Paper, Part, SourcedText, TextWriter
+from evidencebench.papers.paper import Loss, Paper, Part, SourcedText, TextWriter
 from evidencebench.papers.sections import Outline, SectionSort, is_known_title, level_of, number_of, section_of
 from evidencebench.query import Kind
 
@@ -128,7 +128,7 @@ class _Unit:
 
 def read_plain(content: bytes, name: str) -> Paper:
     text = text_of(content, name=name)
-    lines, count = lines_of(text), LossCount()
+    lines, count = lines_of(text), Loss()
     if LABELLED.search(text):
         return _paper(_labelled(lines), count, name=name, file_format="text with labelled parts")
     edges = page_edges(lines)
@@ -209,7 +209,7 @@ def _cut(line: Line, start: int, stop: int | None = None) -> Line:
 
 def _paper(
     units: Iterable[_Unit],
-    count: LossCount,
+    count: Loss,
     *,
     name: str,
     file_format: str,
@@ -242,7 +242,7 @@ def _paper(
         blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
     if all(block.kind is Kind.HEADING for block in blocks):
         raise UnreadableError(f"{name}: expected a paper as text, got no sentence")
-    return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count.loss)
+    return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count)
 
 
 def _joined(lines: Sequence[Line], words: frozenset[str]) -> tuple[SourcedText, str, list[str]]:

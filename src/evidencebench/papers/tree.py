@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.entities import html5
+from sys import intern
 from typing import Never
 from xml.parsers import expat
 
@@ -162,6 +163,11 @@ def parse_xml(content: bytes, *, name: str) -> Element:
     return next(builder.top.elements)
 
 
+def _plain(name: str) -> str:
+    """Return a name without its namespace, in lower case; the same text each time, since a file repeats few names."""
+    return intern(name.rpartition(":")[2].lower())
+
+
 class _XmlBuilder:
     def __init__(self, text: str, name: str) -> None:
         self.bytes = text.encode()
@@ -169,7 +175,6 @@ class _XmlBuilder:
         self.top = Element("")
         self._open = [self.top]
         self._n_nodes = 0
-        self._names: dict[str, str] = {}
         self._in_cdata = False
         # Text that stands one by one in the file, character after character, and where it begins and ends.
         self._pieces: list[str] = []
@@ -205,8 +210,7 @@ class _XmlBuilder:
         if len(self._open) > MOST_DEPTH:
             self._refuse(f"expected at most {MOST_DEPTH} elements within each other", "no paper is built like this")
         element = Element(
-            self._plain(name),
-            {self._plain(key): value for key, value in attributes.items() if not key.startswith("xmlns")},
+            _plain(name), {_plain(key): value for key, value in attributes.items() if not key.startswith("xmlns")}
         )
         self._add(element)
         self._open.append(element)
@@ -254,12 +258,6 @@ class _XmlBuilder:
         if self._n_nodes > MOST_NODES:
             self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
         self._open[-1].children.append(node)
-
-    def _plain(self, name: str) -> str:
-        plain = self._names.get(name)
-        if plain is None:
-            plain = self._names[name] = name.rpartition(":")[2].lower()
-        return plain
 
     def _character_at(self, at: int) -> int:
         """Return which character begins at a byte; calls come in order of their places."""
