@@ -202,7 +202,11 @@ def read_article(article: Element, name: str) -> Paper:
         if part.tag == "body":
             blocks.extend(BlockReader(Kind.BODY, count).read(part))
         elif part.tag in ("back", "floats-group", "floats-wrap"):
-            _count_back(part, count)
+            for inner in part.elements:
+                leave_out(inner, LEFT_OUT.get(inner.tag) or _BACK.get(inner.tag, "other back matter"), count)
+                for tag in ("table-wrap", "fig") if inner.tag not in LEFT_OUT else ():  # of a section such as "Tables"
+                    if n_within := sum(1 for _ in inner.all(tag)):
+                        count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
     return paper_of(
@@ -248,14 +252,6 @@ def _abstract(meta: Element, count: Loss) -> list[Block]:
         elif part.tag in ("kwd-group", "author-notes"):
             leave_out(part, LEFT_OUT.get(part.tag, "author note"), count)
     return BlockReader(Kind.ABSTRACT, count).read(main) if main else []
-
-
-def _count_back(back: Element, count: Loss) -> None:
-    for part in back.elements:
-        leave_out(part, LEFT_OUT.get(part.tag) or _BACK.get(part.tag, "other back matter"), count)
-        for tag in ("table-wrap", "fig") if part.tag not in LEFT_OUT else ():  # of a section at the end, as of "Tables"
-            if n_within := sum(1 for _ in part.all(tag)):
-                count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
 
 
 def _child(element: Element, tag: str) -> Element | None:

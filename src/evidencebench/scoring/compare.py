@@ -345,8 +345,8 @@ def control_results(
     for place, (_, control, own, _) in enumerate(compared):
         families.setdefault((control, own.task.name), []).append(place)
     alike = [(own.answer_keys, changed.answer_keys) for _, _, own, changed in compared]
-    n_alike = (len({alike[place] for place in places}) for places in families.values())
-    n_flips = max([resampling.n_draws, *map(enough_draws, n_alike)])
+    n_alike = max((len({alike[place] for place in places}) for places in families.values()), default=0)
+    n_flips = max(resampling.n_draws, enough_draws(n_alike))
     comparisons = [
         compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
         for _, _, own, changed in compared

@@ -363,9 +363,6 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
     return Graded(answer, selection, outcome)
 
 
-_Checked: TypeAlias = tuple[Answer | None, CheckedAnswer] | None
-
-
 @dataclass(slots=True)
 class _Column:
     source: AnswerSource
@@ -382,7 +379,9 @@ class _Column:
     cut_short: list[tuple[int, int]] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
 
-    def add(self, instance: Instance, case: Case | None, n_sentences: int, last: _Checked) -> _Checked:
+    def add(
+        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[Answer | None, CheckedAnswer] | None
+    ) -> tuple[Answer | None, CheckedAnswer] | None:
         """Grade the answer to an instance; an answer that serves several tasks is checked once, on the first."""
         if case is None:
             self.counts["not_applicable"] += 1
