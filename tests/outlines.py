@@ -14,6 +14,10 @@ def outline(paper: Paper) -> list[tuple[str, str, str]]:
     return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
 
 
+def n_left_out(paper: Paper) -> dict[str, int]:
+    return {sort: one.n_elements for sort, one in paper.loss.left_out.items()}
+
+
 def real_files(pattern: str) -> list[Path]:
     """Return the real files of a pattern, or skip the test that needs them."""
     if not (files := sorted(DATA_FOLDER.glob(pattern))):

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read
 
 
@@ -25,10 +24,10 @@ class Verdict:
     error: str = ""
 
 
-def read_apart(paths: Sequence[Path], *, cpu_seconds: int = 60, memory_bytes: int = 3 << 30) -> list[Verdict]:
+def read_apart(paths: Sequence[Path]) -> list[Verdict]:
     """Return what became of each file; fails where one is answered by neither a result nor an error in words."""
     done = subprocess.run(
-        [sys.executable, __file__, str(cpu_seconds), str(memory_bytes)],
+        [sys.executable, __file__],
         input="\n".join(map(str, paths)),
         capture_output=True,
         text=True,
@@ -41,9 +40,8 @@ def read_apart(paths: Sequence[Path], *, cpu_seconds: int = 60, memory_bytes: in
 
 
 def _main() -> None:
-    cpu_seconds, memory_bytes = map(int, sys.argv[1:])
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
     for path in sys.stdin.read().splitlines():
         sys.stdout.write(json.dumps(asdict(_verdict(path))) + "\n")
         sys.stdout.flush()
@@ -54,15 +52,10 @@ def _verdict(path: str) -> Verdict:
         paper = read(Path(path))
     except UnreadableError as error:
         return Verdict(path=path, error=str(error))
-    _require_sound(paper)
-    return Verdict(path=path, sentences=paper.sentences)
-
-
-def _require_sound(paper: Paper) -> None:
-    n = len(paper.sentences)
-    assert n == len(paper.kinds) == len(paper.places) == len(paper.spans) > 0
+    assert len(paper.sentences) == len(paper.kinds) == len(paper.places) == len(paper.spans) > 0
     assert all(sentence.strip() == sentence != "" for sentence in paper.sentences)
     assert all(0 <= span.start <= span.stop for span in paper.spans)
+    return Verdict(path=path, sentences=paper.sentences)
 
 
 if __name__ == "__main__":

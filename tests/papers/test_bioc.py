@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.read import read_all_content, read_content
+from outlines import outline
 
 Row = tuple[str, str, str]
 ROWS: list[Row] = [
@@ -66,19 +66,18 @@ def test_passages_become_a_paper(write: Any) -> None:
     paper = read_content(write(ROWS), name="tea")
     assert paper.format == ("BioC JSON" if write is as_json else "BioC XML")
     assert (paper.title, paper.ids) == ("Tea and pressure", {"pmcid": "PMC22", "doi": "10.1/tea", "pmid": "11"})
-    rows = zip(paper.kinds, paper.places, paper.sentences, strict=True)
-    assert [(kind.name, " / ".join(place.section), sentence) for kind, place, sentence in rows] == [
-        ("HEADING", "", "Tea and pressure"),
-        ("ABSTRACT", "Abstract / Results", "Results: Tea lowered it."),
-        ("ABSTRACT", "Abstract / Results", "No harm was seen."),
-        ("ABSTRACT", "Abstract / Funding", "Funding:"),
-        ("HEADING", "", "1 Introduction"),
-        ("BODY", "1 Introduction", "Many drink tea (p < 0.05)."),
-        ("HEADING", "", "Methods"),
-        ("HEADING", "Methods", "People."),
-        ("BODY", "Methods / People", "We asked ten."),
-        ("HEADING", "", "End"),
-        ("BODY", "End", "It is so."),
+    assert outline(paper) == [
+        ("", "section", "Tea and pressure"),
+        ("Abstract/Results", "abstract", "Results: Tea lowered it."),
+        ("Abstract/Results", "abstract", "No harm was seen."),
+        ("Abstract/Funding", "abstract", "Funding:"),
+        ("", "section", "1 Introduction"),
+        ("1 Introduction", "normal", "Many drink tea (p < 0.05)."),
+        ("", "section", "Methods"),
+        ("Methods", "section", "People."),
+        ("Methods/People", "normal", "We asked ten."),
+        ("", "section", "End"),
+        ("End", "normal", "It is so."),
     ]
     assert paper.loss.share_kept == 1
     assert paper.loss.left_out == {
@@ -88,25 +87,16 @@ def test_passages_become_a_paper(write: Any) -> None:
         "footnote": LeftOut(n_elements=1, n_characters=4),
     }
     whole = " ".join(text for _, _, text in ROWS)
-    assert [whole[span.start : span.stop].replace("Results Tea", "Results: Tea") for span in paper.spans] == list(
-        paper.sentences
-    )
+    stand_there = [whole[span.start : span.stop].replace("Results Tea", "Results: Tea") for span in paper.spans]
+    assert stand_there == list(paper.sentences)
 
 
-def test_a_title_without_a_level_is_a_heading() -> None:
-    rows = [("METHODS", "title_1", "Methods"), ("METHODS", "paragraph", "We asked."), ("CONCL", "title", "End")]
-    paper = read_content(as_json([*rows, ("CONCL", "paragraph", "Drink.")]), name="tea.json")
-    assert [(place.section, text) for place, text in zip(paper.places, paper.sentences, strict=True)][2:] == [
-        ((), "End"),
-        (("End",), "Drink."),
-    ]
-
-
-def test_a_label_without_a_paragraph_is_one() -> None:
+def test_a_label_without_a_paragraph_is_one_and_a_title_without_a_level_is_a_heading() -> None:
     labels = [("ABSTRACT", "abstract_title_1", "Abstract"), ("ABSTRACT", "abstract_title_1", "Aim")]
-    rows = [*labels, ("ABSTRACT", "abstract", "To ask."), ("CONCL", "paragraph", "Drink.")]
-    paper = read_content(as_json(rows), name="tea.json")
-    assert paper.sentences == ("Abstract", "Aim: To ask.", "Drink.")
+    rows = [*labels, ("ABSTRACT", "abstract", "To ask."), ("CONCL", "title", "End"), ("CONCL", "paragraph", "Drink.")]
+    found = outline(read_content(as_json(rows), name="tea.json"))
+    assert [text for _, _, text in found[:2]] == ["Abstract", "Aim: To ask."]
+    assert found[2:] == [("", "section", "End"), ("End", "normal", "Drink.")]
 
 
 WORDS = st.lists(st.sampled_from(["Tea", "fell.", "It", "<", "&", "\u03b2", "1.5"]), min_size=1, max_size=8)
@@ -140,46 +130,11 @@ def test_the_text_of_a_passage_can_stand_in_its_sentences() -> None:
     assert read_content(xml.encode(), name="tea.xml").spans == paper.spans
 
 
-def test_titles_and_abstracts_of_annotation_services_are_metadata_only() -> None:
-    rows = [("", "title", "Tea and pressure"), ("", "abstract", "Tea lowered it.")]
-    with pytest.raises(UnreadableError, match=r"BioC JSON: .*got metadata only: its abstract, but no body"):
-        read_content(as_json(rows), name="tea.json")
-    (paper,) = read_all_content(as_json(rows), name="tea.json", abstract_suffices=True)
-    assert isinstance(paper, Paper)
-    assert paper.sentences == ("Tea and pressure", "Tea lowered it.")
-
-
-def test_each_document_of_a_collection_is_a_paper() -> None:
-    one = {"id": "7", "passages": passages([("", "paragraph", "Tea helps.")])}
-    two = {"id": "", "passages": passages([("FIG", "fig_caption", "A cup.")])}
-    first, second = read_all_content(json.dumps({"PubTator3": [one, two]}).encode(), name="tea.json")
-    assert isinstance(first, Paper)
-    assert first.name == "tea.json#7"
-    assert isinstance(second, UnreadableError)
-    assert "tea.json#2: BioC JSON: expected a paper with its body, got metadata only: no text" in str(second)
-
-
-def test_documents_that_share_an_id_have_names_of_their_own() -> None:
+def test_each_document_of_a_collection_is_a_paper_with_a_name_of_its_own_or_metadata_only() -> None:
     documents = [{"id": one, "passages": passages([("", "paragraph", "Tea helps.")])} for one in ("7", "7", "8", "")]
-    papers = read_all_content(json.dumps([{"documents": documents}]).encode(), name="tea.json")
-    assert [one.name for one in papers if isinstance(one, Paper)] == [
-        "tea.json#1",
-        "tea.json#2",
-        "tea.json#8",
-        "tea.json#4",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"passages": [', "expected BioC JSON: Input data was truncated"),
-        (b'{"passages": [{"offset": "x"}]}', "expected BioC JSON: Expected `int`, got `str`"),
-        (b'[{"a": "passages"}, "passages"]', "with documents, got none"),
-        (b'[1, {"x": ' + b"[" * 100_000 + b'"passages"', "expected BioC JSON"),
-        (b"<collection><document><passage><offset>x</offset></passage></document></collection>", "got 'x'"),
-    ],
-)
-def test_broken_files_are_refused(content: bytes, message: str) -> None:
-    with pytest.raises(UnreadableError, match=f"^tea: .*{message}"):
-        read_content(content, name="tea")
+    rows = [("", "title", "Tea and pressure"), ("", "abstract", "Tea lowered it.")]  # of an annotation service
+    documents.append({"id": "9", "passages": passages(rows)})
+    *papers, last = read_all_content(json.dumps({"PubTator3": documents}).encode(), name="tea.json")
+    names = [one.name for one in papers if isinstance(one, Paper)]
+    assert names == ["tea.json#1", "tea.json#2", "tea.json#8", "tea.json#4"]
+    assert "tea.json#9: BioC JSON: expected a paper with its body, got metadata only: its abstract" in str(last)

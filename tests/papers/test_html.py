@@ -11,7 +11,7 @@ from evidencebench.papers.html import read_html
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all_content, read_content
 from evidencebench.papers.tree import Characters, Element, parse_xml
-from outlines import outline, real_files
+from outlines import n_left_out, outline, real_files
 
 _HEAD = """<head><meta charset="utf-8"><title>Tea - a library</title>
 <meta name="citation_title" content="Tea lowers &beta; levels"><meta name="citation_pmid" content="123">
@@ -111,17 +111,9 @@ def test_one_article_is_read_the_same_from_any_layout(page: str) -> None:
     require_spans(paper, page)
 
 
-def test_what_is_left_out_is_counted() -> None:
-    left_out = read_html(_NOW.encode(), "tea.html").loss.left_out
-    assert {sort: one.n_elements for sort, one in left_out.items()} == {
-        "acknowledgements": 1,
-        "figure": 1,
-        "front matter": 1,
-        "further abstract": 1,
-        "keyword": 1,
-        "references": 1,
-        "table": 1,
-    }, "what is around the article is not the article's"
+def test_what_is_left_out_is_counted_and_what_is_around_the_article_is_not_the_article_s() -> None:
+    sorts = ("acknowledgements", "figure", "front matter", "further abstract", "keyword", "references", "table")
+    assert n_left_out(read_html(_NOW.encode(), "tea.html")) == dict.fromkeys(sorts, 1)
 
 
 _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell by 3 mmHg in those who drank it. " * 4
@@ -130,10 +122,6 @@ _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell b
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "<html><p>Please enable JavaScript and cookies to go on.</p></html>",
-            "got a page that says 'enable JavaScript'; open",
-        ),
         ("<!doctype html><p>Are you a robot?", "got a page that says 'Are you a robot'; open the article in a browser"),
         ("<html><body><p>Tea.</p></body></html>", "got a page almost without paragraphs; give the page of the article"),
         (
@@ -141,10 +129,7 @@ _BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell b
             "got a list of articles, as search results are; give",
         ),
         (f"<html><h1>T</h1><div id='abstract'>{_BODY}</div></html>", "metadata only: its abstract, but no body"),
-        (
-            "<html><meta charset='punycode'>\xe9</html>".encode("latin-1"),
-            "expected a known encoding, got encoding='punycode'",
-        ),
+        ("<html><meta charset='punycode'>\xe9</html>".encode("latin-1"), "a known encoding, got encoding='punycode'"),
         ("<html><p>\xe9</p></html>".encode("latin-1"), "line 1: expected UTF-8 text, got the byte 0xe9"),
     ],
 )
@@ -187,11 +172,7 @@ def test_paragraphs_of_divisions_are_read_without_captions_and_recommended_artic
     assert [text for _, _, text in outline(paper)][:6] == [
         *("Tea", "Abstract", "Tea is drunk and liked.", "1. Methods", "Adults of these groups came:", "Men.")
     ]
-    assert {sort: one.n_elements for sort, one in paper.loss.left_out.items()} == {
-        "figure": 1,
-        "navigation": 1,
-        "table": 1,
-    }
+    assert n_left_out(paper) == {"figure": 1, "navigation": 1, "table": 1}
 
 
 def test_old_tables_that_hold_the_page_are_read() -> None:

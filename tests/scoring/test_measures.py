@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import get_args, get_type_hints
 
 import ir_measures
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -101,17 +100,6 @@ def test_expected_ties_are_the_mean_over_every_order_of_equal_scores(
     assert expected == pytest.approx(counted, abs=1e-12)
 
 
-@pytest.mark.parametrize(("n_sentences", "budget"), [(12, 5), (20, 3), (40, 10)])
-def test_the_closed_form_is_within_0_002_of_100_000_draws(n_sentences: int, budget: int) -> None:
-    generator = np.random.default_rng(0)
-    holds = generator.random((8, n_sentences)) < 0.15
-    coverage = coverage_from({f"a{n}": np.flatnonzero(row).tolist() for n, row in enumerate(holds)})
-    drawn = generator.random((100_000, n_sentences)).argpartition(budget, axis=1)[:, :budget]
-    simulated = fmean(float(row[drawn].any(axis=1).mean()) for row in holds)
-    unordered = Ranking(sentences=tuple(range(n_sentences)), ordered=False)
-    assert aspect_recall(select(unordered, budget), coverage) == pytest.approx(simulated, abs=0.002)
-
-
 @given(queries(max_sentences=8), some_coverages, st.integers(0, 9))
 def test_a_constant_scorer_with_expected_ties_is_random_selection(
     query: Query, coverage: Coverage, budget: int
@@ -125,6 +113,7 @@ def test_a_constant_scorer_with_expected_ties_is_random_selection(
 def test_recall_worked_by_hand() -> None:
     coverage = coverage_from({"a": [0, 1], "b": [1], "c": [2], "d": []})
     assert aspect_recall(Selection(certain=(1,)), coverage) == 2 / 4
+    assert value_of("precision", Selection(certain=(0, 1, 5, 6)), coverage) == 2 / 4
     assert value_of("coverable_aspect_recall", Selection(certain=(1,)), coverage) == 2 / 3
     assert aspect_recall(Selection(certain=()), coverage) == 0
     # Two of 0, 1, 2, 3: a is missed by {2,3} only, b by 3 of 6 pairs, c by 3 of 6, d always.
@@ -144,23 +133,6 @@ def test_a_control_is_the_system_of_its_name_and_has_a_letter_of_its_own() -> No
         name: SYSTEMS[name] for name in CONTROL_LIST
     }
     assert len({control.letter for control in CONTROL_LIST.values()}) == len(CONTROL_LIST)
-
-
-def test_ties_worked_by_hand() -> None:
-    ranking = Ranking(sentences=(4, 0, 1, 2, 3), scores=(9, 5, 5, 5, 1))
-    assert select(ranking, 2).certain == (4, 0)
-    assert select(ranking, 2, ties="expected") == Selection(certain=(4,), tied=(0, 1, 2), n_drawn=1)
-    assert select(ranking, 5, ties="expected").n_drawn == 0
-    coverage = coverage_from({"a": [4], "b": [0], "c": [3]})
-    assert aspect_recall(select(ranking, 2, ties="expected"), coverage) == pytest.approx((1 + 1 / 3) / 3, abs=1e-15)
-
-
-def test_precision_worked_by_hand() -> None:
-    coverage = coverage_from({"a": [0, 1], "b": [1]})
-    assert value_of("precision", Selection(certain=(0, 1, 5, 6)), coverage) == 2 / 4
-    assert value_of("precision", Selection(certain=(0,), tied=(1, 5, 6), n_drawn=1), coverage) == pytest.approx(
-        (1 + 1 / 3) / 2
-    )
 
 
 def test_a_measure_without_a_value_is_an_error_or_nan_and_not_0() -> None:
@@ -190,16 +162,11 @@ def test_a_checked_answer_keeps_the_first_mention_and_counts_the_others(ranking:
         assert list(checked.ranking.scores or ()) == kept
 
 
-def test_a_sentence_that_does_not_exist_is_an_error_or_on_request_dropped_and_counted() -> None:
+def test_scores_follow_their_sentences_and_are_one_a_sentence() -> None:
     answer = Ranking(sentences=(4, 5, 4, -1, 0), scores=(5, 4, 3, 2, 1))
-    with pytest.raises(AnswerError, match=r"selects sentence 5, but the paper has sentences 0\.\.4"):
-        check_answer(answer, n_sentences=5)
     checked = check_answer(answer, n_sentences=5, rules=Rules(out_of_range="drop"))
     assert checked.ranking == Ranking(sentences=(4, 0), scores=(5, 1))
     assert (checked.n_duplicates, checked.n_out_of_range) == (1, 2)
-
-
-def test_scores_that_are_not_one_a_sentence_are_refused() -> None:
     with pytest.raises(AnswerError, match="expected 2 scores, one a sentence, got 1"):
         check_answer(Ranking(sentences=(0, 1), scores=(1.0,)), n_sentences=5)
 
@@ -267,8 +234,6 @@ def test_the_controls_reach_the_figures_known_for_train(train: Dataset) -> None:
     scores = evaluate({name: answers_from(make_system(name)) for name in CONTROLS}, train, tasks)
     for name, expected in CONTROLS.items():
         means = [scores[name][task.name].scores["aspect_recall"].mean() for task in tasks]
-        assert [
-            None if figure is None else round(100 * float(mean), 1)
-            for mean, figure in zip(means, expected, strict=True)
-        ] == list(expected)
+        found = [round(100 * float(mean), 1) for mean in means]
+        assert [figure for figure, known in zip(found, expected, strict=True) if known] == list(filter(None, expected))
     assert [len(scores["lead"][task.name].ids) for task in tasks] == [96, 96, 95, 95]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.cover import coverage_from
-from evidencebench.scoring.breakdowns import PickCounts, picks_of
+from evidencebench.scoring.breakdowns import picks_of
 from evidencebench.scoring.selection import Selection
 
 SENTENCES = st.permutations(range(8)).flatmap(lambda order: st.integers(0, 8).map(lambda n: tuple(order[:n])))
@@ -44,8 +44,3 @@ def test_a_sentence_that_chance_draws_counts_as_often_as_it_is_drawn(
         added = sum(getattr(one, sort) - getattr(base, sort) for one in alone) / len(draws)
         assert getattr(found, sort) == pytest.approx(getattr(base, sort) + added)
     assert found.total == pytest.approx(n_certain + n_drawn)
-
-
-def test_no_answer_has_no_picks() -> None:
-    assert picks_of([]) == PickCounts()
-    assert PickCounts().total == 0

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.execution.making import make_system
-from evidencebench.query import Kind, Query
 from evidencebench.scoring.breakdowns import SHARES, PlaceBreakdown, place_breakdown, share_group, slopes
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
+from made_instances import dataset_of, made
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=200)
@@ -65,25 +64,11 @@ def test_a_slope_is_not_defined_where_a_predictor_does_not_vary_or_follows_from_
 
 def paper(name: str, length: int, sources: list[int]) -> Instance:
     """Give a paper of this length, with one aspect for each source."""
-    aspects = [f"{name}_aspect_{number}" for number in range(len(sources))]
-    return Instance(
-        query=Query(
-            instance_id=name,
-            paper_id=name,
-            hypothesis="Tea.",
-            sentences=tuple(f"s{number}" for number in range(length)),
-            kinds=(Kind.BODY,) * length,
-        ),
-        labels=Labels(
-            aspects=tuple(aspects),
-            sources={aspect: (index,) for aspect, index in zip(aspects, sources, strict=True)},
-        ),
-    )
+    return made(name, {str(number): (index,) for number, index in enumerate(sources)}, (2,) * length)
 
 
 def breakdown_of(folder: Path, instances: list[Instance], answers: dict[str, Ranking]) -> PlaceBreakdown:
-    write_dataset(folder / "data.json", instances)
-    dataset: Dataset = open_dataset(folder / "data.json")
+    dataset = dataset_of(folder, *instances)
     scores = evaluate({"it": answers}, dataset, "er_at_20")["it"]["er_at_20"]
     return place_breakdown(scores, dataset, FEW)
 
@@ -94,7 +79,7 @@ def test_groups_worked_by_hand(tmp_path: Path) -> None:
         paper("last", 60, [10, 29, 50, 59]),  # the first two in the middle
         paper("middle", 80, [10, 69]),
         paper("short", 19, [9, 10]),  # all of it is an end
-        Instance(query=paper("none", 20, []).query, labels=Labels(aspects=("none_aspect_0",), sources={})),
+        made("none", {"a": ()}),
     ]
     answers = {
         "first": Ranking(sentences=(0,)),

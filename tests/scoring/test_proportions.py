@@ -18,13 +18,6 @@ def test_the_interval_is_that_of_scipy(share: tuple[int, int], level: float) -> 
     assert (found.low, found.high) == pytest.approx(binomtest(*share).proportion_ci(level, "exact"), abs=1e-9)
 
 
-def test_none_and_all_leave_one_end_open() -> None:
-    none, every = proportion(0, 50), proportion(50, 50)
-
-    assert (none.low, none.high) == pytest.approx((0, 1 - 0.025 ** (1 / 50)))
-    assert (every.low, every.high) == pytest.approx((0.025 ** (1 / 50), 1))
-
-
 def test_a_share_of_nothing_is_an_error() -> None:
     with pytest.raises(UndefinedScoreError, match="a share of nothing is undefined"):
         proportion(0, 0)

@@ -12,7 +12,7 @@ from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.papers.blocks import Block, each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader
-from evidencebench.papers.paper import LossCount, Paper
+from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.tree import Characters, Element, beginning, decoded
 from evidencebench.query import Kind
 
@@ -120,7 +120,7 @@ def _papers(documents: Sequence[_Document], name: str, file_format: str) -> list
 
 def _paper(document: _Document, name: str, file_format: str) -> Paper:
     """Return the paper of passages, which are put into the elements of JATS."""
-    count, title = LossCount(), ""
+    count, title = Loss(), ""
     parts: list[tuple[Kind, list[Element]]] = []  # each with its element and the sections in it that are open
     for passage in document.passages:
         section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
@@ -157,8 +157,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         file_format=file_format,
         title=title,
         ids=ids_of_pairs(ids),
-        loss=count.loss,
-        is_record=True,
+        loss=count,
     )
 
 

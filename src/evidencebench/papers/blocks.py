@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import islice
 from typing import TypeVar
@@ -16,9 +16,6 @@ from evidencebench.files.disk import BROKEN_JSON, mark_of
 from evidencebench.papers.paper import Loss, Paper, Place, SourcedText, SourceSpan
 from evidencebench.papers.tree import decoded
 from evidencebench.query import Kind
-
-# Split a paragraph into sentences, with offsets.
-
 
 _WORDS = {
     name: frozenset(words.split())
@@ -112,10 +109,7 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
     return is_starter or "seldom_last" not in lists
 
 
-# Errors for files that no reader takes: what they are by their content, and what to do.
-
-
-# The first bytes of a file, what it is, and how to get its text.
+# Files that no reader takes: their first bytes, what they are, and how to get their text.
 _BEGINNINGS = (
     (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
@@ -161,30 +155,17 @@ def text_of(content: bytes, *, name: str) -> str:
         if n_zeros:
             raise _refusal(name, "binary, with bytes of zero", "save its text as plain text first")
     text = decoded(content, name=name)
-    _require_plain(text, name)
-    return text
-
-
-def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
-    return UnreadableError(
-        f"{name}: {file_format}: expected a paper with its body, got metadata only: {got}; get the full text, as with "
-        "'evidencebench papers fetch', or give the PDF"
-    )
-
-
-def _require_plain(text: str, name: str) -> None:
     lines = list(islice(filter(None, map(str.strip, text.splitlines())), _MOST_LINES))
-    if not lines:
-        return
     n_tagged = sum(_TAGGED.match(line) is not None for line in lines)
-    if _DOCUMENT.match(lines[0]) or n_tagged > _TAGGED_SHARE * len(lines):
+    if lines and (_DOCUMENT.match(lines[0]) or n_tagged > _TAGGED_SHARE * len(lines)):
         raise _refusal(name, "markup, as XML and HTML are", "take its text out first")
-    if _OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2:
+    if lines and (_OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2):
         raise _refusal(name, "JSON", "write its text as plain text first")
     if _RECORD.match(text):
         raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
+    return text
 
 
 def _is_json(text: str) -> bool:
@@ -201,7 +182,11 @@ def _refusal(name: str, what: str, advice: str) -> UnreadableError:
     return UnreadableError(f"{name}: expected a paper as text; it is {what}; {advice}")
 
 
-# Blocks, which readers return, and the paper that is made of them: paragraphs are split into sentences here.
+def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
+    return UnreadableError(
+        f"{name}: {file_format}: expected a paper with its body, got metadata only: {got}; get the full text, as with "
+        "'evidencebench papers fetch', or give the PDF"
+    )
 
 
 _Source = TypeVar("_Source")
@@ -227,9 +212,7 @@ def paper_of(
     ids: Mapping[str, str] | None = None,
     loss: Loss | None = None,
     warnings: tuple[str, ...] = (),
-    is_record: bool = False,
 ) -> Paper:
-    """Return the paper of the blocks; ``is_record``: of a format that also holds papers without their text."""
     sentences: list[str] = []
     kinds: list[Kind] = []
     places: list[Place] = []
@@ -243,10 +226,8 @@ def paper_of(
             places.append(Place(section=block.section, paragraph=paragraph, page=block.page))
             spans.append(block.text.span(start, stop))
         paragraph += block.kind is not Kind.HEADING
-    if not paragraph and is_record:
-        raise metadata_only(name, file_format, "a title" if title else "no text")
     if not paragraph:
-        raise UnreadableError(f"{name}: {file_format}: expected a paper with sentences, got none")
+        raise metadata_only(name, file_format, "a title" if title else "no text")
     return Paper(
         name=name,
         format=file_format,
@@ -256,7 +237,7 @@ def paper_of(
         places=tuple(places),
         spans=tuple(spans),
         ids=ids or {},
-        loss=loss or Loss(),
+        loss=replace(loss, left_out=dict(sorted(loss.left_out.items()))) if loss else Loss(),
         warnings=warnings,
     )
 

@@ -27,9 +27,6 @@ from evidencebench.web.fetch import FETCHES, ask, blocks_of, decode_served, requ
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 
-# Ask Europe PMC's service about papers, and for the full text of those that are open access.
-
-
 BASE_URL = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
 # Before every request: one at a time and at most five a second burden nobody.
@@ -91,16 +88,15 @@ class EuropePmc:
             results = decode_served(content, _Search).results.result
         except msgspec.DecodeError as error:
             got = "a web page" if is_html(content) else f"something else ({error})"
-            raise wrong_file(_shown(address), "the JSON of a search", got, _CHECK_URL) from error
+            raise wrong_file(address.partition("?")[0], "the JSON of a search", got, _CHECK_URL) from error
         papers = [paper for paper in results if paper.has(wanted)]
         if not papers:
             raise DownloadError(f"{wanted}: Europe PMC knows no such paper; check the id")
         in_pmc = [paper for paper in papers if _PMCID.fullmatch(paper.pmcid or "")]
         if not in_pmc:
             raise DownloadError(f"{wanted}: it is not in PubMed Central, so that Europe PMC has no full text of it")
-        for paper in in_pmc:
-            if paper.is_open_access == "Y":
-                return paper
+        if found := next((paper for paper in in_pmc if paper.is_open_access == "Y"), None):
+            return found
         raise DownloadError(
             f"{wanted}: it is not open access; Europe PMC hands out the full text of open-access papers only"
         )
@@ -108,19 +104,20 @@ class EuropePmc:
     def full_text(self, pmcid: str) -> bytes:
         address = self.full_text_address(pmcid)
         content = self._content(address, self.most_bytes, _FULL_TEXT)
-        if is_html(content):
-            raise wrong_file(address, f"an article in {JATS}", "a web page", _CHECK_URL)
         try:
-            paper = read_content(content, name=address)
+            paper = None if is_html(content) else read_content(content, name=address)
         except UnreadableError as error:  # it is cut off, holds metadata only, or is no paper
             raise DownloadError(str(error)) from error
-        if paper.format != JATS:
-            raise wrong_file(address, f"an article in {JATS}", paper.format, _CHECK_URL)
+        if paper is None or paper.format != JATS:
+            got = paper.format if paper else "a web page"
+            raise wrong_file(address, f"an article in {JATS}", got, _CHECK_URL)
         if paper.ids.get("pmcid", pmcid) != pmcid:
             raise wrong_file(address, pmcid, paper.ids["pmcid"], _CHECK_URL)
         return content
 
     def _content(self, address: str, most_bytes: int, what: str) -> bytes:
+        shown = address.partition("?")[0]  # what is asked there is the paper that the message is about
+
         def content(_: object) -> bytes:
             self.sleep(_PAUSE_SECONDS)
             headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
@@ -129,12 +126,12 @@ class EuropePmc:
                 if response.status != HTTPStatus.OK:
                     is_absent = what == _FULL_TEXT and response.status == HTTPStatus.NOT_FOUND
                     advice = _NO_XML if is_absent else _CHECK_URL
-                    raise wrong_file(_shown(address), what, f"the answer {said_status(response)}", advice)
+                    raise wrong_file(shown, what, f"the answer {said_status(response)}", advice)
                 total, received = response.length, bytearray()
                 for block in chain([b""], blocks_of(response)):  # a length that is told is checked before the first
                     received += block
                     if max(total or 0, len(received)) > most_bytes:
-                        raise wrong_file(_shown(address), f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
+                        raise wrong_file(shown, f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
             if total is not None and len(received) < total:
                 raise TransientError(f"the connection ended after {len(received):,} of {total:,} bytes")
             return bytes(received)
@@ -145,14 +142,6 @@ class EuropePmc:
 _FULL_TEXT = "the full text"
 _NO_XML = "the service has no XML of it: get its PDF from the publisher"
 _CHECK_URL = "check the network and --base-url, or try later"
-
-
-def _shown(address: str) -> str:
-    """Return an address without what is asked there, which is the paper that the message is about."""
-    return address.partition("?")[0]
-
-
-# Fetch papers into a folder: ``PMC1280405.xml`` for each, and ``papers.csv``, which says of each what became of it.
 
 
 INDEX_NAME = "papers.csv"

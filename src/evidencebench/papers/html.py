@@ -11,7 +11,7 @@ from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
 from evidencebench.papers.jats import BlockReader
 from evidencebench.papers.lines import captioned
-from evidencebench.papers.paper import LossCount, Paper, n_visible
+from evidencebench.papers.paper import Loss, Paper, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
     BLOCKS,
@@ -26,9 +26,6 @@ from evidencebench.papers.tree import (
     root_tag,
 )
 from evidencebench.query import Kind
-
-# What a web page says of itself, and which part of it holds the article.
-
 
 # Scheme -> what its ids look like, and where the metadata has them.
 _IDS = {
@@ -109,10 +106,7 @@ def _parts(whole: Element) -> list[_Part]:
     return parts
 
 
-# Which elements of a web page are left out, and the sort that they are counted as; `html_parts.toml` names them.
-
-
-# Table of the file -> word -> sort.
+# Which elements are left out, and the sort that they are counted as: table of the file -> word -> sort.
 _SORTS = {
     table: {word: sort for sort, words in sorts.items() for word in words}
     for table, sorts in tomllib.loads((files(__package__) / "html_parts.toml").read_text(encoding="utf-8")).items()
@@ -144,9 +138,6 @@ def sort_of_section(title: str) -> str | None:
     return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
 
 
-# The article of a web page as elements of JATS, which `BlockReader` reads: abstract and body, in sections.
-
-
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
 _ABSTRACT_NAMES = frozenset({"abstract", "article-abstract", "abstract-content", "html-abstract"})
 _TEX_NAMES = frozenset({"mathjax-tex", "tex-math"})
@@ -171,7 +162,7 @@ class _Around:
 
 
 class SectionFinder:
-    def __init__(self, *, title: Element | None, count: LossCount) -> None:
+    def __init__(self, *, title: Element | None, count: Loss) -> None:
         self.abstract, self.body = Element("abstract"), Element("body")
         self._title, self._count = title, count
         self.title = self._inline(title) if title else Element("title")
@@ -365,9 +356,6 @@ def _is_abstract(element: Element) -> bool:
     return element.tag in BLOCKS and not _ABSTRACT_NAMES.isdisjoint(names_of(element))
 
 
-# Articles as web pages: those of PubMed Central, now and before, and any other page with paragraphs.
-
-
 _PARTS_OF_PAGES = (BLOCKS | {"meta", "link", "span", "script", "style", "font"}) - {"article"}  # which is of JATS too
 _CHARSET = re.compile(rb"""<meta\b[^<>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype html", re.IGNORECASE)
@@ -418,7 +406,7 @@ def paper_of_page(
     page_text: str | None = None,
 ) -> Paper:
     """Return the paper of an article; ``title`` is in it or not; ``page_text`` tells pages without an article."""
-    count = LossCount()
+    count = Loss()
     finder = SectionFinder(title=title, count=count)
     finder.find(root)
     if page_text is not None:
@@ -434,7 +422,7 @@ def paper_of_page(
     paper_title = blocks[0].text.text if blocks else ""
     blocks += BlockReader(Kind.ABSTRACT, count).read(finder.abstract)
     blocks += BlockReader(Kind.BODY, count).read(finder.body)
-    return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count.loss)
+    return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count)
 
 
 def _text(content: bytes, name: str) -> str:

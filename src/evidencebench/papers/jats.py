@@ -1,14 +1,11 @@
-"""JATS/NLM."""
+"""JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.paper import LossCount, Paper, Part, n_visible
+from evidencebench.papers.paper import Loss, Paper, Part, n_visible
 from evidencebench.papers.text import RunningText
 from evidencebench.papers.tree import Characters, Element, ElementEnd
 from evidencebench.query import Kind
-
-# Headings and paragraphs out of the elements of a JATS article.
-
 
 LEFT_OUT = {
     **dict.fromkeys(("table-wrap", "table-wrap-group", "table", "array"), "table"),
@@ -50,7 +47,7 @@ PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kin
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
-    def __init__(self, kind: Kind, count: LossCount) -> None:
+    def __init__(self, kind: Kind, count: Loss) -> None:
         self._kind, self._part, self._count = kind, PARTS[kind], count
         # In a title, references lead to footnotes.
         self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
@@ -152,14 +149,11 @@ class BlockReader:
         return [best] if best else []
 
 
-def leave_out(element: Element, sort: str, count: LossCount) -> None:
+def leave_out(element: Element, sort: str, count: Loss) -> None:
     """Count an element that is left out, or the parts that it consists of."""
     unit = _UNITS.get(sort)
     n_units = 0 if unit is None else sum(1 for _ in element.all(unit))
     count.leave_out(sort, element.raw_text, n_elements=n_units or 1)
-
-
-# Articles in JATS XML, and in its forerunner NLM, as PubMed Central and publishers give them.
 
 
 FORMAT = "JATS XML"
@@ -200,7 +194,7 @@ def articles_in(root: Element) -> list[Element]:
 
 def read_article(article: Element, name: str) -> Paper:
     """Return the paper in an ``article``, ``sub-article`` or ``response``."""
-    count = LossCount()
+    count = Loss()
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count)]
@@ -208,7 +202,11 @@ def read_article(article: Element, name: str) -> Paper:
         if part.tag == "body":
             blocks.extend(BlockReader(Kind.BODY, count).read(part))
         elif part.tag in ("back", "floats-group", "floats-wrap"):
-            _count_back(part, count)
+            for inner in part.elements:
+                leave_out(inner, LEFT_OUT.get(inner.tag) or _BACK.get(inner.tag, "other back matter"), count)
+                for tag in ("table-wrap", "fig") if inner.tag not in LEFT_OUT else ():  # of a section such as "Tables"
+                    if n_within := sum(1 for _ in inner.all(tag)):
+                        count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
     return paper_of(
@@ -217,8 +215,7 @@ def read_article(article: Element, name: str) -> Paper:
         file_format=FORMAT,
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
-        loss=count.loss,
-        is_record=True,
+        loss=count,
     )
 
 
@@ -233,7 +230,7 @@ def _meta(article: Element) -> Element:
     return _child(front, "article-meta") or front
 
 
-def _title(meta: Element, count: LossCount) -> list[Block]:
+def _title(meta: Element, count: Loss) -> list[Block]:
     group = _child(meta, "title-group") or Element("title-group")
     parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
     for part in group.elements:
@@ -245,7 +242,7 @@ def _title(meta: Element, count: LossCount) -> list[Block]:
     return BlockReader(Kind.HEADING, count).read(Element("title-group", children=line))[:1]
 
 
-def _abstract(meta: Element, count: LossCount) -> list[Block]:
+def _abstract(meta: Element, count: Loss) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
     primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
     main = next(iter(primary or abstracts), None)
@@ -255,14 +252,6 @@ def _abstract(meta: Element, count: LossCount) -> list[Block]:
         elif part.tag in ("kwd-group", "author-notes"):
             leave_out(part, LEFT_OUT.get(part.tag, "author note"), count)
     return BlockReader(Kind.ABSTRACT, count).read(main) if main else []
-
-
-def _count_back(back: Element, count: LossCount) -> None:
-    for part in back.elements:
-        leave_out(part, LEFT_OUT.get(part.tag) or _BACK.get(part.tag, "other back matter"), count)
-        for tag in ("table-wrap", "fig") if part.tag not in LEFT_OUT else ():  # of a section at the end, as of "Tables"
-            if n_within := sum(1 for _ in part.all(tag)):
-                count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
 
 
 def _child(element: Element, tag: str) -> Element | None:

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-# Words that a line's end breaks: whether their hyphen belongs to the word.
-
-
 _HYPHENS = "-\u2010"
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 _BROKEN = re.compile(rf"\b\w+[{_HYPHENS}][^\S\n]*+\n\s*+\w+")
@@ -51,9 +48,6 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
         or (first + second not in words and first in words and second in words)
     )
     return (0 if stays else 1), ""
-
-
-# The lines of a plain text, with their pages; what repeats at the edges of pages is told apart.
 
 
 _DIGITS = re.compile(r"\d+")
@@ -112,8 +106,6 @@ def page_edges(lines: Sequence[Line]) -> set[int]:
 
 
 # How captions of tables and figures begin, in formats that do not mark them.
-
-
 _CAPTION = re.compile(
     r"(?P<what>(?i:table|fig(?:ure|\.)?|box|scheme|chart|plate|panel|"
     r"(?:additional|supplementary) (?:file|table|figure)))\s*(?>(?:S?\d+|[IVX]+)(?:[A-Za-z]\b)?)\s*"

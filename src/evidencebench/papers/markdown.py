@@ -15,12 +15,10 @@ from evidencebench.papers.plain import LABELLED, Layout, layout_of
 from evidencebench.papers.sections import is_known_title, number_of
 from evidencebench.papers.tree import HEADINGS, Characters, Element, decoded
 
-# Marks of Pandoc and of tools that make Markdown of PDFs, which CommonMark lacks: formulas, scripts, attributes.
-
-
 _ATTRIBUTE = r"(?:[#.][\w:.-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
 
-# Type of token -> how it is written; group 1 is what is kept of it. No part can run on behind the next mark.
+# Marks of Pandoc and of tools that make Markdown of PDFs, which CommonMark lacks: type of token -> how it is written;
+# group 1 is what is kept of it. No part can run on behind the next mark.
 _PATTERNS = {
     "display_formula": re.compile(r"\$\$([^$]{1,5000})\$\$"),
     "formula": re.compile(r"\$(?=[^\s$])([^$\n]{0,500}[^\s$\\])\$(?!\d)"),
@@ -48,9 +46,6 @@ def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as th
             state.pos = match.end()
             return True
     return False
-
-
-# Markdown into the elements of a web page, whose text knows where it stands in the file.
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -235,9 +230,6 @@ class _MarkdownBlock:
     def _in_text(self, position: int) -> int:
         line = min(bisect_right(self._begins, position), len(self._line_starts)) - 1
         return self._line_starts[line] + position - self._begins[line]
-
-
-# Papers in Markdown, as CommonMark and tables define it.
 
 
 MOST_CHARACTERS = 1_000_000

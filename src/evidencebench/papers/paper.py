@@ -11,8 +11,6 @@ from typing import Literal, NamedTuple
 from evidencebench.errors import UnreadableError
 from evidencebench.query import Kind, Query, Wish
 
-# A paper as it was read, without a hypothesis.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -39,21 +37,36 @@ class LeftOut:
     n_characters: int
 
 
+Part = Literal["title", "abstract", "body"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """How much of a file became sentences; white space is not counted."""
+    """How much of a file became sentences, as its reader counts it; white space is not counted."""
 
-    # Part (``title``, ``abstract``, ``body``) -> characters of running text in the file, and those in the sentences.
-    n_characters: Mapping[str, int] = field(default_factory=dict)
-    n_kept: Mapping[str, int] = field(default_factory=dict)
+    # Characters of running text in the file, and those in the sentences.
+    n_characters: Counter[Part] = field(default_factory=Counter)
+    n_kept: Counter[Part] = field(default_factory=Counter)
     # Sort of element, such as ``table``, ``figure``, ``references`` -> what was left out by design.
-    left_out: Mapping[str, LeftOut] = field(default_factory=dict)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
+
+    def read(self, part: Part, text: str) -> None:
+        self.n_characters[part] += n_visible(text)
+
+    def keep(self, part: Part, text: str) -> None:
+        self.n_kept[part] += n_visible(text)
+
+    def leave_out(self, sort: str, text: str, *, n_elements: int = 1) -> None:
+        """Count elements of a sort, such as ``table``, that do not belong into the sentences."""
+        before = self.left_out.get(sort) or LeftOut(n_elements=0, n_characters=0)
+        n_elements, n_characters = before.n_elements + n_elements, before.n_characters + n_visible(text)
+        self.left_out[sort] = LeftOut(n_elements=n_elements, n_characters=n_characters)
 
     @property
     def share_kept(self) -> float:
         """The share of the running text that is in the sentences, in 0..1; 1 where there is none."""
-        n = sum(self.n_characters.values())
-        return sum(self.n_kept.values()) / n if n else 1.0
+        n = self.n_characters.total()
+        return self.n_kept.total() / n if n else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +99,12 @@ class Paper:
         )
 
 
-# Text whose runs know where they stand in the file that they come from.
-
-
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
-"""Soft hyphens and other characters of no width."""
-
+# Soft hyphens and other characters of no width.
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 # Those go; white space becomes one space. Words with single spaces between them stay as they are.
-_WORD = rf"[^\s{INVISIBLE}]+"
-_PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
+_WORD = rf"[^\s{_INVISIBLE}]+"
+_PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{_INVISIBLE}]+")
+_UNSEEN = re.compile(rf"[\s{_INVISIBLE}]+")
 
 
 class _SourceRun(NamedTuple):
@@ -182,40 +192,6 @@ def _between(runs: Sequence[_SourceRun], at: int, end: int) -> list[_SourceRun]:
     return [run.within(at, end) for run in takewhile(lambda run: run.at < end, islice(runs, max(0, first), None))]
 
 
-# Count what a reader keeps and what it leaves out.
-
-
-Part = Literal["title", "abstract", "body"]
-
-_UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
-
-
 def n_visible(text: str) -> int:
     """Count the characters, without white space and those of no width."""
     return len(_UNSEEN.sub("", text))
-
-
-class LossCount:
-    def __init__(self) -> None:
-        self._read: Counter[str] = Counter()
-        self._kept: Counter[str] = Counter()
-        self._elements: Counter[str] = Counter()
-        self._left_out: Counter[str] = Counter()
-
-    def read(self, part: Part, text: str) -> None:
-        self._read[part] += n_visible(text)
-
-    def keep(self, part: Part, text: str) -> None:
-        self._kept[part] += n_visible(text)
-
-    def leave_out(self, sort: str, text: str, *, n_elements: int = 1) -> None:
-        """Count elements of a sort, such as ``table``, that do not belong into the sentences."""
-        self._elements[sort] += n_elements
-        self._left_out[sort] += n_visible(text)
-
-    @property
-    def loss(self) -> Loss:
-        left_out = {
-            sort: LeftOut(n_elements=n, n_characters=self._left_out[sort]) for sort, n in sorted(self._elements.items())
-        }
-        return Loss(n_characters=dict(self._read), n_kept=dict(self._kept), left_out=left_out)

@@ -9,12 +9,9 @@ from itertools import islice, pairwise
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of, sentence_spans, text_of
 from evidencebench.papers.lines import Line, captioned, joint, lines_of, page_edges, words_of
-from evidencebench.papers.paper import LossCount, Paper, Part, SourcedText, TextWriter
+from evidencebench.papers.paper import Loss, Paper, Part, SourcedText, TextWriter
 from evidencebench.papers.sections import Outline, SectionSort, is_known_title, level_of, number_of, section_of
 from evidencebench.query import Kind
-
-# Headings of a plain text without marks, told by their wording and place, in doubt none.
-
 
 _HEADING_STOP = re.compile(r"[.!?,;:]$")
 _NOT_TITLES = re.compile(r"key ?-?words?\s*:", re.IGNORECASE)
@@ -58,9 +55,6 @@ class HeadingFinder:
             and tuple(outer) == self._last[: len(outer)]
             and last == self._last[len(outer)] + 1
         )
-
-
-# How a plain text is laid out: one sentence a line, a paragraph a line, or paragraphs broken into lines.
 
 
 _MOST_LINES = 2000  # that are examined
@@ -114,9 +108,6 @@ def _has_signs(n: int, lines: Sized, sign: tuple[int, float]) -> bool:
     return n >= fewest and n > share * len(lines)
 
 
-# A paper as plain text: one sentence a line, or paragraphs, whose lines may be broken.
-
-
 # Evidence Inference writes a line before each part: "TITLE:", "ABSTRACT.RESULTS:", "BODY.1. METHODS:".
 LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
 _LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
@@ -137,7 +128,7 @@ class _Unit:
 
 def read_plain(content: bytes, name: str) -> Paper:
     text = text_of(content, name=name)
-    lines, count = lines_of(text), LossCount()
+    lines, count = lines_of(text), Loss()
     if LABELLED.search(text):
         return _paper(_labelled(lines), count, name=name, file_format="text with labelled parts")
     edges = page_edges(lines)
@@ -218,7 +209,7 @@ def _cut(line: Line, start: int, stop: int | None = None) -> Line:
 
 def _paper(
     units: Iterable[_Unit],
-    count: LossCount,
+    count: Loss,
     *,
     name: str,
     file_format: str,
@@ -251,7 +242,7 @@ def _paper(
         blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
     if all(block.kind is Kind.HEADING for block in blocks):
         raise UnreadableError(f"{name}: expected a paper as text, got no sentence")
-    return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count.loss)
+    return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count)
 
 
 def _joined(lines: Sequence[Line], words: frozenset[str]) -> tuple[SourcedText, str, list[str]]:

@@ -19,9 +19,7 @@ from evidencebench.query import Kind
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
-# XML of any format that a paper can have: recognised by its outermost element, whatever the file's name.
-
-
+# The outermost elements of papers in XML.
 _ROOTS = frozenset(
     {"article", "articles", "article-set", "articleset", "pmc-articleset", "oai-pmh", "pubmedarticleset"}
     | {"tei", "teicorpus", "collection", "document"}
@@ -51,9 +49,6 @@ def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     )
 
 
-# Read a paper of any format. To add one, write a reader in a file beside this one and name it in `READERS`.
-
-
 MOST_SENTENCES = 50_000
 """The most sentences of one paper: the time that many systems take grows with their square."""
 
@@ -65,7 +60,8 @@ _Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 
 # For each format: what recognises it by its content, what reads it (from the content, and the name for messages), and
 # whether it also holds papers without their body, which are refused as metadata only. The first that recognises a file
-# reads it. Plain text comes last: it takes every file or refuses it.
+# reads it. Plain text comes last: it takes every file or refuses it. To add a format, write a reader in a file beside
+# this one, and name it here.
 READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
     (is_pdf, read_pdf, False),
     (is_bioc_json, read_bioc_json, True),
@@ -76,17 +72,17 @@ READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
 )
 
 
-def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
-    """Return the one paper that a file holds; with ``abstract_suffices``, also one without its body."""
-    return read_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
+def read(path: Path) -> Paper:
+    """Return the one paper that a file holds."""
+    return read_content(read_bytes(path), name=str(path))
 
 
-def read_all(path: Path, *, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
-    return read_all_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
+def read_all(path: Path) -> list[Paper | UnreadableError]:
+    return read_all_content(read_bytes(path), name=str(path))
 
 
-def read_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> Paper:
-    papers = read_all_content(content, name=name, abstract_suffices=abstract_suffices)
+def read_content(content: bytes, *, name: str) -> Paper:
+    papers = read_all_content(content, name=name)
     if len(papers) > 1:
         names = ", ".join(paper.name for paper in papers if isinstance(paper, Paper))
         raise UnreadableError(
@@ -98,10 +94,9 @@ def read_content(content: bytes, *, name: str, abstract_suffices: bool = False) 
     return papers[0]
 
 
-def read_all_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
-    reader, is_record = next((reader, is_record) for is_its, reader, is_record in READERS if is_its(content))
+def read_all_content(content: bytes, *, name: str) -> list[Paper | UnreadableError]:
+    reader, needs_body = next((reader, is_record) for is_its, reader, is_record in READERS if is_its(content))
     papers = reader(content, name)
-    needs_body = is_record and not abstract_suffices
     return [checked(paper, needs_body=needs_body) for paper in ([papers] if isinstance(papers, Paper) else papers)]
 
 

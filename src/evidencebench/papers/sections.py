@@ -55,8 +55,6 @@ _PART = re.compile(
 )
 # Sections of their own, though neither body nor back matter.
 _OUTERMOST = re.compile(r"key ?words|ethics|trial registration")
-# What begins the body, though abstracts may have a part of that name.
-_BEGINS_BODY = frozenset({"introduction"})
 _NUMBER = re.compile(r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?|[IVX]{1,4}\.)\s+(?=[^\W\d_a-z])")
 
 
@@ -139,7 +137,8 @@ class Outline:
                 and is_abstract_title(open_title)
                 and self._is_structured
                 and is_abstract_part(title)
-                and plain_title(title) not in _BEGINS_BODY | self._labels
+                and plain_title(title)
+                not in {"introduction", *self._labels}  # the first of the body, not of an abstract
             ):
                 continue
             return depth

@@ -3,7 +3,7 @@
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import BlockReader, leave_out
-from evidencebench.papers.paper import LossCount, Paper
+from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.text import NUMBERS
 from evidencebench.papers.tree import Characters, Element
 from evidencebench.query import Kind
@@ -30,7 +30,7 @@ _BACK = {"references": "references", "acknowledgement": "acknowledgements", "ann
 
 
 def read_tei(tei: Element, name: str) -> Paper:
-    count = LossCount()
+    count = Loss()
     header = tei.first("teiheader") or Element("teiheader")
     title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
     blocks = [
@@ -48,12 +48,11 @@ def read_tei(tei: Element, name: str) -> Paper:
         file_format=FORMAT,
         title=title.text if title else "",
         ids=ids_of_pairs(ids),
-        loss=count.loss,
-        is_record=True,
+        loss=count,
     )
 
 
-def _blocks(element: Element | None, kind: Kind, count: LossCount) -> list[Block]:
+def _blocks(element: Element | None, kind: Kind, count: Loss) -> list[Block]:
     return BlockReader(kind, count).read(_renamed(element)) if element else []
 
 

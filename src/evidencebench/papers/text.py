@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from enum import Enum, auto
 from html.entities import html5
+from typing import Literal
 
 from evidencebench.papers.paper import SourcedText, TextWriter
 from evidencebench.papers.tree import Characters, Element
 
-# Formulas within sentences as plain text: MathML's tokens with ``^`` and ``/`` where they are set, TeX's letters.
-
-
+# Of MathML, whose tokens are written with ``^`` and ``/`` where they are set.
 _LEFT_OUT = frozenset({"annotation", "annotation-xml"})
 
 _TEX_BODY = re.compile(r"\$\$?(.+?)\$\$?|\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
@@ -23,7 +21,7 @@ _TEX_NAMES = frozenset({"exp", "ln", "log", "max", "min", "sin", "cos", "tan", "
 _MOST_TEX = 20_000
 
 
-def math_pieces(formula: Element) -> Iterator[Characters | str]:
+def _math_pieces(formula: Element) -> Iterator[Characters | str]:
     """Return the text of a ``math`` element, piece by piece: what the file has, and marks that it lacks."""
     waiting: list[Element | Characters | str] = [formula]
     while waiting:
@@ -35,7 +33,7 @@ def math_pieces(formula: Element) -> Iterator[Characters | str]:
             yield node
 
 
-def tex_text(tex: str) -> str:
+def _tex_text(tex: str) -> str:
     match = _TEX_BODY.search(tex[:_MOST_TEX])
     text = (match[1] or match[2]) if match else tex[:_MOST_TEX]
     text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", f"{_END}\\1", text)
@@ -85,28 +83,15 @@ def _tex_sign(match: re.Match[str]) -> str:
     return _TEX_SIGNS.get(command) or html5.get(f"{command};", " ")
 
 
-# The text of a paragraph of markup as a reader would type it: references in brackets, superscripts with ``^``.
-
-
-REFERENCES = frozenset({"xref"})
-_SUPERSCRIPT = "sup"
-_INLINE = REFERENCES | {_SUPERSCRIPT}
+_INLINE = frozenset({"xref", "sup"})
 
 _NUMBER = re.compile(r"\s*[-+\u2010-\u2015\u2212]?\s*\d+(?:\.\d+)?\s*")
 NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
 _BETWEEN = re.compile(r"[\s,;\u2010-\u2015\u2212-]*")
 _OPENING = frozenset("[(")
 _CLOSING = frozenset(")%\u2019\u201d\u00ae\u2122")
-LABEL_STOPS = frozenset(".:?!-\u2013\u2014")  # behind which a label needs no colon
+_LABEL_STOPS = frozenset(".:?!-\u2013\u2014")  # behind which a label needs no colon
 _GLUE = _CLOSING | set(".,;:")  # what a raised reference stands behind, apart from words
-
-
-class _Run(Enum):
-    """The references that are being written: none, in brackets of the file, or in brackets that we add."""
-
-    NONE = auto()
-    PLAIN = auto()
-    MARKED = auto()
 
 
 class RunningText:
@@ -117,7 +102,8 @@ class RunningText:
         self._last = ""  # the last character that was written
         self._visible = ""  # the last one that is no white space
         self._space: Characters | None = None  # white space at the end, which may have to go
-        self._run = _Run.NONE
+        # The references that are being written: none, in brackets of the file, or in brackets that we add.
+        self._run: Literal["none", "plain", "marked"] = "none"
         self._held: list[Characters] = []  # what may stand between two references
         self._raised: list[bool] = []  # for each open superscript or reference: whether it is set as a raised one
         self._n_references = 0  # that are open
@@ -131,8 +117,8 @@ class RunningText:
             return
         raised = any(self._raised) or _is_raised(element) or self._is_glued(element)
         self._raised.append(raised)
-        self._n_references += element.tag in REFERENCES
-        if element.tag == _SUPERSCRIPT and not raised and _NUMBER.fullmatch(element.text):
+        self._n_references += element.tag == "xref"
+        if element.tag == "sup" and not raised and _NUMBER.fullmatch(element.text):
             self._end_run()
             if self._last.isdigit() or self._last == ")":
                 self.add_mark("^")
@@ -141,20 +127,20 @@ class RunningText:
         """End an element within the paragraph, unless it began in the paragraph before."""
         if element.tag in _INLINE and self._raised:
             self._raised.pop()
-            self._n_references -= element.tag in REFERENCES
+            self._n_references -= element.tag == "xref"
 
     def add(self, piece: Characters) -> None:
         is_between = _BETWEEN.fullmatch(piece.text) is not None
         if any(self._raised):
             self._add_reference(piece)
-        elif self._run is _Run.MARKED and is_between:
+        elif self._run == "marked" and is_between:
             self._held.append(piece)
         else:
             if not is_between:
                 self._end_run()
             self._write(piece)
             if self._n_references and not is_between:
-                self._run = _Run.PLAIN
+                self._run = "plain"
 
     def add_mark(self, text: str) -> None:
         """Add text that the file lacks, such as a space for an element without text."""
@@ -166,18 +152,18 @@ class RunningText:
         """Set what was written apart from what it leads: by ``mark``, or by a space where it ends with a stop."""
         self._end_run()
         self._space = None
-        self._writer.add_mark(" " if self._visible in LABEL_STOPS else mark)
+        self._writer.add_mark(" " if self._visible in _LABEL_STOPS else mark)
 
     def add_formula(self, formula: Element) -> str:
         """Add a ``math`` or ``tex-math`` element; returns what was added, without marks."""
         self._end_run()
         if formula.tag == "tex-math":
             pieces = list(formula.characters())
-            text = tex_text(formula.raw_text)
+            text = _tex_text(formula.raw_text)
             if text:
                 self._write(Characters(text, pieces[0].start, pieces[-1].stop))
             return text
-        added = list(math_pieces(formula))
+        added = list(_math_pieces(formula))
         for piece in added:
             if isinstance(piece, str):
                 self.add_mark(piece)
@@ -191,20 +177,18 @@ class RunningText:
 
     def _is_glued(self, element: Element) -> bool:
         """Say whether a number that refers to the literature stands right behind a word, as if it were raised."""
-        if element.tag not in REFERENCES or element.attributes.get("ref-type", "bibr") not in ("bibr", "ref"):
-            return False
-        if not NUMBERS.fullmatch(element.text):
-            return False
+        is_cited = element.tag == "xref" and element.attributes.get("ref-type", "bibr") in ("bibr", "ref")
         is_behind_word = self._last.isalnum() or self._last in _GLUE
-        return self._run is _Run.MARKED or (self._run is _Run.NONE and is_behind_word)
+        goes_on = self._run == "marked" or (self._run == "none" and is_behind_word)
+        return is_cited and goes_on and NUMBERS.fullmatch(element.text) is not None
 
     def _add_reference(self, piece: Characters) -> None:
         text = piece.text.strip()
         is_apart = self._last.isalnum() or self._last in _CLOSING
-        is_behind_number = self._run is _Run.PLAIN and self._last.isalnum() and text[:1].isalnum()
-        if text and (self._run is _Run.NONE or is_behind_number):
+        is_behind_number = self._run == "plain" and self._last.isalnum() and text[:1].isalnum()
+        if text and (self._run == "none" or is_behind_number):
             is_open = text[0] in _OPENING or self._last in _OPENING
-            self._run = _Run.PLAIN if is_open else _Run.MARKED
+            self._run = "plain" if is_open else "marked"
             self._write_space()
             self._writer.add_mark((" " if is_apart else "") + ("" if is_open else "["))
         for held in self._held:
@@ -213,10 +197,10 @@ class RunningText:
         self._write(piece)
 
     def _end_run(self) -> None:
-        if self._run is _Run.MARKED:
+        if self._run == "marked":
             self._writer.add_mark("]")
             self._last = "]"
-        self._run = _Run.NONE
+        self._run = "none"
         for held in self._held:
             self._write(held)
         self._held.clear()
@@ -242,11 +226,7 @@ class RunningText:
 
 def _is_raised(element: Element) -> bool:
     """Say whether an element is a raised reference: a superscript of references, or a reference to a superscript."""
-    if element.tag == _SUPERSCRIPT:
-        return element.first(*REFERENCES) is not None
-    outside = "".join(child.text for child in element.children if not _is_superscript(child))
-    return not outside.strip() and any(map(_is_superscript, element.children))
-
-
-def _is_superscript(node: Element | Characters) -> bool:
-    return isinstance(node, Element) and node.tag == _SUPERSCRIPT
+    if element.tag == "sup":
+        return element.first("xref") is not None
+    inner = [(child.text, isinstance(child, Element) and child.tag == "sup") for child in element.children]
+    return any(raised for _, raised in inner) and not any(text.strip() for text, raised in inner if not raised)

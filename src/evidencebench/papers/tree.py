@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.entities import html5
+from sys import intern
 from typing import Never
 from xml.parsers import expat
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files import disk
-
-# A tree of elements and text, as the readers of XML and HTML share it; text knows where it stands in the file.
-
 
 MOST_DEPTH = 256
 """The most elements around one; articles have about 20."""
@@ -83,9 +81,6 @@ class ElementEnd:
     element: Element
 
 
-# The text of a paper's file: its encoding told by its mark, or by what the file declares, else UTF-8.
-
-
 MOST_CHARACTERS = 20_000_000
 """The most characters of one file: a paper has about a hundred thousand, a book a million."""
 
@@ -105,9 +100,6 @@ def beginning(content: bytes) -> str:
     """Return the text of a file's first bytes, as UTF-8 where it has no mark; what is broken is replaced."""
     mark, encoding = disk.mark_of(content)
     return content[len(mark) :].decode(encoding or "utf-8", errors="replace")
-
-
-# What the beginning of an XML file says: its encoding, and the name of its outermost element.
 
 
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
@@ -145,9 +137,6 @@ def known_codec(given: str, name: str) -> str:
     return codec
 
 
-# XML into a tree whose text knows where it stands in the file. No entity, DTD or other file is ever loaded.
-
-
 _AMPERSAND = ord("&")
 _CUT_OFF = frozenset(
     expat.errors.codes[message]
@@ -174,6 +163,11 @@ def parse_xml(content: bytes, *, name: str) -> Element:
     return next(builder.top.elements)
 
 
+def _plain(name: str) -> str:
+    """Return a name without its namespace, in lower case; the same text each time, since a file repeats few names."""
+    return intern(name.rpartition(":")[2].lower())
+
+
 class _XmlBuilder:
     def __init__(self, text: str, name: str) -> None:
         self.bytes = text.encode()
@@ -181,7 +175,6 @@ class _XmlBuilder:
         self.top = Element("")
         self._open = [self.top]
         self._n_nodes = 0
-        self._names: dict[str, str] = {}
         self._in_cdata = False
         # Text that stands one by one in the file, character after character, and where it begins and ends.
         self._pieces: list[str] = []
@@ -217,8 +210,7 @@ class _XmlBuilder:
         if len(self._open) > MOST_DEPTH:
             self._refuse(f"expected at most {MOST_DEPTH} elements within each other", "no paper is built like this")
         element = Element(
-            self._plain(name),
-            {self._plain(key): value for key, value in attributes.items() if not key.startswith("xmlns")},
+            _plain(name), {_plain(key): value for key, value in attributes.items() if not key.startswith("xmlns")}
         )
         self._add(element)
         self._open.append(element)
@@ -267,12 +259,6 @@ class _XmlBuilder:
             self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
         self._open[-1].children.append(node)
 
-    def _plain(self, name: str) -> str:
-        plain = self._names.get(name)
-        if plain is None:
-            plain = self._names[name] = name.rpartition(":")[2].lower()
-        return plain
-
     def _character_at(self, at: int) -> int:
         """Return which character begins at a byte; calls come in order of their places."""
         if self._ascii:
@@ -284,9 +270,6 @@ class _XmlBuilder:
     def _refuse(self, rule: str, advice: str) -> Never:
         line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
         raise UnreadableError(f"{self._name}: line {line}, column {column}: {rule}; {advice}")
-
-
-# HTML into a tree whose text knows where it stands in the file; any text at all becomes a tree, in linear time.
 
 
 # A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.

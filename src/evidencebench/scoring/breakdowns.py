@@ -128,20 +128,15 @@ def covered_at_ends(instance: Instance, scope: AspectScope) -> tuple[int, int, i
 
 def share_group(n_at_ends: int, n_coverable: int) -> int:
     """Return the position in `SHARES`; in whole numbers, since a share such as 4/5 is on an edge."""
-    if 5 * n_at_ends > 4 * n_coverable:
-        return 0
-    return 4 - min(3, 5 * n_at_ends // n_coverable)
+    return 0 if 5 * n_at_ends > 4 * n_coverable else 4 - min(3, 5 * n_at_ends // n_coverable)
 
 
 def slopes(
     predictors: Floats, outcomes: Floats, clusters: Sequence[str], resampling: Resampling
 ) -> tuple[Estimate, ...] | None:
     """Return each predictor's slope in a fit of all; None where the data, or over half of the draws, have none."""
-    n_predictors = predictors.shape[1]
-    if len(outcomes) <= n_predictors + 1:
-        return None
-    spread = predictors.std(axis=0)
-    if not spread.all():
+    n_predictors, spread = predictors.shape[1], predictors.std(axis=0)
+    if len(outcomes) <= n_predictors + 1 or not spread.all():
         return None
     scaled = (predictors - predictors.mean(axis=0)) / spread
     design = np.column_stack([np.ones(len(outcomes)), scaled])
@@ -150,16 +145,14 @@ def slopes(
     observed = _solved(sums.sum(axis=0)[None], n_predictors)[0]
     if np.isnan(observed).any():
         return None
-    n_clusters = len(sums)
-    counts = shared_counts(n_clusters, resampling)
-    drawn = np.concatenate([_solved(weights @ sums, n_predictors) for weights in counts])
+    drawn = np.concatenate([_solved(weights @ sums, n_predictors) for weights in shared_counts(len(sums), resampling)])
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
     if 2 * len(drawn) < resampling.n_draws:
         return None
     tail = (1 - resampling.level) / 2
     lows, highs = np.quantile(drawn, [tail, 1 - tail], axis=0) / spread
     return tuple(
-        Estimate(mean=float(mean), low=float(low), high=float(high), n=len(outcomes), n_clusters=n_clusters)
+        Estimate(mean=float(mean), low=float(low), high=float(high), n=len(outcomes), n_clusters=len(sums))
         for mean, low, high in zip(observed / spread, lows, highs, strict=True)
     )
 
@@ -198,9 +191,6 @@ def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, 
     for row in table.values():
         row["selected"] = row["selected"] / n_selected if n_selected else 0.0
     return table
-
-
-# Aspect recall at every budget up to the largest, of an answer and of the best there is, in one pass over both.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,14 +251,7 @@ def recall_curve(
 
 
 def recalls_by_budget(checked: CheckedAnswer, coverage: Coverage, largest: int) -> list[float]:
-    """Return `aspect_recall` of an answer's selection at the budgets 1 to ``largest``, the same numbers in less time.
-
-    >>> from evidencebench.data.cover import coverage_from
-    >>> from evidencebench.scoring.selection import check_answer
-    >>> from evidencebench.system import Ranking
-    >>> recalls_by_budget(check_answer(Ranking(sentences=(1, 0)), 2), coverage_from({"a": [0], "b": [1]}), 3)
-    [0.5, 1.0, 1.0]
-    """
+    """Return `aspect_recall` of an answer's selection at the budgets 1 to ``largest``, in less time."""
     ranking, rules = checked.ranking, checked.rules
     if ranking.ordered and rules.ties == "expected" and ranking.scores is not None:
         return [aspect_recall(checked.selection(k), coverage) for k in range(1, largest + 1)]
@@ -296,10 +279,6 @@ def ceilings_by_budget(coverage: Coverage, largest: int) -> list[float]:
 
     Bounds can prove a greedy choice without a search: the largest sentences cover no more, and of the best k sentences
     the k - 1 that cover most cover at least (k - 1) / k of it.
-
-    >>> from evidencebench.data.cover import coverage_from
-    >>> ceilings_by_budget(coverage_from({"a": [0], "b": [1], "c": []}), 3)
-    [0.3333333333333333, 0.6666666666666666, 0.6666666666666666]
     """
     masks = undominated(coverage.coverable, coverage.masks.values())  # largest first
     reduced = Coverage(n_aspects=coverage.n_aspects, masks=dict(enumerate(masks)))  # has the same optima
@@ -319,9 +298,6 @@ def ceilings_by_budget(coverage: Coverage, largest: int) -> list[float]:
     return ceilings
 
 
-# What each selected sentence adds to those before it: new evidence, nothing, no evidence; or it is a heading.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickCounts:
     """How many selected sentences are of each sort, in expectation where chance draws among sentences."""
@@ -339,12 +315,7 @@ class PickCounts:
 def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> PickCounts:
     """Return the picks of answers, each with what sentences cover and the headings of its paper.
 
-    A sentence that chance draws is compared with the certain ones only, and counts as often as it is drawn. Sentence 2
-    states aspect 0, 4 both; 0 is a heading. Of 4 and 5 one is drawn:
-
-    >>> coverage = Coverage(n_aspects=2, masks={2: 0b01, 4: 0b11})
-    >>> picks_of([(Selection(certain=(2, 0), tied=(4, 5), n_drawn=1), coverage, frozenset({0}))])
-    PickCounts(new=1.5, redundant=0.0, heading=1.0, no_evidence=0.5)
+    A sentence that chance draws is compared with the certain ones only, and counts as often as it is drawn.
     """
     new = redundant = heading = no_evidence = 0.0
     for selection, coverage, headings in cases:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Generic, Literal, get_args
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from evidencebench.scoring.selection import Selection
 from evidencebench.scoring.significance import (
     ALPHA,
     AdjustedP,
+    Name,
     PairedTest,
     adjust,
     enough_draws,
@@ -33,8 +34,6 @@ from evidencebench.scoring.significance import (
 )
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
-
-Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +162,7 @@ def require_same_instances(columns: Sequence[TaskScores]) -> None:
 
 
 def overlap_of(first: Selection, second: Selection) -> float:
-    """Return the Jaccard overlap; of drawn sentences, the sum of the smaller probabilities / that of the larger ones.
-
-    >>> overlap_of(Selection(certain=(1, 2)), Selection(certain=(2, 3)))
-    0.3333333333333333
-    """
+    """Return the Jaccard overlap; of drawn sentences, the sum of the smaller probabilities by that of the larger."""
     if not (first.n_drawn or second.n_drawn) and first.size + second.size:
         a, b = frozenset(first.certain), frozenset(second.certain)
         return len(a & b) / len(a | b)
@@ -288,9 +283,6 @@ def holm_text(pairs: Iterable[Pair[Name]]) -> str:
     return f"{text}; over {apart} with a control" if apart else text
 
 
-# The results of query controls: recall and selections with the own queries against those with changed ones.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrangerShare:
     """What a second paper's sentences, which cover nothing, take: shares in 0..1."""
@@ -353,8 +345,8 @@ def control_results(
     for place, (_, control, own, _) in enumerate(compared):
         families.setdefault((control, own.task.name), []).append(place)
     alike = [(own.answer_keys, changed.answer_keys) for _, _, own, changed in compared]
-    n_alike = (len({alike[place] for place in places}) for places in families.values())
-    n_flips = max([resampling.n_draws, *map(enough_draws, n_alike)])
+    n_alike = max((len({alike[place] for place in places}) for places in families.values()), default=0)
+    n_flips = max(resampling.n_draws, enough_draws(n_alike))
     comparisons = [
         compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
         for _, _, own, changed in compared

@@ -258,16 +258,7 @@ def evaluate_sources(
     if isinstance(rules, Rules | None):
         rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
     columns = {
-        name: [
-            _Column(
-                source,
-                task,
-                rules.get(name, DEFAULT_RULES),
-                with_selections=with_selections,
-                raise_errors=raise_errors,
-            )
-            for task in tasks
-        ]
+        name: [_Column(source, task, rules.get(name, DEFAULT_RULES), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
     }
     require_limit(limit)
@@ -372,83 +363,80 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
     return Graded(answer, selection, outcome)
 
 
-_Checked: TypeAlias = tuple[Answer | None, CheckedAnswer] | None
-
-
+@dataclass(slots=True)
 class _Column:
-    def __init__(
-        self, source: AnswerSource, task: Task, rules: Rules, *, with_selections: bool, raise_errors: bool
-    ) -> None:
-        self.task = task
-        self._source, self._rules = source, rules
-        self._with_selections, self._raise_errors = with_selections, raise_errors
-        self._counts: Counter[str] = Counter()
-        self._notes: Counter[str] = Counter()
-        self._rows: list[tuple[str, str, int, int]] = []  # id, cluster, number of sentences, answer key
-        self._outcomes = array("d")
-        self._selections: list[Selection] = []
-        self._over_length: list[tuple[int, int]] = []
-        self._cut_short: list[tuple[int, int]] = []
-        self._errors: dict[str, str] = {}
+    source: AnswerSource
+    task: Task
+    rules: Rules
+    with_selections: bool
+    raise_errors: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    rows: list[tuple[str, str, int, int]] = field(default_factory=list)  # id, cluster, number of sentences, answer key
+    outcomes: "array[float]" = field(default_factory=lambda: array("d"))
+    selections: list[Selection] = field(default_factory=list)
+    over_length: list[tuple[int, int]] = field(default_factory=list)
+    cut_short: list[tuple[int, int]] = field(default_factory=list)
+    errors: dict[str, str] = field(default_factory=dict)
 
-    def add(self, instance: Instance, case: Case | None, n_sentences: int, last: _Checked) -> _Checked:
+    def add(
+        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[Answer | None, CheckedAnswer] | None
+    ) -> tuple[Answer | None, CheckedAnswer] | None:
         """Grade the answer to an instance; an answer that serves several tasks is checked once, on the first."""
         if case is None:
-            self._counts["not_applicable"] += 1
+            self.counts["not_applicable"] += 1
             return last
-        answer = self._source(instance, self.task)
+        answer = self.source(instance, self.task)
         if last is None or answer is not last[0]:
-            if self._raise_errors and isinstance(answer, Failure) and answer.cause is not None:
+            if self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
                 raise answer.cause
-            last = answer, check_answer(answer, n_sentences, self._rules)
-        graded = grade(case, last[1])
-        selection = graded.selection
+            last = answer, check_answer(answer, n_sentences, self.rules)
+        _, selection, outcome = grade(case, last[1])
         # A hash of numbers only, so that it is the same in every process.
         answer_key = hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn))
-        self._rows.append((instance.id, instance.cluster, n_sentences, answer_key))
-        self._outcomes.extend(graded.outcome)
-        if self._with_selections:
-            self._selections.append(selection)
+        self.rows.append((instance.id, instance.cluster, n_sentences, answer_key))
+        self.outcomes.extend(outcome)
+        if self.with_selections:
+            self.selections.append(selection)
         self._count(case, answer, last[1], n_sentences)
         return last
 
     def _count(self, case: Case, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
-        counts, ranking, budget = self._counts, checked.ranking, case.budget
+        counts, ranking, budget = self.counts, checked.ranking, case.budget
         if answer is not None and answer.notes:
-            self._notes.update(answer.notes)
+            self.notes.update(answer.notes)
         if isinstance(answer, Failure):
-            self._errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
+            self.errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
         n_named = len(ranking.sentences)
         if not n_named:
             counts["missing" if checked.is_missing else "empty" if checked.error is None else "failed"] += 1
-        if checked.n_duplicates or checked.n_out_of_range:
-            counts["duplicates"] += checked.n_duplicates
-            counts["out_of_range"] += checked.n_out_of_range
+        counts["duplicates"] += checked.n_duplicates
+        counts["out_of_range"] += checked.n_out_of_range
         if budget is None or n_named in {0, budget}:
             return
         if not ranking.ordered:
             if n_named > budget:
                 counts["over_length"] += 1
-                self._over_length.append((n_named, n_sentences))
+                self.over_length.append((n_named, n_sentences))
         elif n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
-            self._cut_short.append((n_named, n_sentences))
+            self.cut_short.append((n_named, n_sentences))
 
     def scores(self) -> TaskScores:
-        outcomes = MeasureInput(*np.array(self._outcomes).reshape(-1, len(MeasureInput._fields)).T)
-        ids, clusters, n_sentences, answer_keys = zip(*self._rows, strict=True) if self._rows else ((), (), (), ())
+        outcomes = MeasureInput(*np.array(self.outcomes).reshape(-1, len(MeasureInput._fields)).T)
+        ids, clusters, n_sentences, answer_keys = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
         return TaskScores(
             task=self.task,
             ids=ids,
             clusters=clusters,
             scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
-            selections=tuple(self._selections),
-            counts=Counts(**self._counts),
-            notes=dict(sorted(self._notes.items())),
-            over_length=tuple(self._over_length),
+            selections=tuple(self.selections),
+            counts=Counts(**self.counts),
+            notes=dict(sorted(self.notes.items())),
+            over_length=tuple(self.over_length),
             n_sentences=n_sentences,
             answer_keys=answer_keys,
-            errors=self._errors,
-            cut_short=tuple(self._cut_short),
+            errors=self.errors,
+            cut_short=tuple(self.cut_short),
         )
 
 

@@ -176,9 +176,6 @@ def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
     return None
 
 
-# The table of a paper: systems x tasks, with the best of each task and what differs from a reference.
-
-
 BEST = "best"  # the reference that is the system with the highest mean on each task
 NO_REFERENCE = "none"
 
@@ -291,15 +288,13 @@ def _rows(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, s
             if any(place.is_control and place.system == name for place in board.standings)
         }
         if on_boards:
-            control = SystemRow(
-                name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards, is_control=True
+            rows.append(
+                SystemRow(name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards, is_control=True)
             )
-            rows.append(control)
-    by_name = {row.name: row for row in rows}
-    if len(by_name) < len(rows):
-        name = next(name for name, n in Counter(row.name for row in rows).items() if n > 1)
-        raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
-    return by_name
+    for name, n in Counter(row.name for row in rows).items():
+        if n > 1:
+            raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
+    return {row.name: row for row in rows}
 
 
 def _check_reference(against: str, rows: Mapping[str, SystemRow]) -> None:

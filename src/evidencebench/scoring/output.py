@@ -53,9 +53,6 @@ def comparison_fields(comparison: Comparison, names: tuple[str, str] = ("first",
     }
 
 
-# The signature of a score: everything that decides it, on one line, so that it can be repeated.
-
-
 def signature(
     dataset: Dataset,
     system: str,
@@ -66,6 +63,7 @@ def signature(
     resampling: Resampling = DEFAULT_RESAMPLING,
     trained_on_it: bool = False,
 ) -> str:
+    """Return everything that decides a score, on one line, so that it can be repeated."""
     return "|".join(
         [
             ASPECT_RECALL.key,
@@ -138,14 +136,13 @@ def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]
     return len(columns["id"])
 
 
-# Published figures, to compare with: mean aspect recall in percent on the official test split.
-
-
 _TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedResult:
+    """On the official test split."""
+
     system: str
     strategy: str
     percents: Mapping[str, float]  # task name -> mean aspect recall

@@ -83,12 +83,7 @@ class Estimate:
 def bootstrap(
     values: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> Estimate:
-    """Return the mean of ``values``, one an instance, with its interval; ``clusters`` holds each instance's cluster.
-
-    >>> estimate = bootstrap([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"])
-    >>> estimate.mean, estimate.low, estimate.high
-    (0.5, 0.0, 1.0)
-    """
+    """Return the mean of ``values``, one an instance, with its interval; ``clusters`` holds each instance's cluster."""
     return bootstrap_columns(np.asarray(values, dtype=np.float64)[:, None], clusters, resampling)[0]
 
 
@@ -108,11 +103,6 @@ def bootstrap_pairs(
     """Return the mean of each column of ``values``, and for each pair of columns that of the first - the second.
 
     The mean of a difference in a draw is that of the means, so many pairs take little more time than their columns.
-
-    >>> values = np.array([[1.0, 0.5], [0.5, 0.5]])
-    >>> means, differences = bootstrap_pairs(values, [(0, 1)], ["p", "q"])
-    >>> means[0].mean, differences[0].mean, differences[0].interval
-    (0.75, 0.25, (0.0, 0.5))
     """
     if not len(values):
         raise UndefinedScoreError("the mean of no instance is undefined")
@@ -141,23 +131,16 @@ def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resam
     """Return an estimate for each column over its values that are not NaN; None for a column without any.
 
     Columns that are defined on the same instances share their draws; each has the digits that it would have alone.
-
-    >>> values = np.array([[1.0, np.nan, np.nan], [0.5, 0.25, np.nan]])
-    >>> [estimate and estimate.mean for estimate in bootstrap_defined(values, ["p", "q"], Resampling(n_draws=10))]
-    [0.75, 0.25, None]
     """
-    estimates: list[Estimate | None] = [None] * values.shape[1]
+    estimates: dict[int, Estimate] = {}
     alike: dict[bytes, list[int]] = {}
     for position, column in enumerate(values.T):
         alike.setdefault(np.isnan(column).tobytes(), []).append(position)
     for positions in alike.values():
-        defined = np.flatnonzero(~np.isnan(values[:, positions[0]])).tolist()
-        if defined:
+        if defined := np.flatnonzero(~np.isnan(values[:, positions[0]])).tolist():
             kept = [clusters[place] for place in defined]
-            means = bootstrap_columns(values[defined][:, positions], kept, resampling)
-            for position, mean in zip(positions, means, strict=True):
-                estimates[position] = mean
-    return estimates
+            estimates |= zip(positions, bootstrap_columns(values[defined][:, positions], kept, resampling), strict=True)
+    return [estimates.get(position) for position in range(values.shape[1])]
 
 
 def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
@@ -172,11 +155,7 @@ def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]
 
 
 def standard_error(values: Sequence[float] | Floats, clusters: Sequence[str]) -> float | None:
-    """Return the cluster-robust standard error of the mean of ``values``; None where there are not two clusters.
-
-    >>> standard_error([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"])
-    0.28867513459481287
-    """
+    """Return the cluster-robust standard error of the mean of ``values``; None where there are not two clusters."""
     values = np.asarray(values, dtype=np.float64)
     if len(set(clusters)) <= 1:
         return None
@@ -194,11 +173,7 @@ def block_sizes(n_rows: int, n_columns: int) -> Iterator[int]:
 
 
 def cached_rows(n_columns: int) -> int:
-    """Return how many draws (or sign flips) to compute at a time: few enough for a processor's cache, a multiple of 8.
-
-    >>> cached_rows(100), cached_rows(5_000), cached_rows(100_000)
-    (128, 24, 8)
-    """
+    """Return how many draws (or sign flips) to compute at a time: few for a processor's cache, a multiple of 8."""
     return max(8, min(_MOST_CACHED_ROWS, _CACHED_NUMBERS // max(1, n_columns) // 8 * 8))
 
 
@@ -216,11 +191,7 @@ def _bootstrap_means(sums: Floats, sizes: Floats, resampling: Resampling) -> Flo
 
 
 def products(rows: Floats, column: Floats) -> Floats:
-    """Return ``rows @ column``, computed in this thread alone, so that its digits do not depend on how many there are.
-
-    >>> products(np.ones((2, 3)), np.array([1.0, 2.0, 4.0]))
-    array([7., 7.])
-    """
+    """Return ``rows @ column``, computed in this thread alone, so that its digits depend on no number of threads."""
     n_rows, n_columns = rows.shape
     if n_rows == 1 and n_columns > _LONGEST_ROW:
         return np.asarray(np.dot(rows.repeat(2, axis=0), column)[:1])
@@ -231,10 +202,7 @@ def products(rows: Floats, column: Floats) -> Floats:
 
 
 def shared_counts(n_clusters: int, resampling: Resampling) -> Iterator[Floats]:
-    """Yield what `draw_counts` yields for a new generator of ``resampling``.
-
-    Those of the last two numbers of clusters are kept, since drawing and counting takes most of the time.
-    """
+    """Yield what `draw_counts` does for a new generator; the last two are kept, since they take most of the time."""
     if n_clusters * resampling.n_draws > _MOST_KEPT_NUMBERS:
         yield from draw_counts(n_clusters, resampling.generator(), resampling.n_draws)
         return
@@ -275,12 +243,7 @@ class Proportion:
 
 
 def proportion(k: int, n: int, level: float = DEFAULT_LEVEL) -> Proportion:
-    """Return a share with its exact interval; it holds the true share with a chance of at least ``level``.
-
-    >>> share = proportion(47, 50)
-    >>> round(share.low, 4), round(share.high, 4)
-    (0.8345, 0.9875)
-    """
+    """Return a share with its exact interval; it holds the true share with a chance of at least ``level``."""
     if not n:
         raise UndefinedScoreError("a share of nothing is undefined")
     if not 0 <= k <= n:
@@ -293,8 +256,7 @@ def proportion(k: int, n: int, level: float = DEFAULT_LEVEL) -> Proportion:
 
 def _least_chance(k: int, n: int, tail: float) -> float:
     """Return the chance of success with which ``k`` or more of ``n`` succeed with the chance ``tail``."""
-    successes = np.arange(k, n + 1)
-    steps = np.arange(1, n + 1)
+    successes, steps = np.arange(k, n + 1), np.arange(1, n + 1)
     log_choices = np.concatenate([[0.0], np.cumsum(np.log((n + 1 - steps) / steps))])[k:]
     low, high = 0.0, 1.0
     for _ in range(60):

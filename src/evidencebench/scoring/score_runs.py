@@ -262,20 +262,15 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
 
 
 def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
-    limits = {
-        label: min(run.header.limit or n_instances, n_instances) if run.header else n_instances
-        for label, run in runs.items()
-    }
-    if len(set(limits.values())) > 1:
+    given = {label: run.header.limit if run.header else None for label, run in runs.items()}
+    limits = {label: min(limit or n_instances, n_instances) for label, limit in given.items()}
+    least = min(limits.values())
+    if least < max(limits.values()):
         parts = ", ".join(f"{label}: {limit}" for label, limit in limits.items())
-        least = min(limits.values())
         raise RunMismatchError(
             f"the runs cover different parts of the data ({parts}); grade what all have with --limit {least}"
         )
-    return next(iter(limits.values()))
-
-
-# Warnings that are shown before scores: a model saw the data, answers are missing or another run's, and so on.
+    return least
 
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"

@@ -29,6 +29,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 ALPHA = 0.05  # a p-value below it is called significant
 MAX_ENUMERATED_CLUSTERS = 14  # with a difference; of so many, all patterns of signs are tried, and p is exact
+_POWER = 0.8  # of the smallest difference that a test can be said to detect
 _ROUNDING = 1e-12  # sums and scores that differ by no more count as equal
 
 
@@ -170,15 +171,12 @@ def _n_extreme(
     return n_extreme
 
 
-def minimum_detectable_difference(
-    differences: Sequence[float] | Floats, clusters: Sequence[str], *, alpha: float = 0.05, power: float = 0.8
-) -> float | None:
+def minimum_detectable_difference(differences: Sequence[float] | Floats, clusters: Sequence[str]) -> float | None:
     """(z(1 - alpha/2) + z(power)) x the cluster-robust standard error; None where the differences have no spread."""
-    values = np.asarray(differences, dtype=np.float64)
-    error = standard_error(values, clusters)
-    if error is None or not np.ptp(values):
+    error = standard_error(differences, clusters)
+    if error is None or not np.ptp(differences):
         return None
-    return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * error)
+    return float((NormalDist().inv_cdf(1 - ALPHA / 2) + NormalDist().inv_cdf(_POWER)) * error)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -197,10 +195,6 @@ def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[A
     Tests with the same value in ``alike``, of the same answers, count once. That a test's smallest possible p is not
     below `ALPHA` is known before the signs are looked at, so that the others need not be corrected for it (Tarone, "A
     modified Bonferroni method for discrete data", Biometrics 46, 1990).
-
-    >>> tests = [SignFlips(p_value=0.03, exact=True, least=0.001), SignFlips(p_value=1.0, exact=True, least=0.25)]
-    >>> adjust(tests)
-    [AdjustedP(value=0.03, is_bound=False), None]
     """
     keys = alike or range(len(tests))
     able = {key: test for key, test in zip(keys, tests, strict=True) if test.can_be_significant}
@@ -236,19 +230,9 @@ def ranges_from(
     return {name: (1 + better[name], len(means) - worse[name]) for name in means}
 
 
-# Scores as text for people: in tables, after signatures and on pages.
-
-
-SPENT = (
-    "requests",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_microusd",
-    "unpriced_replies",
-    "maybe_charged",
-    "prices_of",
-)
-"""How the names of notes begin that say what was asked of language models, and what that cost."""
+# How the names of notes begin that say what was asked of language models, and what that cost.
+_TOKENS = ("prompt_tokens", "completion_tokens")
+SPENT = ("requests", *_TOKENS, "cost_microusd", "unpriced_replies", "maybe_charged", "prices_of")
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
@@ -257,10 +241,8 @@ def notes_line(notes: Mapping[str, int]) -> str:
     >>> notes_line({"reply_answered": 9, "reply_refused": 1, "requests": 10, "prompt_tokens": 41000,
     ...             "completion_tokens": 900, "cost_microusd": 12345, "truncated_sentences": 7})
     'replies: answered 9, refused 1; 10 requests; 41,000 + 900 tokens; $0.0123; 7 truncated sentences'
-    >>> notes_line({"reply_answered": 9, "read_by answer line": 8, "read_by json": 1})
-    'replies: answered 9; read by: answer line 8, json 1'
-    >>> notes_line({"requests": 1, "truncated_sentences": 1})
-    '1 request; 1 truncated sentence'
+    >>> notes_line({"read_by answer line": 8, "read_by json": 1, "requests": 1, "truncated_sentences": 1})
+    'read by: answer line 8, json 1; 1 request; 1 truncated sentence'
     """
     others = {name: n for name, n in notes.items() if name.partition(" ")[0] not in SPENT}
     parts = []
@@ -270,9 +252,8 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts += [f"{title}: {', '.join(texts)}"] if counts else []
     if requests := notes.get("requests", 0):
         parts.append(counted(requests, "request"))
-    prompt, completion = notes.get("prompt_tokens", 0), notes.get("completion_tokens", 0)
-    if prompt or completion:
-        parts.append(f"{prompt:,} + {completion:,} tokens")
+    if any(tokens := [notes.get(name, 0) for name in _TOKENS]):
+        parts.append("{:,} + {:,} tokens".format(*tokens))
     if cost := cost_text(notes):
         parts.append(cost)
     for name, n in others.items():
@@ -301,12 +282,7 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
 
 
 def spent_line(notes: Mapping[str, int]) -> str:
-    """Return what answers took of language models: requests, tokens and cost; empty where nothing was asked.
-
-    >>> spent_line({"reply_answered": 1, "requests": 1, "prompt_tokens": 4100, "completion_tokens": 90,
-    ...             "cost_microusd": 1234})
-    '1 request; 4,100 + 90 tokens; $0.0012'
-    """
+    """Return what answers took of language models: requests, tokens and cost; empty where nothing was asked."""
     return notes_line({name: count for name, count in notes.items() if name.partition(" ")[0] in SPENT})
 
 
@@ -385,11 +361,7 @@ def signed(points: float, form: str = "+.1f") -> str:
 
 
 def score_text(estimate: Estimate) -> str:
-    """Return a mean with its interval, as it is shown after a signature.
-
-    >>> score_text(Estimate(mean=0.37, low=0.29, high=0.439, n=10, n_clusters=10))
-    '0.370 [0.290, 0.439]'
-    """
+    """Return a mean with its interval, as it is shown after a signature: ``0.370 [0.290, 0.439]``."""
     if estimate.interval is None:
         return f"{estimate.mean:.3f} ({estimate.alone}: no interval)"
     low, high = estimate.interval

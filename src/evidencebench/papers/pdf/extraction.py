@@ -8,7 +8,7 @@ import subprocess
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import compress
@@ -19,9 +19,6 @@ import msgspec
 import pypdfium2.raw as pdfium
 
 from evidencebench.errors import UnreadableError
-
-# What the child process sends: the characters of a PDF and where they stand.
-
 
 MOST_PAGES = 2000
 MOST_CHARACTERS = 3_000_000
@@ -43,17 +40,12 @@ class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
     size: float
 
 
-class PageHead(msgspec.Struct, frozen=True, kw_only=True):
-    n_characters: int
-    is_broken: bool = False
-
-
 class PdfAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the child process says first: an error by its name, or the pages, and their fonts."""
+    """What the child process says: an error by its name, or the arrays of each page, and the fonts."""
 
     error: str = ""
     amount: int = 0
-    pages: list[PageHead] = []
+    pages: list[tuple[bytes, ...] | None] = []  # None: PDFium could not read it
     fonts: list[PdfFont] = []
 
 
@@ -76,9 +68,6 @@ class PageArrays:
         return self.codes, self.lefts, self.rights, self.baselines, self.fonts, self.directions, self.flags
 
 
-# The program of a child process: a PDF on standard input, its characters and where they stand on standard output.
-
-
 _MEMORY_BYTES = 3 << 30
 _INVISIBLE = 3  # the render mode of text that a scanner has recognised, and of hidden text
 _NAME_BYTES = 256
@@ -91,18 +80,19 @@ def main() -> None:
     for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(limit, (most, most))
-    content, target = sys.stdin.buffer.read(), sys.stdout.buffer
+    sys.stdout.buffer.write(msgspec.msgpack.encode(_answer(sys.stdin.buffer.read())))
+
+
+def _answer(content: bytes) -> PdfAnswer:
     pdfium.FPDF_InitLibrary()
     document = pdfium.FPDF_LoadMemDocument64(content, len(content), None)
     n_pages = pdfium.FPDF_GetPageCount(document) if document else 0
     if not document or not 1 <= n_pages <= MOST_PAGES:
         encrypted = not document and pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD
         error = "encrypted" if encrypted else "damaged" if not document else "pages"
-        target.write(msgspec.json.encode(PdfAnswer(error=error, amount=n_pages)) + b"\n")
-        return
-    fonts: dict[PdfFont, int] = {}
-    pages: list[PageHead] = []
-    arrays: list[PageArrays] = []
+        return PdfAnswer(error=error, amount=n_pages)
+    fonts = {PdfFont(name="", flags=0, size=0): 0}  # font -> its place; the first is that of generated characters
+    pages: list[tuple[bytes, ...] | None] = []
     n_left = MOST_CHARACTERS
     for index in range(n_pages):
         page = pdfium.FPDF_LoadPage(document, index)
@@ -112,19 +102,15 @@ def main() -> None:
         if page:
             pdfium.FPDF_GetPageBoundingBox(page, box)
         bounds = (box.left, box.bottom, box.right, box.top)
-        pages.append(PageHead(n_characters=max(n, 0), is_broken=n < 0))
         n_left -= max(n, 0)
         if n_left < 0:
-            target.write(msgspec.json.encode(PdfAnswer(error="characters", amount=index + 1)) + b"\n")
-            return
-        arrays.append(_characters(text, n, bounds, fonts) if n > 0 else PageArrays())
+            return PdfAnswer(error="characters", amount=index + 1)
+        pages.append(None if n < 0 else tuple(map(bytes, _characters(text, n, bounds, fonts).all)))
         if text:
             pdfium.FPDFText_ClosePage(text)
         if page:
             pdfium.FPDF_ClosePage(page)
-    target.write(msgspec.json.encode(PdfAnswer(pages=pages, fonts=list(fonts))) + b"\n")
-    for page_arrays in arrays:
-        target.writelines(array.tobytes() for array in page_arrays.all)
+    return PdfAnswer(pages=pages, fonts=list(fonts))
 
 
 def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
@@ -136,8 +122,6 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
     text_object.restype = ctypes.c_void_p  # an address, which is compared faster than a pointer
     traits: dict[int | None, tuple[int, int, int]] = {}  # text object -> font, direction, flags
     font, direction, flags = 0, 0, 0
-    if not fonts:
-        fonts[PdfFont(name="", flags=0, size=0)] = 0
     for index in range(n):
         code = pdfium.FPDFText_GetUnicode(text, index)
         pdfium.FPDFText_GetLooseCharBox(text, index, box_pointer)
@@ -193,9 +177,6 @@ if __name__ == "__main__":
     main()
 
 
-# The pages of a PDF as characters with their places, taken out by a child process.
-
-
 # Error of the child -> what is told of it.
 _ERRORS = {
     "encrypted": "encrypted: it opens only with a password; save a copy without one",
@@ -249,27 +230,20 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
             f"{name}: PDF: expected to be read in {SECONDS} seconds, got no end; it may be damaged: open it "
             "in a viewer and print it to a new PDF"
         ) from error
-    head, _, data = ended.stdout.partition(b"\n")
-    if ended.returncode or not head:
+    if ended.returncode or not ended.stdout:
         raise UnreadableError(
             f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
             "and print it to a new PDF"
         )
-    answer = msgspec.json.decode(head, type=PdfAnswer)
+    answer = msgspec.msgpack.decode(ended.stdout, type=PdfAnswer)
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
-    return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
-
-
-def _pages(heads: Sequence[PageHead], data: bytes) -> list[PdfPage]:
     pages: list[PdfPage] = []
-    position, start = 0, 0
-    for number, page in enumerate(heads, start=1):
+    start = 0
+    for number, sent in enumerate(answer.pages, start=1):
         arrays = PageArrays()
-        for values in arrays.all:
-            size = page.n_characters * values.itemsize
-            values.frombytes(data[position : position + size])
-            position += size
+        for values, sent_bytes in zip(arrays.all, sent or (), strict=False):
+            values.frombytes(sent_bytes)
         text = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
         seen = [not flags & (GENERATED | OFF_PAGE) for flags in arrays.flags]
         directions = Counter(compress(arrays.directions, seen))
@@ -283,8 +257,8 @@ def _pages(heads: Sequence[PageHead], data: bytes) -> list[PdfPage]:
                 arrays=arrays,
                 direction=direction,
                 is_recognised=2 * hidden > sum(seen),
-                is_broken=page.is_broken,
+                is_broken=sent is None,
             )
         )
         start += len(text) + 1
-    return pages
+    return tuple(pages), tuple(answer.fonts)

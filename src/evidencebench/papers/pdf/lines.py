@@ -8,9 +8,6 @@ from itertools import pairwise
 
 from evidencebench.papers.pdf.extraction import GENERATED, PdfFont, PdfPage
 
-# Lines of a page: characters that stand beside each other, super- and subscripts among them.
-
-
 # In sizes of type.
 _WIDEST_GAP = 1.5  # between the words of a line; columns and cells are further apart
 _LABEL_GAP = 2.5  # behind a short label, such as a heading's number or a bullet
@@ -171,9 +168,6 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         begins_italic=styles[arrays.fonts[group[0].index]].is_italic,
         column=(left, right),
     )
-
-
-# Running heads and feet, page numbers and line numbers: what stands on pages but is no part of the paper's text.
 
 
 _N_EDGE_ROWS = 3  # at the top and at the foot of a page

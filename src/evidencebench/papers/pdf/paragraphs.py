@@ -14,9 +14,6 @@ from evidencebench.papers.paper import SourcedText, TextWriter
 from evidencebench.papers.pdf.lines import PrintedLine, TypeStyle
 from evidencebench.papers.sections import BACK_MATTER_STEMS, SectionSort, plain_title
 
-# What the words of a printed heading or label say of the text below them, where `sections` is too strict.
-
-
 ABSTRACT_LABEL = re.compile(
     r"(?i:abstract|summary)\s*[.:\u2014\u2013-]+\s*(?=[A-Z])|(?:ABSTRACT|Abstract|SUMMARY)\s+(?=[A-Z])"
 )
@@ -50,9 +47,6 @@ def name_of(heading: str) -> str:
     name = plain_title(heading)
     letters = name.split()
     return "".join(letters) if len(letters) >= _LEAST_SPACED and all(len(letter) == 1 for letter in letters) else name
-
-
-# Paragraphs: lines that belong together by spacing, indentation and style.
 
 
 # In sizes of type.
@@ -159,9 +153,6 @@ def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
     room = before.column[1] - before.right
     is_broken = ENDED.search(before.text) is not None or room > _MUCH_ROOM * (before.column[1] - before.column[0])
     return is_broken and room > width + _SLACK * size and BEGINS.match(line.text) is not None
-
-
-# The text of a paragraph from its lines: words joined over line ends, raised numbers told from citations.
 
 
 _DASHES = "\u2013\u2014/"  # at a line's end, nothing stands between them and the next line

@@ -9,7 +9,7 @@ from dataclasses import replace
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.lines import words_of
-from evidencebench.papers.paper import LossCount, Paper, Part
+from evidencebench.papers.paper import Loss, Paper, Part
 from evidencebench.papers.pdf.extraction import PdfPage, pages_of
 from evidencebench.papers.pdf.lines import PrintedLine, line_numbers, lines_of, running_lines, styles_of, with_labels
 from evidencebench.papers.pdf.paragraphs import (
@@ -24,9 +24,6 @@ from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
-
-# Pages of a PDF without text that can be read: those that cannot be opened, pictures, and gibberish.
-
 
 _OCR = "recognise its text first, as with 'ocrmypdf"
 _LEAST_CHARACTERS = 80  # of a page that holds text; the last one of a paper may have less
@@ -45,7 +42,7 @@ _LEAST_FREQUENT = 0.45
 _LEAST_SAMPLE, _LEAST_LETTERS = 200, 0.5
 
 
-def unread_pages(pages: Sequence[PdfPage], name: str, count: LossCount) -> tuple[str, ...]:
+def unread_pages(pages: Sequence[PdfPage], name: str, count: Loss) -> tuple[str, ...]:
     """Return what a reader must know of single pages, and count them; raises `UnreadableError` if most are unread."""
     opened = [page for page in pages if not page.is_broken]
     if not opened:
@@ -104,9 +101,6 @@ def _listed(pages: Sequence[PdfPage]) -> str:
     return f"page{'s' * (len(pages) > 1)} {numbers}"
 
 
-# Read a PDF as a paper.
-
-
 # Role -> the kind of its sentences, and the part of the paper that it counts to.
 _READ: dict[PartRole, tuple[Kind, Part]] = {
     PartRole.TITLE: (Kind.HEADING, "title"),
@@ -124,7 +118,7 @@ def is_pdf(content: bytes) -> bool:
 def read_pdf(content: bytes, name: str) -> Paper:
     pages, fonts = pages_of(content, name)
     styles = styles_of(fonts)
-    count = LossCount()
+    count = Loss()
     warnings = unread_pages(pages, name, count)
     for page in pages:
         for sort, text in page.unread.items():
@@ -143,14 +137,12 @@ def read_pdf(content: bytes, name: str) -> Paper:
         name=name,
         file_format="PDF",
         title=text_of_lines(title.paragraph.lines, words).text if title else "",
-        loss=count.loss,
+        loss=count,
         warnings=warnings,
     )
 
 
-def _without(
-    lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str, count: LossCount
-) -> list[PrintedLine]:
+def _without(lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str, count: Loss) -> list[PrintedLine]:
     for line in lines:
         if id(line) in unwanted:
             count.leave_out(sort, line.text)
@@ -177,7 +169,7 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
     return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in rejoined]
 
 
-def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: LossCount) -> Iterator[Block]:
+def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: Loss) -> Iterator[Block]:
     path: list[tuple[int, str]] = []
     label: tuple[PrintedLine, ...] = ()
     for part in parts:
