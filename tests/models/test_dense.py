@@ -375,8 +375,8 @@ def test_minilm_needs_no_network_and_knows_what_is_alike(monkeypatch: pytest.Mon
         kinds=(Kind.BODY,) * 3,
     )
     assert MiniLM().rank(query, ANY).sentences[0] == 1
-    assert MiniLM().embed_sentences(query).shape == (3, 384)
-    assert MiniLM().embed_hypothesis(query).shape == (384,)
+    assert MiniLM().as_dense.embed_sentences(query).shape == (3, 384)
+    assert MiniLM().as_dense.embed_hypothesis(query).shape == (384,)
 
 
 @needs_minilm
@@ -385,7 +385,7 @@ def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None
 
     peer = SentenceTransformer(str(get_model_path()), device="cpu").encode(list(QUERY.sentences))
     for system in (MiniLM(), MiniLM(backend="torch")):
-        cosines = (system.embed_sentences(QUERY) * peer).sum(axis=1)
+        cosines = (system.as_dense.embed_sentences(QUERY) * peer).sum(axis=1)
         assert cosines.min() > 0.99999, system
         top, wanted = system.rank(QUERY, ANY).sentences[:10], MiniLM().rank(QUERY, ANY).sentences[:10]
         assert len(set(top) & set(wanted)) >= 8

@@ -199,14 +199,16 @@ def test_bad_options_are_refused_before_anything_is_sent(
 ) -> None:
     monkeypatch.delenv("UNSET", raising=False)
     monkeypatch.setenv("SET", KEY)
+    of_endpoint = {key: value for key, value in options.items() if key not in {"format", "neighbours"}}
+    of_system = {key: value for key, value in options.items() if key not in of_endpoint}
     with pytest.raises(SystemSpecError, match=message) as caught:
-        DenseApi(**{"model": "m", "base_url": "http://localhost/v1"} | options)
+        DenseApi(endpoint=Endpoint(model="m", **{"base_url": "http://localhost/v1"} | of_endpoint), **of_system)
     assert KEY not in str(caught.value)
 
 
 def test_a_server_ranks_as_its_vectors_say_and_is_asked_each_text_once() -> None:
     with hostile_server(b"", embeddings()) as server:
-        system = DenseApi(model="m", base_url=server.address("v1"), query_prefix="query: ")
+        system = DenseApi(endpoint=Endpoint(model="m", base_url=server.address("v1")), query_prefix="query: ")
         found = system.rank(QUERY, Brief(budget=None))
         assert system.rank(QUERY, Brief(budget=3)) == found
     asked = [text for one in server.log for text in json.loads(one.body)["input"]]
@@ -218,7 +220,7 @@ def test_a_server_ranks_as_its_vectors_say_and_is_asked_each_text_once() -> None
 
 def test_an_instruction_is_chosen_by_the_task() -> None:
     with hostile_server(b"", embeddings()) as server:
-        system = DenseApi(model="m", base_url=server.address("v1"), format="e5_mistral")
+        system = DenseApi(endpoint=Endpoint(model="m", base_url=server.address("v1")), format="e5_mistral")
         assert system.traits.reads_brief
         for scope in ("all", "results"):
             system.rank(QUERY, Brief(budget=3, scope=scope))

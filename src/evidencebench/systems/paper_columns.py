@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _Column = TypeVar("_Column")
 
-EVIDENCE_CUES = (
-    *("p_value", "interval", "ratio", "percent", "increase", "decrease", "association", "significance", "negation"),
-    *("finding", "conclusion", "comparison"),
-)
+_EVIDENCE_CUES = """
+p_value interval ratio percent increase decrease association significance negation finding conclusion comparison
+"""
+EVIDENCE_CUES = tuple(_EVIDENCE_CUES.split())
 
 ALIKE = 0.4
 """Two sentences with a higher cosine count as alike."""
