@@ -268,7 +268,6 @@ def test_a_missing_extra_is_named_with_its_command(embedding_model: Path, monkey
         ({"revision": "main"}, SystemSpecError, "is a folder, which has none; leave it out"),
         ({"sentence_model": "../none"}, ModelError, "no folder '../none'"),
         ({"sentence_revision": "main"}, SystemSpecError, "sentence_revision: is of sentence_model"),
-        ({"format": "e6"}, SystemSpecError, "format: expected one of plain, e5, e5_mistral, gritlm, bge, medcpt"),
         ({"neighbours": -1}, SystemSpecError, "neighbours: expected at least 0, got -1"),
         ({"max_tokens": 2}, SystemSpecError, "max_tokens: expected at least 3, got 2"),
         ({"backend": "onnx", "dtype": "float16"}, SystemSpecError, "'onnx' computes on the processor"),

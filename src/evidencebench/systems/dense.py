@@ -1,7 +1,7 @@
 """Dense, MiniLM, DenseApi."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -44,9 +44,7 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits, rank_by_score
 
 
-def require_format(system: str, name: str, neighbours: int, formats: Collection[str]) -> None:
-    if name not in formats:
-        raise SystemSpecError(f"{system}: format: expected one of {', '.join(formats)}, got '{name}'")
+def require_neighbours(system: str, neighbours: int) -> None:
     if neighbours < 0:
         raise SystemSpecError(f"{system}: neighbours: expected at least 0, got {neighbours}")
 
@@ -144,7 +142,7 @@ class Dense:
     _models: tuple[tuple[str, str | None, PinnedDigest], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_format("dense", self.format, self.neighbours, FORMATS)
+        require_neighbours("dense", self.neighbours)
         if self.max_tokens is not None and self.max_tokens < 3:  # noqa: PLR2004 - one word between two marks
             raise SystemSpecError(f"dense: max_tokens: expected at least 3, got {self.max_tokens}")
         if self.backend == "onnx" and (self.dtype != "float32" or self.device not in {"auto", "cpu"}):
@@ -293,8 +291,7 @@ class DenseApi:
     title: bool = False
 
     def __post_init__(self) -> None:
-        known = [name for name, preset in FORMATS.items() if not preset.has_titles]  # a request holds single texts
-        require_format("dense_api", self.format, self.neighbours, known)
+        require_neighbours("dense_api", self.neighbours)
         require_extra("dense_api", "llm", "httpx")
         self.endpoint.require_sound("dense_api")
 

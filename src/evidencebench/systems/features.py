@@ -39,12 +39,7 @@ def rank_fraction(values: Floats) -> Floats:
 
 def _shift(values: Floats, by: int) -> Floats:
     """Return, for each sentence, the value of the sentence ``by`` places before it; 0 if there is none."""
-    moved = np.zeros_like(values)
-    if by > 0:
-        moved[by:] = values[:-by]
-    else:
-        moved[:by] = values[-by:]
-    return moved
+    return np.roll(np.pad(values, 1), by)[1:-1]
 
 
 def _in_section(section: Role, paper: PaperColumns, *, abstract: bool) -> Floats:

@@ -127,7 +127,10 @@ class Fuse:
     def rank(self, query: Query, brief: Brief) -> Ranking:
         size = len(query.sentences)
         answers = [part.rank(query, brief) for part in self.systems]
-        terms = [self._terms(answer, size) for answer in answers]
+        if self.method == "zscore":
+            terms = [standard_scores(scores_of(answer, size)) for answer in answers]
+        else:
+            terms = [np.reciprocal(self.k + places_of(answer, size)) for answer in answers]
         weights = self.weights or (1.0,) * len(terms)
         # fsum is exact: the order of the systems then decides no tie.
         scores = [
@@ -135,8 +138,3 @@ class Fuse:
             for index in range(size)
         ]
         return replace(rank_by_score(scores), notes=merged_notes(*(answer.notes for answer in answers)))
-
-    def _terms(self, ranking: Ranking, size: int) -> Floats:
-        if self.method == "zscore":
-            return standard_scores(scores_of(ranking, size))
-        return np.reciprocal(self.k + places_of(ranking, size))

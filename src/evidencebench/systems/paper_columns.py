@@ -30,8 +30,6 @@ ALIKE = 0.4
 # Decimals of a sum: rounding gives equal sentences equal sums.
 _DECIMALS = 9
 
-_DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
-
 
 class Cosines(NamedTuple):
     """Sums and maxima of the TF-IDF cosines of each sentence with the paper's other sentences, one entry a sentence."""
@@ -154,7 +152,7 @@ class PaperColumns:
         """Return the columns made from these cosines, block by block, since not all cosines need fit into memory."""
         abstract = np.flatnonzero(self.is_abstract)
         results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
-        discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
+        discussion = np.flatnonzero(np.isin(self.sections, [Role.DISCUSSION, Role.CONCLUSION]) & ~self.is_abstract)
         columns = Cosines(*np.zeros((len(Cosines._fields), self.n)))
         for rows, cosines in self.similarity.blocks():
             columns.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
