@@ -31,10 +31,10 @@ from evidencebench.systems.directions import (
     OPPOSITE,
     SHIPPED,
     DirectionWeights,
-    MarkedParts,
     ReportedDirection,
     direction_features,
     marked_words,
+    part_marks,
     reports_comparison,
     turned_to_intervention,
 )
@@ -93,12 +93,12 @@ def prompt_of(instance: Instance, *, rank: Callable[[Instance], Sequence[int]]) 
     if raw["direction"] is None:
         return None
     query = instance.query
-    parts = MarkedParts.of(query.hypothesis, abbreviations(query.sentences))
+    marks = part_marks(query.hypothesis, abbreviations(query.sentences))
     marked = sorted({index for source in instance.labels.sources.values() for index in source})
     ranked = rank(instance)
 
     def words(indices: Sequence[int]) -> list[list[str]]:
-        return [marked_words(query.sentences[index], parts) for index in indices]
+        return [marked_words(query.sentences[index], marks) for index in indices]
 
     return Prompt(
         paper=query.paper_id,

@@ -1,12 +1,13 @@
 """Write docs/features.md from the features and the weights themselves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from evidencebench.systems.cues import ANSWER_WEIGHTS, WEIGHTS
-from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES
-from evidencebench.systems.lexicon import CUES, Cue
+from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature
+from evidencebench.systems.lexicon import CUES, Cue, Role
 from evidencebench.systems.paper_columns import EVIDENCE_CUES
+from evidencebench.systems.relevance import PARTS
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 
@@ -40,10 +41,104 @@ weights for results. How the sizes were found stands in [systems.md](systems.md#
 """
 
 
+MEANINGS: Mapping[str, str] = {
+    "is_heading": "1 for a heading.",
+    "is_abstract": "1 for a sentence of the abstract.",
+    "position": "Place in the paper, from 0 (first) to 1 (last).",
+    "from_start": "ln(1 + sentences before it in the paper).",
+    "from_end": "ln(1 + sentences after it in the paper).",
+    "paper_length": "ln of the paper's number of sentences.",
+    "abstract_length": "ln(1 + the abstract's number of sentences).",
+    "abstract_position": "Place in the abstract, from 0 to 1; -1 outside.",
+    "abstract_from_start": "Sentences of the abstract before it; -1 outside.",
+    "abstract_from_end": "Sentences of the abstract after it; -1 outside.",
+    "is_last_of_abstract": "1 for the abstract's last sentence.",
+    "after_heading": "ln(1 + sentences since the last heading).",
+    "run_position": "Place from 0, the last heading, to 1, the sentence before the next one.",
+    "run_length": "ln of the number of sentences from the last heading, which counts, to the next.",
+    "section_position": "Place among the sentences of its section's class, from 0 to 1.",
+    "has_labels": "1 where the paper's abstract is structured by labels.",
+    "evidence": "How much of its wording reports findings: the dampened counts of twelve cues, summed.",
+    "evidence_rank": "The share of the paper's sentences with less such wording.",
+    "evidence_density": "Such wording for each 100 characters.",
+    "characters": "ln(1 + characters).",
+    "length_rank": "The share of the paper's shorter sentences.",
+    "capitals": "The share of its letters that are capitals.",
+    "digits": "The share of its characters that are digits.",
+    "bm25": "BM25 for the hypothesis.",
+    "bm25_rank": "The share of sentences with a lower BM25.",
+    "bm25_share": "BM25 as a share of the paper's highest.",
+    "terms_held": "The share of the hypothesis's words that it holds.",
+    "tfidf": "TF-IDF cosine with the hypothesis.",
+    "tfidf_best_neighbour": "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
+    "evidence_before": "`evidence` of the sentence before.",
+    "evidence_after": "`evidence` of the sentence after.",
+    "evidence_around": "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
+    "length_before": "ln(1 + characters) of the sentence before.",
+    "length_after": "ln(1 + characters) of the sentence after.",
+    "centrality": "Mean TF-IDF cosine with the paper's other sentences.",
+    "centrality_rank": "The share of less central sentences.",
+    "to_abstract": "Mean TF-IDF cosine with the abstract's other sentences.",
+    "to_nearest_abstract": "Highest TF-IDF cosine with another sentence of the abstract.",
+    "to_nearest_results": "Highest TF-IDF cosine with another sentence of the results.",
+    "to_nearest_discussion": "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
+    "to_conclusion": "TF-IDF cosine with the abstract's last sentence.",
+    "to_first": "TF-IDF cosine with the paper's first sentence, often its title.",
+    "to_nearest": "Highest TF-IDF cosine with any other sentence.",
+    "to_nearest_before": "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
+    "n_alike": "ln(1 + sentences with a TF-IDF cosine over 0.4).",
+    "arms": "`intervention_held` times `comparator_held`.",
+    "asks": "1 where it asks, names an aim, or says that something is not known.",
+    "finding": "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
+    "match": "BM25 for the outcome, times 0.3 + that for the two arms, times 0.3 + `finding`, each relative to the "
+    "highest.",
+    "match_rank": "The share of sentences with a lower `match`.",
+    "match_abstract_rank": "That share within the abstract; 0 outside.",
+    "match_body_rank": "That share outside the abstract; 0 in it.",
+    "match_around": "The highest `match` of the two sentences on either side.",
+    "to_best": "TF-IDF cosine with the sentence of the highest `match`.",
+    "to_best_3": "The highest TF-IDF cosine with the 3 sentences of highest `match`.",
+    "topic": "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
+    "topic_wide": "Mean `topic` of it and 10 sentences on either side, as a share of the highest such mean.",
+    "topic_wider": "The same with 40 sentences on either side.",
+    **{
+        f"section_{role.name.lower()}": f"1 outside the abstract, in a section of the class {role.name.lower()}."
+        for role in Role
+    },
+    **{
+        f"abstract_{role.name.lower()}": f"1 in a part of the abstract of the class {role.name.lower()}."
+        for role in Role
+        if role <= Role.CONCLUSION
+    },
+    **{f"cue_{cue.name}": f"ln(1 + how often it holds {cue.meaning})." for cue in CUES},
+}
+MEANINGS_OF_PART: Mapping[str, str] = {
+    "held": "The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
+    "held_relative": "`{part}_held` as a share of the paper's highest.",
+    "rank": "The share of sentences with a lower BM25 for the {of}.",
+    "rarest": "1 where it holds the {of}'s rarest word of those that the paper has.",
+    "phrase": "The share of the {of}'s neighbouring words that are neighbours in it.",
+    "focus": "The share of its words, weighed by rarity, that are the {of}'s.",
+    "before": "The highest `{part}_held` of the 3 sentences before it.",
+    "heading": "`{part}_held` of the heading above it; 0 without one.",
+    "wide": "Mean BM25 for the {of} of it and 10 sentences on either side, as a share of the highest such mean.",
+    "evidence": "`{part}_held_relative` times `evidence`.",
+    "p_value": "`{part}_held_relative` times `cue_p_value`.",
+}
+
+
+def meaning_of(feature: Feature) -> str:
+    """Return what a feature is."""
+    part, _, rest = feature.name.partition("_")
+    if part in PARTS:
+        return MEANINGS_OF_PART[rest].format(part=part, of="hypothesis" if part == "whole" else part)
+    return MEANINGS[feature.name]
+
+
 def reference() -> str:
     """Return the whole document as Markdown."""
     features = (
-        (f"`{feature.name}`", feature.group, feature.meaning, "yes" if feature.reads_hypothesis else "")
+        (f"`{feature.name}`", feature.group, meaning_of(feature), "yes" if feature.reads_hypothesis else "")
         for feature in (*FEATURES, *RELEVANCE_FEATURES)
     )
     weights = ((f"`{name}`", weight.evidence, weight.results, weight.reason) for name, weight in WEIGHTS.items())

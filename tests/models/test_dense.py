@@ -268,7 +268,6 @@ def test_a_missing_extra_is_named_with_its_command(embedding_model: Path, monkey
         ({"revision": "main"}, SystemSpecError, "is a folder, which has none; leave it out"),
         ({"sentence_model": "../none"}, ModelError, "no folder '../none'"),
         ({"sentence_revision": "main"}, SystemSpecError, "sentence_revision: is of sentence_model"),
-        ({"format": "e6"}, SystemSpecError, "format: expected one of plain, e5, e5_mistral, gritlm, bge, medcpt"),
         ({"neighbours": -1}, SystemSpecError, "neighbours: expected at least 0, got -1"),
         ({"max_tokens": 2}, SystemSpecError, "max_tokens: expected at least 3, got 2"),
         ({"backend": "onnx", "dtype": "float16"}, SystemSpecError, "'onnx' computes on the processor"),
@@ -375,8 +374,8 @@ def test_minilm_needs_no_network_and_knows_what_is_alike(monkeypatch: pytest.Mon
         kinds=(Kind.BODY,) * 3,
     )
     assert MiniLM().rank(query, ANY).sentences[0] == 1
-    assert MiniLM().embed_sentences(query).shape == (3, 384)
-    assert MiniLM().embed_hypothesis(query).shape == (384,)
+    assert MiniLM().as_dense.embed_sentences(query).shape == (3, 384)
+    assert MiniLM().as_dense.embed_hypothesis(query).shape == (384,)
 
 
 @needs_minilm
@@ -385,7 +384,7 @@ def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None
 
     peer = SentenceTransformer(str(get_model_path()), device="cpu").encode(list(QUERY.sentences))
     for system in (MiniLM(), MiniLM(backend="torch")):
-        cosines = (system.embed_sentences(QUERY) * peer).sum(axis=1)
+        cosines = (system.as_dense.embed_sentences(QUERY) * peer).sum(axis=1)
         assert cosines.min() > 0.99999, system
         top, wanted = system.rank(QUERY, ANY).sentences[:10], MiniLM().rank(QUERY, ANY).sentences[:10]
         assert len(set(top) & set(wanted)) >= 8

@@ -1,8 +1,6 @@
 """What a sentence reports of a hypothesis's outcome."""
 
-import random
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,16 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.evidence_inference import read_annotations, read_prompts
-from evidencebench.errors import ModelError
 from evidencebench.systems.directions import (
     LEARNED,
     OPPOSITE,
     SHIPPED,
-    MarkedParts,
     ReportedDirection,
-    direction_features,
     marked_words,
-    read_weights,
+    part_marks,
     reported_directions,
     shipped_weights,
     turned_to_intervention,
@@ -156,7 +151,7 @@ def test_on_papers_that_it_has_not_seen_the_model_beats_the_most_frequent_direct
         Prompt(
             paper=asked[annotation.prompt_id].pmcid,
             label=LABELS[annotation.direction],
-            evidence=[marked_words(annotation.text, MarkedParts.of(asked[annotation.prompt_id].hypothesis, {}))],
+            evidence=[marked_words(annotation.text, part_marks(asked[annotation.prompt_id].hypothesis, {}))],
         )
         for annotation in read_annotations(folder / "annotations.csv")
         if annotation.direction and annotation.has_valid_label and annotation.has_valid_reasoning
@@ -171,8 +166,8 @@ def test_on_papers_that_it_has_not_seen_the_model_beats_the_most_frequent_direct
 
 
 def test_an_abbreviation_stands_for_its_full_name() -> None:
-    parts = MarkedParts.of(_TEA, {"bp": ("blood", "pressure")})
-    assert marked_words("BP fell.", parts) == ["O", "fell", "."]
+    marks = part_marks(_TEA, {"bp": ("blood", "pressure")})
+    assert marked_words("BP fell.", marks) == ["O", "fell", "."]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +184,7 @@ def test_an_abbreviation_stands_for_its_full_name() -> None:
     ],
 )
 def test_p_values_are_read_by_the_level_of_5_percent(written: str, mark: str | None) -> None:
-    words = marked_words(f"It fell ({written}).", MarkedParts.of(_TEA, {}))
+    words = marked_words(f"It fell ({written}).", part_marks(_TEA, {}))
     assert [word for word in words if word.startswith(("p<", "p>"))] == ([] if mark is None else [mark])
 
 
@@ -197,13 +192,10 @@ _TEXT = "tea water blood pressure higher lower no difference than p < 0.05 = 3 (
 _WORDS = st.sampled_from(_TEXT.split())
 
 
-@given(st.lists(_WORDS, max_size=40), st.randoms(use_true_random=False))
-def test_white_space_and_order_of_features_change_nothing(words: list[str], rng: random.Random) -> None:
+@given(st.lists(_WORDS, max_size=40))
+def test_white_space_changes_nothing(words: list[str]) -> None:
     sentence = " ".join(words)
     assert _directions(_TEA, sentence) == _directions(_TEA, "\n \t".join(words))
-    features = sorted(direction_features(marked_words(sentence, MarkedParts.of(_TEA, {}))))
-    shuffled = rng.sample(features, len(features))
-    assert shipped_weights().of_features(shuffled) is shipped_weights().of_features(features)
 
 
 def test_of_a_long_sentence_the_first_words_are_read() -> None:
@@ -216,11 +208,3 @@ def test_of_a_long_sentence_the_first_words_are_read() -> None:
 def test_the_weights_are_small_and_of_evidence_inference_alone() -> None:
     assert SHIPPED.stat().st_size < 200_000
     assert shipped_weights().data["name"] == "Evidence Inference 2.0"
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"starts":[0,0],"weights":{},"data":{}}', b"\xff"])
-def test_damaged_weights_are_told(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "weights.json"
-    path.write_bytes(content)
-    with pytest.raises(ModelError, match=r"cannot be read as weights of directions: .*; install the package again"):
-        read_weights(path)

@@ -147,7 +147,7 @@ def test_a_system_that_knows_the_labels_is_not_asked_by_another() -> None:
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_standard_scores_have_no_mean_and_keep_the_order(scores: list[float]) -> None:
-    standard = standard_scores(scores)
+    standard = standard_scores(np.array(scores))
     assert abs(standard.mean()) < 1e-9
     assert np.isfinite(standard).all()
     assert (np.diff(standard[np.argsort(scores, kind="stable")]) >= 0).all()

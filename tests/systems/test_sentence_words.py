@@ -6,7 +6,6 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.systems.relevance import roots, roots_of
 from evidencebench.systems.words import SentenceWords, WeightedTerms, tokens, words_of
 
 _TEXT = st.text(st.sampled_from("abcdeİΣßA19 .-,_\u2010the \n"), max_size=40)
@@ -20,7 +19,6 @@ def test_words_are_those_of_each_sentence_in_order(*, sentences: tuple[str, ...]
     for number, place in zip(numbers.tolist(), places.tolist(), strict=True):
         cut[place].append(paper.words[number])
     assert cut == [tokens(sentence, stopwords=stopwords) for sentence in sentences]
-    assert roots_of(sentences) == [roots(sentence) for sentence in sentences]
 
 
 @given(sentences=st.lists(_TEXT, min_size=1, max_size=8).map(tuple), stopwords=st.booleans())

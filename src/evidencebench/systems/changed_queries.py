@@ -76,8 +76,7 @@ def with_stranger(query: Query, stranger: Query, *, is_before: bool) -> MixedQue
     return MixedQuery(query=mixed, offset=len(stranger.sentences) * is_before, n_own=len(query.sentences))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stranger:
+class Stranger(NamedTuple):
     instance_id: str
     n_sentences: int
     is_before: bool
@@ -88,7 +87,7 @@ def draw_strangers(queries: Iterable[Query], generator: np.random.Generator) -> 
     others = derange(queries, generator, "papers cannot be mixed")
     before = set(generator.permutation(len(others))[: len(others) // 2].tolist())
     return {
-        instance_id: Stranger(instance_id=other.instance_id, n_sentences=other.n_sentences, is_before=index in before)
+        instance_id: Stranger(other.instance_id, other.n_sentences, index in before)
         for index, (instance_id, other) in enumerate(others.items())
     }
 

@@ -63,8 +63,6 @@ ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType({"outcome_held": 4.0, "ma
 """Feature -> its weight, beside those for results, where what answers the hypothesis is wanted: it speaks of the
 outcome, and of an intervention or a comparison too, but does not ask the question."""
 
-STRENGTH = 0.85
-
 _FEATURES = tuple(feature for feature in FEATURES if feature.name in WEIGHTS)
 _WEIGHTS: dict[AspectScope, Floats] = {
     "all": np.array([WEIGHTS[feature.name].evidence for feature in _FEATURES]),
@@ -93,7 +91,7 @@ class Cues:
         reviewer would note of the study; None: what the query says, and ``"study"`` where it says nothing.
     """
 
-    strength: float = STRENGTH
+    strength: float = 0.85
     hypothesis: bool = True
     wish: Wish | None = None
 

@@ -2,22 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 
-from evidencebench.errors import ModelError
-from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.systems.relevance import abbreviations, parts_of, root, roots
 from evidencebench.systems.words import STOPWORDS
-
-# The features from which the direction that a sentence reports is read: its words, with the hypothesis's marked.
-
 
 SIGNIFICANT, NOT_SIGNIFICANT, _BELOW_A_LARGER_VALUE = "p<0.05", "p>0.05", "p<1"
 _LEVEL = 0.05
@@ -31,20 +25,18 @@ _COMPARED_FIRST = re.compile(r"(?:compared (?:with|to)|relative to|unlike) ([^,]
 _COMPARED_LAST = re.compile(r",? (?:(?:as )?compared (?:with|to)|relative to|versus|vs\.?|than) ", re.IGNORECASE)
 _MOST_WORDS, _MOST_SIGNALS = 1_000, 60
 
-_UP = """
+_WORDS_OF = {
+    "UP": """
 higher increased increase increases increasing greater more longer improved improvement rose larger better elevated
 superior gain raised raises raise enhanced increment
-"""
-_DOWN = """
+""",
+    "DOWN": """
 lower lowers decreased decrease decreases reduced reduction reductions less fewer shorter smaller declined decline fell
 reduce reduces reducing lowered worse diminished dropped inferior lesser drop loss attenuated
-"""
-_NONE = "no not without neither nor similar comparable non nonsignificant equal equivalent unchanged same"
-_COMPARISONS: Mapping[str, str] = {
-    **dict.fromkeys(_UP.split(), "UP"),
-    **dict.fromkeys(_DOWN.split(), "DOWN"),
-    **dict.fromkeys(_NONE.split(), "NONE"),
+""",
+    "NONE": "no not without neither nor similar comparable non nonsignificant equal equivalent unchanged same",
 }
+_COMPARISONS = {word: signal for signal, words in _WORDS_OF.items() for word in words.split()}
 _LINK_WORDS = """
 than vs versus compared significant significantly difference differences by while whereas but respectively from to
 between
@@ -70,68 +62,49 @@ _NO_FINDING = re.compile(
 )
 _OTHER_ARM = {"I": "C", "C": "I"}
 _UNMARKED = STOPWORDS | _LINKS | frozenset(_COMPARISONS)  # of a sentence they say more than of a part
-_PART_MARKS = frozenset("ICO")
 _P_VALUES = frozenset((SIGNIFICANT, NOT_SIGNIFICANT))
 _TELLING = _P_VALUES | {"UP", "DOWN", "NONE"}
 _CORE = _TELLING | {"I", "C"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedParts:
-    """The roots of the words of a hypothesis's parts, each word in one part only."""
+def part_marks(hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the mark, I, C or O, of the root of each word of a hypothesis's parts, each in one part only.
 
-    intervention: frozenset[str]
-    comparator: frozenset[str]
-    outcome: frozenset[str]
-
-    @classmethod
-    def of(cls, hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> Self:
-        """Return those of a hypothesis; ``abbreviations`` are the paper's, each with the words of its full name."""
-        first = _COMPARED_FIRST.fullmatch(hypothesis)
-        parts = parts_of(first[2] if first else hypothesis)
-        texts = (parts.intervention, parts.comparator, parts.outcome)
-        if not parts.comparator:  # the hypothesis may end in "compared with water", or begin so
-            text, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
-            texts = (parts.intervention, first[1] if first else "".join(last), text)
-        intervention, comparator, outcome = ({stem for stem in roots(text) if stem not in STOPWORDS} for text in texts)
-        in_both = intervention & comparator
-        outcome -= intervention | comparator
-        intervention -= in_both
-        comparator -= in_both
-        for short, full in abbreviations.items():
-            of_full = {root(word) for word in full if word not in STOPWORDS}
-            for part in (intervention, comparator, outcome):
-                if of_full and of_full <= part:
-                    part.add(root(short))
-        return cls(intervention=frozenset(intervention), comparator=frozenset(comparator), outcome=frozenset(outcome))
-
-    def mark(self, word: str) -> str | None:
-        if word in _UNMARKED:
-            return None
-        stem = root(word)
-        if stem in self.intervention:
-            return "I"
-        if stem in self.comparator:
-            return "C"
-        return "O" if stem in self.outcome else None
+    ``abbreviations`` are the paper's, each with the words of its full name.
+    """
+    first = _COMPARED_FIRST.fullmatch(hypothesis)
+    parts = parts_of(first[2] if first else hypothesis)
+    texts: tuple[str, str, str] = parts
+    if not parts.comparator:  # the hypothesis may end in "compared with water", or begin so
+        text, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
+        texts = (parts.intervention, first[1] if first else "".join(last), text)
+    intervention, comparator, outcome = ({stem for stem in roots(text) if stem not in STOPWORDS} for text in texts)
+    outcome -= intervention | comparator
+    of_parts = {"O": outcome, "C": comparator - intervention, "I": intervention - comparator}
+    for short, full in abbreviations.items():
+        of_full = {root(word) for word in full if word not in STOPWORDS}
+        for part in of_parts.values():
+            if of_full and of_full <= part:
+                part.add(root(short))
+    return {stem: mark for mark, part in of_parts.items() for stem in part}
 
 
-def marked_words(sentence: str, parts: MarkedParts) -> list[str]:
+def marked_words(sentence: str, mark_of: Mapping[str, str]) -> list[str]:
     """Return a sentence's words, such as ``O fell by # mmhg with I ( p<0.05 )``: at most the first thousand."""
     text = " ".join(sentence.split())
     words: list[str] = []
     position = 0
     for match in _P_VALUE.finditer(text):
-        _add(words, text[position : match.start()], parts)
+        _add(words, text[position : match.start()], mark_of)
         words.append(_p_value_mark(match[1], match[2]))
         position = match.end()
-    _add(words, text[position:], parts)
+    _add(words, text[position:], mark_of)
     return words[:_MOST_WORDS]
 
 
-def _add(words: list[str], text: str, parts: MarkedParts) -> None:
+def _add(words: list[str], text: str, mark_of: Mapping[str, str]) -> None:
     for token in _TOKEN.findall(text.lower()):
-        mark = "#" if token[0].isdigit() else parts.mark(token)
+        mark = "#" if token[0].isdigit() else None if token in _UNMARKED else mark_of.get(root(token))
         if mark is None or mark == "#" or words[-1:] != [mark]:  # "blood pressure" is one outcome
             words.append(mark or token)
 
@@ -165,7 +138,7 @@ def direction_features(words: Sequence[str]) -> frozenset[str]:
     signals: list[str] = []
     for word in words:
         signal = _COMPARISONS.get(word, word)
-        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
+        is_signal = signal in _CORE or signal == "O" or signal in _LINKS
         if is_signal and signals[-1:] != [signal]:
             signals.append(signal)
     signals = signals[:_MOST_SIGNALS]
@@ -212,37 +185,26 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
 
     def direction(self, words: Sequence[str]) -> ReportedDirection:
         turned, is_turned = turned_to_intervention(words)
-        direction = self.of_features(direction_features(turned))
-        return OPPOSITE[direction] if is_turned else direction
-
-    def of_features(self, features: Collection[str]) -> ReportedDirection:
-        known = [self.weights[name] for name in features if name in self.weights]
+        known = [self.weights[name] for name in direction_features(turned) if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
         scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
-        return LEARNED[scores.index(max(scores))]
-
-
-def read_weights(path: Path) -> DirectionWeights:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=DirectionWeights)
-    except (OSError, *BROKEN_JSON) as error:
-        wrong = f"cannot be read as weights of directions: {error}"
-        raise ModelError(f"{path}: {wrong}; install the package again") from error
+        direction = LEARNED[scores.index(max(scores))]
+        return OPPOSITE[direction] if is_turned else direction
 
 
 @cache
 def shipped_weights() -> DirectionWeights:
     """Return the weights that come with the package. They were trained on Evidence Inference alone."""
-    return read_weights(SHIPPED)
+    return msgspec.json.decode(SHIPPED.read_bytes(), type=DirectionWeights)
 
 
 def reported_directions(
     hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
 ) -> Mapping[int, ReportedDirection]:
-    parts = MarkedParts.of(hypothesis, abbreviations(sentences))
+    mark_of = part_marks(hypothesis, abbreviations(sentences))
     weights = shipped_weights()
     directions: dict[int, ReportedDirection] = {}
     for index in indices:
-        words = marked_words(sentences[index], parts)
+        words = marked_words(sentences[index], mark_of)
         directions[index] = weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
     return directions

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.fusion import Floats, checked_scores, scores_of, unit_scores
+from evidencebench.systems.fusion import Floats, scores_of, unit_scores
 from evidencebench.systems.words import words_of
 
 Rows = Callable[[int], Floats]
@@ -26,19 +26,16 @@ _MOST_TOGETHER = 512
 _DECIMALS = 9
 
 
-def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) -> tuple[int, ...]:
+def discounted_order(scores: Floats, rows: Rows, *, strength: float) -> tuple[int, ...]:
     """Return all sentences, chosen one by one; a score falls the more similar its sentence is to those chosen before.
 
     Chosen next is the sentence with the highest ``score * product of (1 - strength * similarity)``, the product taken
-    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Behind the first
-    `MOST_CHOSEN`, the others follow by the value that they have then.
+    over the sentences chosen before. No score is below 0. Equal values are ordered by score, then by place in the
+    paper. Behind the first `MOST_CHOSEN`, the others follow by the value that they have then.
     """
-    values = checked_scores(scores)
-    if (values < 0).any():
-        raise ValueError(f"expected scores of at least 0, got {values.min()}")
-    by_score = np.argsort(-values, kind="stable")
+    by_score = np.argsort(-scores, kind="stable")
     alike = _rows_by_place(rows, by_score)
-    worth = values[by_score]
+    worth = scores[by_score]
     is_open = np.ones(len(worth), dtype=bool)
     order = []
     for _ in range(min(len(worth), MOST_CHOSEN)):
@@ -53,23 +50,14 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
 
 def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
     """Return a function: place in the order -> the similarities to its sentence, in that order, clipped and rounded."""
-    n = len(by_score)
-
-    def checked(place: int) -> Floats:
-        row = rows(int(by_score[place]))
-        if row.shape != (n,):  # the vectors may come from a user's own system
-            raise ValueError(f"similarity: expected rows of {n} numbers, got shape {row.shape}")
-        return row
 
     def ready(similarities: Floats) -> Floats:
-        if np.isnan(similarities).any():
-            raise ValueError("similarity: expected numbers, got NaN")
         return similarities[..., by_score].clip(0.0, 1.0).round(_DECIMALS)
 
-    if 0 < n <= _MOST_TOGETHER:
-        together: Rows = ready(np.stack([checked(place) for place in range(n)])).__getitem__
+    if 0 < len(by_score) <= _MOST_TOGETHER:
+        together: Rows = ready(np.stack([rows(index) for index in by_score.tolist()])).__getitem__
         return together
-    return lambda place: ready(checked(place))
+    return lambda place: ready(rows(int(by_score[place])))
 
 
 MOST_PAIRS = 2_000_000

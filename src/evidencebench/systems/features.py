@@ -1,6 +1,6 @@
 """The features of a sentence: a table of numbers, computed without labels, from which systems choose.
 
-In the formulas, p is the paper; what each feature means is in `_MEANINGS`.
+In the formulas, p is the paper; docs/features.md says what each feature means.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from evidencebench.systems.lexicon import CUES, Role
-from evidencebench.systems.paper_columns import ALIKE, Flags, Floats, PaperColumns
+from evidencebench.systems.paper_columns import Flags, Floats, PaperColumns
 from evidencebench.systems.relevance import PARTS, Part, windowed
 
 Column = Callable[[PaperColumns], Floats]
@@ -22,7 +22,6 @@ _ROLES_OF_ABSTRACT = tuple(role for role in Role if role <= Role.CONCLUSION)
 class Feature:
     name: str
     group: str  # place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance
-    meaning: str
     column: Column  # computes one number a sentence
     reads_hypothesis: bool  # whether its numbers depend on the hypothesis
 
@@ -40,12 +39,7 @@ def rank_fraction(values: Floats) -> Floats:
 
 def _shift(values: Floats, by: int) -> Floats:
     """Return, for each sentence, the value of the sentence ``by`` places before it; 0 if there is none."""
-    moved = np.zeros_like(values)
-    if by > 0:
-        moved[by:] = values[:-by]
-    else:
-        moved[:by] = values[-by:]
-    return moved
+    return np.roll(np.pad(values, 1), by)[1:-1]
 
 
 def _in_section(section: Role, paper: PaperColumns, *, abstract: bool) -> Floats:
@@ -65,8 +59,7 @@ _NUMBER_OF_CUE = {cue.name: number for number, cue in enumerate(CUES)}
 
 
 def _relative(values: Floats) -> Floats:
-    shares: Floats = values / max(1e-9, values.max(initial=0.0))
-    return shares
+    return np.divide(values, max(1e-9, values.max(initial=0.0)))
 
 
 def _highest_around(values: Floats, before: int, after: int) -> Floats:
@@ -212,106 +205,15 @@ _RELEVANCE: Columns = {
     "topic_wider": lambda p: _relative(windowed(p.relevance.topic, _WIDER)),
 }
 
-_MEANINGS: Mapping[str, str] = {
-    "is_heading": "1 for a heading.",
-    "is_abstract": "1 for a sentence of the abstract.",
-    "position": "Place in the paper, from 0 (first) to 1 (last).",
-    "from_start": "ln(1 + sentences before it in the paper).",
-    "from_end": "ln(1 + sentences after it in the paper).",
-    "paper_length": "ln of the paper's number of sentences.",
-    "abstract_length": "ln(1 + the abstract's number of sentences).",
-    "abstract_position": "Place in the abstract, from 0 to 1; -1 outside.",
-    "abstract_from_start": "Sentences of the abstract before it; -1 outside.",
-    "abstract_from_end": "Sentences of the abstract after it; -1 outside.",
-    "is_last_of_abstract": "1 for the abstract's last sentence.",
-    "after_heading": "ln(1 + sentences since the last heading).",
-    "run_position": "Place from 0, the last heading, to 1, the sentence before the next one.",
-    "run_length": "ln of the number of sentences from the last heading, which counts, to the next.",
-    "section_position": "Place among the sentences of its section's class, from 0 to 1.",
-    "has_labels": "1 where the paper's abstract is structured by labels.",
-    "evidence": "How much of its wording reports findings: the dampened counts of twelve cues, summed.",
-    "evidence_rank": "The share of the paper's sentences with less such wording.",
-    "evidence_density": "Such wording for each 100 characters.",
-    "characters": "ln(1 + characters).",
-    "length_rank": "The share of the paper's shorter sentences.",
-    "capitals": "The share of its letters that are capitals.",
-    "digits": "The share of its characters that are digits.",
-    "bm25": "BM25 for the hypothesis.",
-    "bm25_rank": "The share of sentences with a lower BM25.",
-    "bm25_share": "BM25 as a share of the paper's highest.",
-    "terms_held": "The share of the hypothesis's words that it holds.",
-    "tfidf": "TF-IDF cosine with the hypothesis.",
-    "tfidf_best_neighbour": "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
-    "evidence_before": "`evidence` of the sentence before.",
-    "evidence_after": "`evidence` of the sentence after.",
-    "evidence_around": "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
-    "length_before": "ln(1 + characters) of the sentence before.",
-    "length_after": "ln(1 + characters) of the sentence after.",
-    "centrality": "Mean TF-IDF cosine with the paper's other sentences.",
-    "centrality_rank": "The share of less central sentences.",
-    "to_abstract": "Mean TF-IDF cosine with the abstract's other sentences.",
-    "to_nearest_abstract": "Highest TF-IDF cosine with another sentence of the abstract.",
-    "to_nearest_results": "Highest TF-IDF cosine with another sentence of the results.",
-    "to_nearest_discussion": "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
-    "to_conclusion": "TF-IDF cosine with the abstract's last sentence.",
-    "to_first": "TF-IDF cosine with the paper's first sentence, often its title.",
-    "to_nearest": "Highest TF-IDF cosine with any other sentence.",
-    "to_nearest_before": "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
-    "n_alike": f"ln(1 + sentences with a TF-IDF cosine over {ALIKE}).",
-    "arms": "`intervention_held` times `comparator_held`.",
-    "asks": "1 where it asks, names an aim, or says that something is not known.",
-    "finding": "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
-    "match": "BM25 for the outcome, times 0.3 + that for the two arms, times 0.3 + `finding`, each relative to the "
-    "highest.",
-    "match_rank": "The share of sentences with a lower `match`.",
-    "match_abstract_rank": "That share within the abstract; 0 outside.",
-    "match_body_rank": "That share outside the abstract; 0 in it.",
-    "match_around": "The highest `match` of the two sentences on either side.",
-    "to_best": "TF-IDF cosine with the sentence of the highest `match`.",
-    "to_best_3": f"The highest TF-IDF cosine with the {_BEST} sentences of highest `match`.",
-    "topic": "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
-    "topic_wide": f"Mean `topic` of it and {_WIDE} sentences on either side, as a share of the highest such mean.",
-    "topic_wider": f"The same with {_WIDER} sentences on either side.",
-    **{
-        f"section_{role.name.lower()}": f"1 outside the abstract, in a section of the class {role.name.lower()}."
-        for role in Role
-    },
-    **{
-        f"abstract_{role.name.lower()}": f"1 in a part of the abstract of the class {role.name.lower()}."
-        for role in _ROLES_OF_ABSTRACT
-    },
-    **{f"cue_{cue.name}": f"ln(1 + how often it holds {cue.meaning})." for cue in CUES},
-}
-_MEANINGS_OF_PART: Mapping[str, str] = {
-    "held": "The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
-    "held_relative": "`{part}_held` as a share of the paper's highest.",
-    "rank": "The share of sentences with a lower BM25 for the {of}.",
-    "rarest": "1 where it holds the {of}'s rarest word of those that the paper has.",
-    "phrase": "The share of the {of}'s neighbouring words that are neighbours in it.",
-    "focus": "The share of its words, weighed by rarity, that are the {of}'s.",
-    "before": "The highest `{part}_held` of the 3 sentences before it.",
-    "heading": "`{part}_held` of the heading above it; 0 without one.",
-    "wide": "Mean BM25 for the {of} of it and 10 sentences on either side, as a share of the highest such mean.",
-    "evidence": "`{part}_held_relative` times `evidence`.",
-    "p_value": "`{part}_held_relative` times `cue_p_value`.",
-}
-
-
-def _make_features(group: str, columns: Columns) -> tuple[Feature, ...]:
-    features = []
-    for name, column in columns.items():
-        part, _, rest = name.partition("_")
-        if part in PARTS:
-            meaning = _MEANINGS_OF_PART[rest].format(part=part, of="hypothesis" if part == "whole" else part)
-        else:
-            meaning = _MEANINGS[name]
-        reads = group == "hypothesis" or (group == "relevance" and name not in {"asks", "finding"})
-        features.append(Feature(name=name, group=group, meaning=meaning, column=column, reads_hypothesis=reads))
-    return tuple(features)
-
-
-FEATURES = tuple(feature for group, columns in _COLUMNS.items() for feature in _make_features(group, columns))
+FEATURES = tuple(
+    Feature(name=name, group=group, column=column, reads_hypothesis=group == "hypothesis")
+    for group, columns in _COLUMNS.items()
+    for name, column in columns.items()
+)
 """Every feature but those of `RELEVANCE_FEATURES`, in the order of the table's columns."""
 
-RELEVANCE_FEATURES = _make_features("relevance", _RELEVANCE)
+RELEVANCE_FEATURES = tuple(
+    Feature(name=name, group="relevance", column=column, reads_hypothesis=name not in {"asks", "finding"})
+    for name, column in _RELEVANCE.items()
+)
 """The features of the group ``relevance``, in the order of the table's columns."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.query import Query
@@ -18,18 +18,13 @@ def places_of(ranking: Ranking, n_sentences: int) -> Floats:
     """Return the place of each sentence, in paper order, from 1; equal ones share the mean, as `Fuse` says."""
     named = _score_of_sentence(ranking, n_sentences)
     left_out = [index for index in range(n_sentences) if index not in named]
-    if not ranking.ordered:
-        groups = [list(named)]
-    elif ranking.scores is None:
-        groups = [[index] for index in named]
-    else:
-        by_score: dict[float, list[int]] = {}
-        for index, score in named.items():
-            by_score.setdefault(score, []).append(index)
-        groups = list(by_score.values())
+    groups: dict[float | None, list[int]] = {}  # by score; without scores, each sentence of an order is its own group
+    for index, score in named.items():
+        key = None if not ranking.ordered else index if ranking.scores is None else score
+        groups.setdefault(key, []).append(index)
     places = np.zeros(n_sentences)
     n_before = 0
-    for group in (*groups, left_out):
+    for group in (*groups.values(), left_out):
         places[group] = n_before + (len(group) + 1) / 2
         n_before += len(group)
     return places
@@ -60,15 +55,14 @@ def _score_of_sentence(ranking: Ranking, n_sentences: int) -> dict[int, float]:
     return named
 
 
-def unit_scores(scores: ArrayLike) -> Floats:
+def unit_scores(scores: Floats) -> Floats:
     """Return the scores scaled to 0..1, so that the lowest is 0 and the highest 1; all 1 if all are equal."""
-    values = checked_scores(scores)
-    if len(values) == 0:
-        return values
-    halved = values / 2  # the difference of two halves cannot overflow
+    if len(scores) == 0:
+        return scores
+    halved = scores / 2  # the difference of two halves cannot overflow
     lowest, highest = halved.min(), halved.max()
     if lowest == highest:
-        return np.ones_like(values)
+        return np.ones_like(scores)
     span = highest - lowest
     if span < np.finfo(np.float64).tiny:  # too small to divide by
         return np.where(halved == lowest, 0.0, 1.0)
@@ -76,23 +70,13 @@ def unit_scores(scores: ArrayLike) -> Floats:
     return unit
 
 
-def standard_scores(scores: ArrayLike) -> Floats:
+def standard_scores(scores: Floats) -> Floats:
     """Return (score - mean) / standard deviation of each score; all 0 if all are equal."""
     values = unit_scores(scores)
     if len(values) == 0 or values.min() == values.max():
         return np.zeros_like(values)
     standard: Floats = (values - values.mean()) / values.std()
     return standard
-
-
-def checked_scores(scores: ArrayLike) -> Floats:
-    values = np.array(scores, dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")
-    if not np.isfinite(values).all():
-        position = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"sentence {position}: expected a finite score, got {values[position]}")
-    return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +127,10 @@ class Fuse:
     def rank(self, query: Query, brief: Brief) -> Ranking:
         size = len(query.sentences)
         answers = [part.rank(query, brief) for part in self.systems]
-        terms = [self._terms(answer, size) for answer in answers]
+        if self.method == "zscore":
+            terms = [standard_scores(scores_of(answer, size)) for answer in answers]
+        else:
+            terms = [np.reciprocal(self.k + places_of(answer, size)) for answer in answers]
         weights = self.weights or (1.0,) * len(terms)
         # fsum is exact: the order of the systems then decides no tie.
         scores = [
@@ -151,8 +138,3 @@ class Fuse:
             for index in range(size)
         ]
         return replace(rank_by_score(scores), notes=merged_notes(*(answer.notes for answer in answers)))
-
-    def _terms(self, ranking: Ranking, size: int) -> Floats:
-        if self.method == "zscore":
-            return standard_scores(scores_of(ranking, size))
-        return np.reciprocal(self.k + places_of(ranking, size))

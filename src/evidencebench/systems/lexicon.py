@@ -94,11 +94,8 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
 def asks(sentence: str) -> bool:
     """Say whether a sentence asks, names an aim, or says that something is not known: it reports no finding."""
     lower = sentence.lower()
-    return (
-        lower.rstrip(_AFTER_QUESTION).endswith("?")
-        or _AIMING.match(lower) is not None
-        or _ASKING.search(lower) is not None
-    )
+    ends_as_question = lower.rstrip(_AFTER_QUESTION).endswith("?")
+    return ends_as_question or bool(_AIMING.match(lower) or _ASKING.search(lower))
 
 
 class Role(IntEnum):
@@ -113,29 +110,19 @@ class Role(IntEnum):
 
 
 # Tried in this order: "results and discussion" is results.
-_TITLES: tuple[tuple[Role, str], ...] = (
-    (
-        Role.BACK_MATTER,
-        (
-            r"acknowledge?ments?|references|funding|abbreviations|disclaimers?|conflicts? of interest"
-            r"|competing interests|author contributions|supplementary|supporting information|appendix|footnotes"
-            r"|key ?words|data availability"
-        ),
-    ),
-    (Role.CONCLUSION, r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski"),
-    (Role.RESULTS, r"results?|findings|observations|wyniki"),
-    (Role.DISCUSSION, r"discussion"),
-    (
-        Role.METHODS,
-        (
-            r"methods?|materials?|experimental|procedures?|design|patients|subjects|participants|setting|statistic\w*"
-            r"|data collection|animals|chemicals|methodology|interventions?|measurements?|assay"
-        ),
-    ),
-    (Role.OBJECTIVE, r"objectives?|aims?|purpose|goals?"),
-    (Role.BACKGROUND, r"introduction|background|context|rationale"),
-)
-_TITLE = [(section, re.compile(rf"\b(?:{pattern})\b")) for section, pattern in _TITLES]
+_TITLES = {
+    Role.BACK_MATTER: r"acknowledge?ments?|references|funding|abbreviations|disclaimers?|conflicts? of interest"
+    r"|competing interests|author contributions|supplementary|supporting information|appendix|footnotes"
+    r"|key ?words|data availability",
+    Role.CONCLUSION: r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski",
+    Role.RESULTS: r"results?|findings|observations|wyniki",
+    Role.DISCUSSION: r"discussion",
+    Role.METHODS: r"methods?|materials?|experimental|procedures?|design|patients|subjects|participants|setting"
+    r"|statistic\w*|data collection|animals|chemicals|methodology|interventions?|measurements?|assay",
+    Role.OBJECTIVE: r"objectives?|aims?|purpose|goals?",
+    Role.BACKGROUND: r"introduction|background|context|rationale",
+}
+_TITLE = [(section, re.compile(rf"\b(?:{pattern})\b")) for section, pattern in _TITLES.items()]
 _NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
 _LONGEST_TITLE_WORDS = 8
 
@@ -153,10 +140,8 @@ def title_role(title: str) -> Role:
     words = _NUMBERING.sub("", title.lower().strip())
     if len(words.split()) > _LONGEST_TITLE_WORDS:
         return Role.UNKNOWN
-    for section, pattern in _TITLE:
-        if pattern.match(words):
-            return section
-    return next((section for section, pattern in _TITLE if pattern.search(words)), Role.UNKNOWN)
+    matches = [section for section, pattern in _TITLE if pattern.match(words)]
+    return next(iter(matches or [section for section, pattern in _TITLE if pattern.search(words)]), Role.UNKNOWN)
 
 
 def label_role(sentence: str) -> Role:

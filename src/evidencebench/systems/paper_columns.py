@@ -19,18 +19,16 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _Column = TypeVar("_Column")
 
-EVIDENCE_CUES = (
-    *("p_value", "interval", "ratio", "percent", "increase", "decrease", "association", "significance", "negation"),
-    *("finding", "conclusion", "comparison"),
-)
+_EVIDENCE_CUES = """
+p_value interval ratio percent increase decrease association significance negation finding conclusion comparison
+"""
+EVIDENCE_CUES = tuple(_EVIDENCE_CUES.split())
 
 ALIKE = 0.4
 """Two sentences with a higher cosine count as alike."""
 
 # Decimals of a sum: rounding gives equal sentences equal sums.
 _DECIMALS = 9
-
-_DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
 
 
 class Cosines(NamedTuple):
@@ -154,7 +152,7 @@ class PaperColumns:
         """Return the columns made from these cosines, block by block, since not all cosines need fit into memory."""
         abstract = np.flatnonzero(self.is_abstract)
         results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
-        discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
+        discussion = np.flatnonzero(np.isin(self.sections, [Role.DISCUSSION, Role.CONCLUSION]) & ~self.is_abstract)
         columns = Cosines(*np.zeros((len(Cosines._fields), self.n)))
         for rows, cosines in self.similarity.blocks():
             columns.total[rows] = cosines.sum(axis=1).round(_DECIMALS)

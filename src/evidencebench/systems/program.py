@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 from pathlib import Path
-from typing import IO, Any, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar, cast
 
 import msgspec
 
@@ -184,11 +184,12 @@ class _Process:
             self._end_group()
             advice = "; a script begins with a line such as #!/bin/sh" if error.errno == errno.ENOEXEC else ""
             raise ProgramError(f"'{words[0]}' cannot be started: {error.strerror}{advice}") from error
-        self._stdin, self._stdout = _pipe(self._process.stdin), _pipe(self._process.stdout)
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._stdin, self._stdout, stderr = cast("tuple[IO[bytes], IO[bytes], IO[bytes]]", pipes)
         os.set_blocking(self._stdin.fileno(), False)
         self._read = bytearray()
         self._complaint = bytearray()
-        self._listener = threading.Thread(target=self._keep_complaint, args=[_pipe(self._process.stderr)], daemon=True)
+        self._listener = threading.Thread(target=self._keep_complaint, args=[stderr], daemon=True)
         self._listener.start()
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
@@ -276,12 +277,6 @@ class _Process:
         with stderr:
             while chunk := os.read(stderr.fileno(), _CHUNK_BYTES):
                 self._complaint = (self._complaint + chunk)[-4096:]
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        raise ProgramError("the program has no pipes")
-    return stream
 
 
 def _end_all(running: list[_Process]) -> None:

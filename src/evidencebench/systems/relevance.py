@@ -4,16 +4,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query
-from evidencebench.systems.words import STOPWORDS, tokens, words_of
+from evidencebench.systems.words import STOPWORDS, tokens
 
 # The verb between a cause and its effect.
 _VERB = re.compile(
@@ -36,8 +35,7 @@ _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
 _LONGEST_ABBREVIATED = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HypothesisParts:
+class HypothesisParts(NamedTuple):
     intervention: str
     comparator: str  # empty without one
     outcome: str
@@ -64,6 +62,7 @@ def parts_of(hypothesis: str) -> HypothesisParts:
     return HypothesisParts(intervention=intervention, comparator="", outcome=outcome)
 
 
+@lru_cache(maxsize=1 << 16)
 def root(word: str) -> str:
     """Return the beginning that a word shares with its inflections, such as "infect" for "infections".
 
@@ -77,24 +76,8 @@ def root(word: str) -> str:
 
 def roots(text: str) -> list[str]:
     """Return the roots of a text's words, in order; a hyphenated word is there in parts, then as one."""
-    return [root(word) for word in (*tokens(text), *_hyphenated(text))]
-
-
-def roots_of(sentences: Sequence[str]) -> list[list[str]]:
-    paper = words_of(tuple(sentences))
-    root_of = [root(word) for word in paper.words]
-    numbers, places = paper.kept(stopwords=True)
-    ends = np.cumsum(np.bincount(places, minlength=len(sentences))).tolist()
-    all_roots = [root_of[number] for number in numbers.tolist()]
-    return [
-        [*all_roots[start:end], *map(root, _hyphenated(sentence))]
-        for start, end, sentence in zip([0, *ends], ends, sentences, strict=False)
-    ]
-
-
-def _hyphenated(text: str) -> list[str]:
-    """Return the hyphenated words of a text as one word each."""
-    return [re.sub(r"\W", "", word.lower()) for word in _HYPHENATED.findall(text)]
+    hyphenated = (re.sub(r"\W", "", word.lower()) for word in _HYPHENATED.findall(text))
+    return [root(word) for word in (*tokens(text), *hyphenated)]
 
 
 def topic_roots(text: str) -> tuple[str, ...]:
@@ -157,7 +140,7 @@ def windowed(values: Floats, reach: int) -> Floats:
 
 class PaperWords:
     def __init__(self, sentences: Sequence[str]) -> None:
-        self.roots = roots_of(sentences)
+        self.roots = [roots(sentence) for sentence in sentences]
         self.counts = [Counter(words) for words in self.roots]
         self.full_names = {
             root(short): tuple(dict.fromkeys(map(root, words))) for short, words in abbreviations(sentences).items()
@@ -172,8 +155,7 @@ class Relevance:
         self.n = len(query.sentences)
         self.words = words.roots
         self._of_paper = words
-        parts = parts_of(query.hypothesis)
-        texts = (parts.intervention, parts.comparator, parts.outcome, query.hypothesis)
+        texts = (*parts_of(query.hypothesis), query.hypothesis)
         self.wanted: dict[Part, tuple[str, ...]] = dict(zip(PARTS, map(topic_roots, texts), strict=True))
 
     @cached_property

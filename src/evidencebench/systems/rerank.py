@@ -2,11 +2,18 @@
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from evidencebench.errors import ModelError, SystemSpecError
-from evidencebench.models.embedding.local import PinnedDigest, model_folder, pinned_files, quiet_loading, require_model
+from evidencebench.models.embedding.encoder import loaded_once
+from evidencebench.models.embedding.local import (
+    Dtype,
+    LocalModel,
+    PinnedDigest,
+    pinned_files,
+    quiet_loading,
+    require_model,
+)
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.provenance import library_versions, require_extra
 from evidencebench.query import Query
@@ -55,7 +62,7 @@ class Rerank:
     max_tokens: int | None = None
     batch_size: int = 32
     device: str = "auto"
-    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    dtype: Dtype = "float32"
     _files: PinnedDigest = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -97,16 +104,15 @@ class Rerank:
         if not texts:
             return {}, set()
         model = _load_cross_encoder(
-            digest=self._files.digest(),
-            model=self.model,
-            revision=self.revision,
-            max_tokens=self.max_tokens,
-            device=self.device,
-            dtype=self.dtype,
+            LocalModel(
+                sha256=self._files.digest(),
+                model=self.model,
+                revision=self.revision,
+                max_tokens=self.max_tokens,
+                dtype=self.dtype,
+                device=self.device,
+            )
         )
-        self._files.digest()  # raises if the files changed while they were loaded
-        if isinstance(model, ModelError):
-            raise ModelError(str(model)) from model
         pairs = [(hypothesis, text) for text in texts]
         outputs = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
         if outputs.shape != (len(texts),):
@@ -120,35 +126,25 @@ class Rerank:
         return score_of, {text for text, ids in zip(texts, read["input_ids"], strict=True) if len(ids) > limit}
 
 
-@lru_cache(maxsize=4)
-def _load_cross_encoder(
-    *,
-    digest: str,  # noqa: ARG001 - part of the cache's key: changed files are another model
-    model: str,
-    revision: str | None,
-    max_tokens: int | None,
-    device: str,
-    dtype: str,
-) -> "CrossEncoder | ModelError":
-    """Return the loaded model, or the error if loading fails: it is kept, so that no paper tries again."""
+@loaded_once
+def _load_cross_encoder(local: LocalModel) -> "CrossEncoder":
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import CrossEncoder  # noqa: PLC0415
 
+    folder = local.folder
     try:
-        folder = model_folder(model, revision)
         with quiet_loading():
             loaded: CrossEncoder = CrossEncoder(
                 str(folder),
-                device=None if device == "auto" else device,
-                max_length=max_tokens,
+                device=None if local.device == "auto" else local.device,
+                max_length=local.max_tokens,
                 trust_remote_code=False,
                 local_files_only=True,
                 activation_fn=torch.nn.Identity(),
                 model_kwargs={"use_safetensors": True},
             )
-            loaded.to(getattr(torch, dtype))  # in place
-    except ModelError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - broken files can fail in any library
-        return ModelError(f"rerank: model '{model}': cannot be loaded: {type(error).__name__}: {error}")
+            loaded.to(getattr(torch, local.dtype))  # in place
+    except Exception as error:  # broken files can fail in any library
+        raise ModelError(f"rerank: model '{local.model}': cannot be loaded: {type(error).__name__}: {error}") from error
+    local.digest()  # raises if the files changed while they were loaded
     return loaded

@@ -61,13 +61,11 @@ class Stored:
         scope = "result_er" if brief.scope == "results" else "er"
         official = f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
         task = brief.task or official
-        tasks = self._tasks_of.get(query.instance_id, {None})
-        if task not in tasks and None not in tasks:
-            got = _join_tasks(tasks)
-            raise RunError(f"{self.run}: {query.instance_id}: expected an answer for {task}, got answers for {got}")
         answer = self._opened.answer(query.instance_id, task)
         if answer is None:
-            raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")
+            got = _join_tasks(self._tasks_of.get(query.instance_id, ()))
+            wanted = f"expected an answer for {task}, got answers for {got}" if got else "the file has no answer"
+            raise RunError(f"{self.run}: {query.instance_id}: {wanted}")
         if isinstance(answer, Failure):
             raise RunError(f"{self.run}: {query.instance_id}: the stored answer failed: {answer.error}")
         return answer

@@ -83,10 +83,10 @@ class SystemFigures:
 def figures_of(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
 ) -> list[SystemFigures]:
-    changes = {seed: changes_of_seed(plan, dataset, seed) for seed in plan.seeds}
     strangers = {
         _key(system, seed, "wrong"): change.strangers
-        for seed, change in changes.items()
+        for seed in plan.seeds
+        for change in [changes_of_seed(plan, dataset, seed)]
         for system in plan.systems
         if change is not None and change.strangers is not None
     }
@@ -102,27 +102,22 @@ def figures_of(
     for system in plan.systems:
         answered = [split for split in finished if system in split.split.systems]
         fits = [split.fit_seconds for split in answered if split.split.fold is not None]
+        seconds = [seconds for split in answered for seconds in split.answer_seconds[system].values()]
         training = trainable(system)
-        figures = {
-            task.name: _task_figures(
-                of(system, "own", task), of(system, "wrong", task), of(system, "blind", task), resampling
-            )
-            for task in applicable
-        }
-        lead = {
-            task.name: _paired(of(first, "own", task), of(system, "own", task), resampling)
-            for task in applicable
-            if system != first
-        }
+        figures, lead = {}, {}
+        for task in applicable:
+            own, wrong, blind = (of(system, variant, task) for variant in ("own", "wrong", "blind"))
+            figures[task.name] = _task_figures(own, wrong, blind, resampling)
+            if system != first:
+                means = _mean_over_seeds(of(first, "own", task)), _mean_over_seeds(own)
+                lead[task.name] = paired_test(*means, own[0].clusters, resampling)
         of_systems.append(
             SystemFigures(
                 system=system,
                 tasks=figures,
                 lead=lead,
                 fit_seconds=statistics.median(fits) if fits else None,
-                answer_seconds=statistics.median(
-                    s for split in answered for s in split.answer_seconds[system].values()
-                ),
+                answer_seconds=statistics.median(seconds),
                 n_failed=sum(split.n_failed(system) for split in answered),
                 n_tried=0 if training is None else int(getattr(training.training, "n_tried", 1)),
             )
@@ -152,18 +147,23 @@ def _key(system: str, seed: int, variant: str) -> str:
 def _task_figures(
     own: Sequence[TaskScores], wrong: Sequence[TaskScores], blind: Sequence[TaskScores], resampling: Resampling
 ) -> TaskFigures:
-    means = [scores.mean_recall for scores in own]
-    is_mixed = own[0].n_sentences != wrong[0].n_sentences
+    means, clusters = [scores.mean_recall for scores in own], own[0].clusters
+    recalls, when_changed = _mean_over_seeds(own), _mean_over_seeds(wrong)
+
+    def share(of_seed: Callable[[TaskScores, TaskScores], Floats]) -> Estimate | None:
+        shares = np.mean([of_seed(*pair) for pair in zip(own, wrong, strict=True)], axis=0)
+        return bootstrap_defined(shares[:, None], clusters, resampling)[0]
+
     return TaskFigures(
-        recall=_estimate(own, resampling),
+        recall=bootstrap(recalls, clusters, resampling),
         seed_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
-        wrong=_estimate(wrong, resampling),
-        drop=_paired(own, wrong, resampling),
-        overlap=_share(overlaps, own, wrong, resampling),
-        stranger=_share(stranger_shares, own, wrong, resampling) if is_mixed else None,
-        blind=_estimate(blind, resampling) if blind else None,
-        gain=_paired(own, blind, resampling) if blind else None,
-        per_instance=dict(zip(own[0].ids, _mean_over_seeds(own).tolist(), strict=True)),
+        wrong=bootstrap(when_changed, clusters, resampling),
+        drop=paired_test(recalls, when_changed, clusters, resampling),
+        overlap=share(overlaps),
+        stranger=share(stranger_shares) if own[0].n_sentences != wrong[0].n_sentences else None,
+        blind=bootstrap(_mean_over_seeds(blind), clusters, resampling) if blind else None,
+        gain=paired_test(recalls, _mean_over_seeds(blind), clusters, resampling) if blind else None,
+        per_instance=dict(zip(own[0].ids, recalls.tolist(), strict=True)),
     )
 
 
@@ -172,31 +172,13 @@ def _mean_over_seeds(scores: Sequence[TaskScores]) -> Floats:
     return means
 
 
-def _estimate(scores: Sequence[TaskScores], resampling: Resampling) -> Estimate:
-    return bootstrap(_mean_over_seeds(scores), scores[0].clusters, resampling)
-
-
-def _paired(first: Sequence[TaskScores], second: Sequence[TaskScores], resampling: Resampling) -> PairedTest:
-    return paired_test(_mean_over_seeds(first), _mean_over_seeds(second), first[0].clusters, resampling)
-
-
-def _share(
-    shares: Callable[[TaskScores, TaskScores], Floats],
-    own: Sequence[TaskScores],
-    changed: Sequence[TaskScores],
-    resampling: Resampling,
-) -> Estimate | None:
-    means = np.mean([shares(*of_seed) for of_seed in zip(own, changed, strict=True)], axis=0)
-    return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]
-
-
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
-    if path.is_dir() or (path.exists() and not path.is_file()):
-        raise RunError(f"{path}: expected a regular file, got a folder, a pipe or a device; choose another name")
     if not path.exists():
         return
+    if not path.is_file():
+        raise RunError(f"{path}: expected a regular file, got a folder, a pipe or a device; choose another name")
     try:
         header = read_run(path).header if RUNS.is_at(path) else None
     except RunFormatError:
@@ -212,11 +194,7 @@ def run_lines(
 ) -> Iterator[bytes]:
     """Yield the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
     system, seed = plan.systems[0], plan.seeds[0]
-    mine = [
-        answers
-        for answers in finished
-        if answers.split.seed == seed and not answers.split.blind and system in answers.own
-    ]
+    mine = [each for each in finished if each.split.seed == seed and not each.split.blind and system in each.own]
     yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
     answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
     for instance_id in dataset.ids:
@@ -228,25 +206,27 @@ def run_lines(
 
 def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunHeader:
     system, seed = plan.systems[0], plan.seeds[0]
-    trained_on = [answers.trained_on for answers in mine]
+    trained_on: tuple[str, ...] | None = None
+    if None not in (known := [answers.trained_on for answers in mine]):
+        trained_on = tuple(sorted(set().union(*((by_system or {}).get(system, ()) for by_system in known))))
     training = trainable(system)
     if training is None:
         named = make_system(system, seed=seed)
-        header = SystemHeader(name=named.name, options=dict(named.options))
+        name, options = named.name, dict(named.options)
     else:  # under the training's name, with the options of both
-        options = {**all_options(training.quick.training, {}), **training.options}
-        header = SystemHeader(name=training.name, options=options)
+        name, options = (
+            training.name,
+            {**all_options((training.without("figures") or training).training, {}), **training.options},
+        )
     return RunHeader(
-        system=header,
+        system=SystemHeader(name=name, options=options),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
         tasks=plan.tasks,
         per_task=True,
         seed=seed,
         crossval=CrossvalHeader(folds=None if training is None else plan.n_folds),
         versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
-        trained_on=None
-        if None in trained_on
-        else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
+        trained_on=trained_on,
     )
 
 

@@ -136,7 +136,7 @@ def splits_of(plan: Plan) -> Iterator[Split]:
                 continue
             for fold in range(plan.n_folds):
                 yield Split(systems=systems, seed=seed, fold=fold)
-                if plan.with_blind and training.blind is not None:
+                if plan.with_blind and training.without("hypothesis"):
                     yield Split(systems=systems, seed=seed, fold=fold, blind=True)
 
 
@@ -220,26 +220,44 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
     papers = [instance.query.paper_id for instance in instances]
     tasks = tuple(map(task_named, plan.tasks))
 
-    def work(split: Split) -> AnsweredSplit:
+    def answered(
+        split: Split, systems: Mapping[str, NamedSystem], asked: Sequence[Instance], fit_seconds: float = 0.0
+    ) -> AnsweredSplit:
+        """Ask systems about instances; in a blind split, the hypothesis is empty, whatever the systems' options are."""
         changes = changes_of_seed(plan, dataset, split.seed)
+        blind = Changes(hypotheses=dict.fromkeys((instance.id for instance in asked), "")) if split.blind else None
+        own: dict[str, Picks] = {}
+        wrong: dict[str, Picks] = {}
+        seconds: dict[str, dict[str, float]] = {}
+        for spec, system in systems.items():
+            own[spec], seconds[spec] = _ask(system, asked, blind, dataset, tasks)
+            wrong[spec] = {} if split.blind else _ask(system, asked, changes, dataset, tasks)[0]
+        return AnsweredSplit(
+            split=split,
+            fit_seconds=fit_seconds,
+            answer_seconds=seconds,
+            own=own,
+            wrong=wrong,
+            trained_on={spec: tuple(sorted(system.trained_on())) for spec, system in systems.items()},
+        )
+
+    def work(split: Split) -> AnsweredSplit:
         if split.fold is None:
-            systems = {spec: make_system(spec, seed=split.seed) for spec in split.systems}
-            return _ask_systems(split, systems, instances, tasks, changes=changes, dataset=dataset)
+            return answered(split, {spec: make_system(spec, seed=split.seed) for spec in split.systems}, instances)
+        trainings = {spec: training for spec in split.systems if (training := trainable(spec)) is not None}
         fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
         seen, asked = split_at_fold(instances, fold)
-        trainings = {spec: training for spec in split.systems if (training := trainable(spec)) is not None}
         trained = trainings[split.systems[0]]
-        trained = trained.blind if split.blind and trained.blind is not None else trained
+        trained = (trained.without("hypothesis") if split.blind else None) or trained
+        trained = trained.without("figures") or trained
         with tempfile.TemporaryDirectory() as scratch:
             model = Path(scratch) / "model"
             started = time.perf_counter()
-            trained.quick.training.fit(seen, model, seed=split.seed)
+            trained.training.fit(seen, model, seed=split.seed)
             fit_seconds = time.perf_counter() - started
-            systems = {
-                spec: make_system(training.specification(model), seed=split.seed)
-                for spec, training in trainings.items()
-            }
-            return _ask_systems(split, systems, asked, tasks, changes=changes, dataset=dataset, fit_seconds=fit_seconds)
+            specs = {spec: training.specification(model) for spec, training in trainings.items()}
+            systems = {spec: make_system(of_model, seed=split.seed) for spec, of_model in specs.items()}
+            return answered(split, systems, asked, fit_seconds)
 
     return work
 
@@ -293,34 +311,6 @@ def _inquiries(split: Split, plan: Plan, dataset: Dataset, client: ChatClient | 
         system = make_system(spec, seed=split.seed, client=client)
         yield Inquiry(system=system)
         yield Inquiry(system=system, changes=changes_of_seed(plan, dataset, split.seed))
-
-
-def _ask_systems(
-    split: Split,
-    systems: Mapping[str, NamedSystem],
-    asked: Sequence[Instance],
-    tasks: Sequence[Task],
-    *,
-    changes: Changes | None,
-    dataset: Dataset,
-    fit_seconds: float = 0.0,
-) -> AnsweredSplit:
-    """Ask systems about instances; in a blind split, the hypothesis is empty, whatever the systems' options are."""
-    seconds: dict[str, dict[str, float]] = {}
-    own: dict[str, Picks] = {}
-    changed: dict[str, Picks] = {}
-    blind = Changes(hypotheses=dict.fromkeys((instance.id for instance in asked), "")) if split.blind else None
-    for spec, system in systems.items():
-        own[spec], seconds[spec] = _ask(system, asked, blind, dataset, tasks)
-        changed[spec] = {} if split.blind else _ask(system, asked, changes, dataset, tasks)[0]
-    return AnsweredSplit(
-        split=split,
-        fit_seconds=fit_seconds,
-        answer_seconds=seconds,
-        own=own,
-        wrong=changed,
-        trained_on={spec: tuple(sorted(system.trained_on())) for spec, system in systems.items()},
-    )
 
 
 def _ask(

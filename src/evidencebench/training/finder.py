@@ -78,7 +78,7 @@ def finder_examples(
     features: Sequence[str] = FEATURE_NAMES,
     mixed: bool,
     seed: int,
-    on_read: Callable[[], None] = lambda: None,
+    on_read: Callable[[], object] = lambda: None,
 ) -> list[list[FinderExample]]:
     """Return the examples of each instance: its paper alone and, if ``mixed``, with another one's sentences beside.
 
@@ -212,10 +212,8 @@ class FinderTraining:
         features = tuple(feature.name for feature in FINDER_FEATURES if self.hypothesis or not feature.reads_hypothesis)
         read = [(wish_of(instance), instance.query.paper_id) for instance in instances]
         papers = [paper for _, paper in read]
-        indices_of: dict[Wish, list[int]] = {}
-        for wish in get_args(Wish):
-            if indices := [index for index, (other, _) in enumerate(read) if other == wish]:
-                indices_of[wish] = indices
+        all_indices = {wish: [at for at, (other, _) in enumerate(read) if other == wish] for wish in get_args(Wish)}
+        indices_of: dict[Wish, list[int]] = {wish: indices for wish, indices in all_indices.items() if indices}
         examples: dict[Wish, list[list[FinderExample]]] = {}
         folds: dict[Wish, list[tuple[int, ...]]] = {}
         report: TrainingProgress = on_progress or (lambda *_: None)
@@ -262,7 +260,10 @@ def fit_finder(
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
     for wish, of_wish in examples.items():
-        for scope, fitted in _fit_regressions(of_wish, wish, seed=seed, most_rows=most_rows).items():
+        labelled = {scope for together in of_wish for example in together for scope in example.shares}
+        # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
+        for scope in SCOPES if wish == "study" and "results" in labelled else SCOPES[:1]:
+            fitted = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
             sha256 = hashlib.sha256(fitted.forest.text().encode()).hexdigest()
             name = f"trees-{sha256[:16]}.txt"
             forests[name] = fitted.forest
@@ -290,39 +291,23 @@ def write_finder(model: FinderModel, folder: Path) -> None:
     write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *left_by_killed))
 
 
-def _fit_regressions(
-    examples: Sequence[Sequence[FinderExample]],
-    wish: Wish,
-    *,
-    seed: int,
-    scopes: Sequence[AspectScope] = SCOPES,
-    most_rows: int,
-) -> dict[AspectScope, Regression]:
-    regressions: dict[AspectScope, Regression] = {}
-    # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
-    for scope in scopes if wish == "study" else ("all",):
-        labelled = [example for together in examples for example in together if scope in example.shares]
-        if labelled:
-            regressions[scope] = _fit_regression(labelled, wish, scope, seed, most_rows)
-    if "all" in scopes and "all" not in regressions:
-        raise DataError("training: no instance has an aspect")
-    return regressions
-
-
 def _fit_regression(
-    examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int, most_rows: int
+    examples: Sequence[Sequence[FinderExample]], wish: Wish, scope: AspectScope, *, seed: int, most_rows: int
 ) -> Regression:
     import lightgbm  # noqa: PLC0415 - an extra, and slow to import
 
+    labelled = [example for together in examples for example in together if scope in example.shares]
+    if not labelled:
+        raise DataError("training: no instance has an aspect")
     generator = np.random.default_rng(seed)
-    share = min(1.0, most_rows / sum(len(example.table) for example in examples))
-    of_evidence = min(1.0, most_rows / max(1, sum(int((example.shares[scope] > 0).sum()) for example in examples)))
-    kept = []
-    for example in examples:
-        draws = generator.random(len(example.table))
-        kept.append(draws < np.where(example.shares[scope] > 0, of_evidence, share))
-    table = np.concatenate([example.table[rows] for example, rows in zip(examples, kept, strict=True)])
-    values = np.concatenate([example.targets(wish, scope)[rows] for example, rows in zip(examples, kept, strict=True)])
+    share = min(1.0, most_rows / sum(len(example.table) for example in labelled))
+    of_evidence = min(1.0, most_rows / max(1, sum(int((example.shares[scope] > 0).sum()) for example in labelled)))
+    tables, targets = [], []
+    for example in labelled:
+        is_kept = generator.random(len(example.table)) < np.where(example.shares[scope] > 0, of_evidence, share)
+        tables.append(example.table[is_kept])
+        targets.append(example.targets(wish, scope)[is_kept])
+    table, values = np.concatenate(tables), np.concatenate(targets)
     dataset = lightgbm.Dataset(table, values, params=dict(_PARAMETERS))
     boosters = [
         lightgbm.train({**_PARAMETERS, "seed": seed * _N_FORESTS + number}, dataset, _N_TREES)
@@ -362,7 +347,7 @@ def _calibrate(
         seen, held_back = split_at_fold(examples, fold)
         # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
         most = most_rows * len(seen) // len(examples)
-        fitted = _fit_regressions(seen, wish, seed=seed, scopes=("all",), most_rows=most)["all"]
+        fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
         tell_fitted()
         for together in held_back:
             alone = together[0]

@@ -1,8 +1,8 @@
 """Folds of papers, their instances, and what a model's card says of them."""
 
 import platform
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -54,11 +54,7 @@ class LazyInstances(Sequence[Instance]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, key: int) -> Instance: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Instance]: ...
-    def __getitem__(self, key: int | slice) -> Instance | list[Instance]:
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return [dataset[instance_id] for dataset, instance_id in self._places[key]]
         dataset, instance_id = self._places[key]
@@ -73,9 +69,5 @@ def version_entries(*libraries: str) -> dict[str, str]:
     return {"evidencebench": __version__, **library_versions(*libraries), "python": platform.python_version()}
 
 
-class TrainingProgress(Protocol):
-    """Is called with what is done of all; ``doing`` says of what, such as ``"fitting trees"``, in work of parts."""
-
-    def __call__(self, n_done: int, n_all: int, doing: str = "", /) -> None:
-        """Take how far it is."""
-        ...
+TrainingProgress = Callable[..., object]
+"""Is called with what is done, of all, and perhaps with of what, such as ``"fitting trees"``, in work of parts."""

@@ -58,19 +58,11 @@ class Trainable:
     system: str
     options: Mapping[str, str]
 
-    @property
-    def blind(self) -> "Trainable | None":
-        """The same training with ``hypothesis=false``; None if it has no such option, or it is false already."""
-        if not getattr(self.training, "hypothesis", False):
+    def without(self, option: str) -> "Trainable | None":
+        """Return the same training with an option false; None if it has no such option, or it is false already."""
+        if not getattr(self.training, option, False):
             return None
-        return replace(self, training=replace(self.training, hypothesis=False))  # type: ignore[type-var]
-
-    @property
-    def quick(self) -> "Trainable":
-        """The same training with ``figures=false``, if it has that option."""
-        if not hasattr(self.training, "figures"):
-            return self
-        return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
+        return replace(self, training=replace(self.training, **{option: False}))  # type: ignore[type-var]
 
     def specification(self, model: Path) -> str:
         needed = {"model": str(model), **getattr(self.training, "answers_with", {})}

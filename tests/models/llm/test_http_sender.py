@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from gzip import compress
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote
 
 import pytest
@@ -314,8 +315,8 @@ def chatted(server: HostileServer, sender: HttpSender) -> BaseException:
 
 def encoded(server: HostileServer, _: HttpSender) -> BaseException:
     """Ask for vectors, as `dense_api` does."""
-    of = Endpoint(base_url=server.address("v1"), model="m", key_env="OPENAI_API_KEY", max_reply_bytes=100)
-    with pytest.raises(EndpointError) as caught:
+    of = Endpoint(base_url=server.address("v1"), model="m", key_env="OPENAI_API_KEY")
+    with patch("evidencebench.models.embedding.server.MOST_REPLY_BYTES", 100), pytest.raises(EndpointError) as caught:
         list(EndpointEncoder(of).batches([EncodedText("tea")]))
     return caught.value
 

@@ -21,6 +21,7 @@ from evidencebench.web.fetch import decode_served
 from evidencebench.web.retry import Retry, TransientError, Tries, is_transient, retry_after
 
 _LONGEST_WAIT_SECONDS = 60.0
+MOST_REPLY_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,6 @@ class Endpoint:
     batch_characters: int = 100_000  # in a request; a longer text is sent alone
     timeout_seconds: float = 60.0  # the longest wait for a connection, and for a whole reply
     max_attempts: int = 5  # how often a request is sent at most
-    max_reply_bytes: int = 256 << 20
 
     def require_sound(self, system: str) -> None:
         check_address(system, self.base_url)
@@ -109,7 +109,7 @@ class EndpointEncoder:
             headers={"Authorization": f"Bearer {key}"} if key else {},
             body=msgspec.json.encode(body),
             seconds=endpoint.timeout_seconds,
-            most_bytes=endpoint.max_reply_bytes,
+            most_bytes=MOST_REPLY_BYTES,
             key=key,
         )
         if reply.status == HTTPStatus.OK:
