@@ -40,7 +40,7 @@ class Asking:
     requests_per_minute: Annotated[float | None, _above_0("--requests-per-minute N", "Limit of the rate of requests.")]
     tokens_per_minute: Annotated[float | None, _above_0("--tokens-per-minute N", "Limit of the rate of tokens.")]
     timeout_seconds: Annotated[
-        float, _above_0("--timeout S", "Timeout of a request in seconds; with --batch, of a silent connection.")
+        float, _above_0("--timeout S", "Seconds of a request; with --batch, of a silent line.")
     ] = 600
     max_attempts: Annotated[int, number("--max-attempts N", "Attempts of each request, the first included.")] = 6
     as_json: options.AsJson

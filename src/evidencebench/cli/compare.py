@@ -137,7 +137,7 @@ def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_
 
 
 @options.command
-def command(
+def compare(
     *,
     runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True)],
     details: Annotated[bool, option("--details", "Also print the tables of each pair, after the matrix.")],

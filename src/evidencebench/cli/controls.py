@@ -30,7 +30,7 @@ from evidencebench.wording import counted
 
 
 @options.command
-def command(
+def controls(
     *,
     systems: Annotated[tuple[str, ...], argument("SYSTEM...", required=True, shell_complete=options.complete_systems)],
     data: options.Data,

@@ -32,7 +32,7 @@ _FILES = {"data", "output"}
 
 
 @options.command
-def command(
+def report(
     *,
     runs: options.Runs,
     data: options.Data,
@@ -41,7 +41,7 @@ def command(
     largest: Annotated[int, options.number("--largest K", "The last budget of the recall curves.", most=100)] = 20,
     title: Annotated[str, option("--title TEXT", "Title of the page. Default: the data and the runs.", default="")],
     papers: Annotated[
-        bool | None, option("--papers/--no-papers", "Put the papers into the page; default: up to 5,000.", default=None)
+        bool | None, option("--papers/--no-papers", "Put papers in; default: up to 5,000.", default=None)
     ],
     exchanges: Annotated[bool, option("--exchanges", "Put in what language models were asked and what they replied.")],
     limit: options.Limit,

@@ -10,7 +10,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model
-from evidencebench.cli.exchange import print_exchanges
+from evidencebench.cli.llm import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, require_file
@@ -27,7 +27,7 @@ from evidencebench.wording import counted
 
 
 @options.command
-def command(
+def run(
     *,
     system: options.System,
     data: options.Data,
@@ -35,17 +35,13 @@ def command(
     output: Annotated[Path | None, options.output("RUN", "The run file.")],
     limit: options.Limit,
     place: options.WorkPlaceChoice,
-    control: Annotated[
-        QueryControl | None, options.control_option("Change each query on purpose; see 'controls --help'.")
-    ],
+    control: Annotated[QueryControl | None, options.control_option("Change each query; see 'controls --help'.")],
     seed: options.Seed,
     overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
     retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
     fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],
     max_errors: options.MaxErrors,
-    show_prompt: Annotated[
-        bool, option("--show-prompt", "Print what is asked first, of the first instance; send nothing.")
-    ],
+    show_prompt: Annotated[bool, option("--show-prompt", "Print what is asked first, of one instance; send nothing.")],
     asking: Asking,
 ) -> int:
     """Run SYSTEM over a data set into a run file.

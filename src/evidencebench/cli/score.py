@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import argument, option
+from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import (
     print_json,
     print_prose,
@@ -114,20 +114,16 @@ _POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
 
 
 @options.command
-def command(
+def score(
     *,
     run: Annotated[Path, argument()],
-    curve: Annotated[
-        int | None, options.number("--curve K", "Add recall at every budget up to K; CSV has only this.", most=500)
-    ],
+    curve: Annotated[int | None, number("--curve K", "Add recall at budgets up to K; CSV has only this.", most=500)],
     kinds: Annotated[bool, option("--kinds", "Add where it looks: abstract, headings, body.")],
     places: Annotated[bool, option("--places", "Add recall by where the evidence lies ('lost in the middle').")],
     controls: options.Controls,
     per_instance: Annotated[
         Path | None,
-        option(
-            "--per-instance FILE", "Also write per-instance scores (.parquet or .csv). Overwrites FILE.", options.FILE
-        ),
+        option("--per-instance FILE", "Write each score as .parquet or .csv; overwrites FILE.", options.FILE),
     ],
     plot: PlotFile,
     scoring: ScoringOptions,

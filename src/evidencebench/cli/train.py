@@ -20,13 +20,10 @@ _TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100
 
 
 @options.command
-def command(
+def train(
     *,
     what: Annotated[str, argument(shell_complete=options.complete_trainings)],
-    data: Annotated[
-        tuple[str, ...],
-        options.data_option("Data file, or a catalogue name (see 'data list'); repeatable.", required=True),
-    ],
+    data: Annotated[tuple[str, ...], options.data_option("Data file, or a catalogue name; repeatable.", required=True)],
     output: Annotated[Path, options.output("MODEL", "Folder.", options.FOLDER)],
     limit: options.Limit,
     seed: options.Seed,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @options.command
-def command(*, work: Annotated[Path, argument(type=options.EXISTING_FOLDER)], as_json: options.AsJson) -> None:
+def status(*, work: Annotated[Path, argument(type=options.EXISTING_FOLDER)], as_json: options.AsJson) -> None:
     """Say where a construction stands.
 
     WORK, the work folder, is only read, also while a step runs.

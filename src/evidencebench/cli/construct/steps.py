@@ -1,8 +1,9 @@
-"""The commands of the steps, made from the table at the end, and what they share with ``run`` and ``status``."""
+"""The commands of the steps, and of all of them."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,12 @@ from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell
 from evidencebench.cli.construct.status import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
-from evidencebench.construction.draft import input_of, open_drafts, output_of, set_aside
+from evidencebench.construction.config import read_config
+from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, output_of, set_aside
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
+from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, run_all
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
@@ -187,10 +190,7 @@ def filter_(
     *,
     folder: _WorkFolder,
     least_covered: Annotated[
-        float,
-        option(
-            "--least-covered SHARE", "Minimum share of a draft's aspects with a source sentence.", options.Finite(0, 1)
-        ),
+        float, option("--least-covered SHARE", "Of a draft's aspects, with a source sentence.", options.Finite(0, 1))
     ] = LEAST_COVERED,
     overwrite: _Overwrite,
     as_json: options.AsJson,
@@ -219,3 +219,80 @@ def filter_(
 COMMANDS: Mapping[str | None, click.Command] = {
     step.name: step for step in (summaries, hypotheses, aspects, judge, label_results, filter_)
 }
+
+
+@options.command
+def run(
+    *,
+    path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
+    limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
+    until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(MODEL_STEPS))],
+    overwrite: Annotated[bool, option("--overwrite", "Redo what is stale; stored replies cost nothing.")],
+    first: Annotated[
+        str | None,
+        option(
+            "--from STEP", "Redo this step and all later ones; edited files are kept.", click.Choice(list(STEP_FILES))
+        ),
+    ],
+    drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
+    place: options.WorkPlaceChoice,
+    asking: Asking,
+) -> int:
+    """Run all steps, and make the data set.
+
+    CONFIG.toml names reviews, papers and models; see docs/construction.md. After
+    Ctrl-C, a cost limit or a failed server, run it again to resume. Exit code 1: a
+    review could not be read, or drafts failed and are asked again by the next run.
+    --jobs and --engine are for the last step.
+
+    \b
+    Example: evidencebench construct run construction.toml --max-cost-usd 20
+    """
+    if asking.estimate:
+        raise click.UsageError("--estimate: use 'evidencebench construct estimate'")
+    config = read_config(path)
+    with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
+        if client is None:  # never: it asks
+            raise click.UsageError("no client")
+        if first is not None:
+            make_room(output_of(step, config.work) for step in list(STEP_FILES)[list(STEP_FILES).index(first) :])
+        made = run_all(
+            config,
+            client=client,
+            waiting=waiting,
+            today=date.today(),  # noqa: DTZ011 - the user's day
+            limit=limit,
+            until=until,
+            overwrite=overwrite or first is not None,
+            drops_failed=drop_failed,
+            jobs=place.jobs,
+            engine=place.engine,
+            on_progress=shown,
+        )
+    tell_asked(client)
+    agreement = agreement_in(config.work)
+    _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
+    print_agreement(agreement, as_json=asking.as_json)
+    is_proven = made.dataset is None or not made.dataset.unproven
+    return 1 if made.n_failures or made.unreadable or not is_proven else 0
+
+
+def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
+    for why in made.unreadable:
+        click.echo(f"error: {printable(why)}", err=True)
+    print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
+    if made.n_failures:
+        click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
+    dataset = made.dataset
+    if asking.as_json:
+        fields = None if dataset is None else asdict(dataset) | {"steps": [step.fields() for step in dataset.steps]}
+        figures = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
+        print_json({**figures, **more})
+    elif dataset is not None:
+        print_cautions(dataset.warnings)
+        print_table(loss_table(dataset.steps))
+        splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
+        click.echo(f"{dataset.folder}: {counted(dataset.n_instances, 'instance')} ({splits})")
+    else:
+        for step in made.steps:
+            click.echo(f"{step.step}: {step.n_kept:,} kept of {counted(step.n_drafts, 'draft')}")

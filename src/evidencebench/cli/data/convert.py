@@ -21,7 +21,7 @@ from evidencebench.cli.output import (
     tell_written,
 )
 from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
-from evidencebench.data.evidence_inference import is_trial_folder
+from evidencebench.data.evidence_inference import PaperFormat, SplitName, is_trial_folder
 from evidencebench.data.evidence_inference_labels import ConversionReport, convert_folder
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
@@ -34,25 +34,14 @@ _MOST_SHOWN = 3  # papers that cannot be read
 
 
 @options.command
-def command(
+def convert(
     *,
     data: options.DataArgument,
     output: Annotated[Path, argument(type=OutputFile())],
-    read_from: Annotated[
-        Any | None, option("--from", "Which form of the papers to read: nxml if there.", click.Choice(["nxml", "txt"]))
-    ],
-    split: Annotated[
-        Any | None, option("--split", "Only this split of the folder.", click.Choice(["train", "validation", "test"]))
-    ],
-    qrels: Annotated[
-        Path | None,
-        option(
-            "--qrels FILE", "Diversity qrels (qid subtopic docno rel), as labels in place of D's own.", options.PATH
-        ),
-    ],
-    shard_size: Annotated[
-        int | None, options.number("--shard-size N", "Write several files, with at most so many instances each.")
-    ],
+    read_from: Annotated[PaperFormat | None, option("--from", "Which form of the papers to read: nxml if there.")],
+    split: Annotated[SplitName | None, option("--split", "Only this split of the folder.")],
+    qrels: Annotated[Path | None, option("--qrels FILE", "Diversity qrels, as labels in place of D's own.")],
+    shard_size: Annotated[int | None, options.number("--shard-size N", "Write several files, of at most N instances.")],
     overwrite: Annotated[bool, option("--overwrite", "Replace OUTPUT where it exists.")],
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,

@@ -15,10 +15,12 @@ from evidencebench.provenance import require_extra
 
 
 @options.command
-def command(
+def serve_fake(
     *,
     data: options.Data,
-    personality: Annotated[str, options.choice("--personality P", "How the model answers; see below.", PERSONALITIES)],
+    personality: Annotated[
+        str, option("--personality P", "How the model answers; see below.", click.Choice(list(PERSONALITIES)))
+    ] = "oracle",
     port: Annotated[int, options.number("--port N", "0: a free one.", least=0, most=65535)],
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1",
     expose: Annotated[bool, option("--expose", "Allow a host that other machines reach. No key is asked for.")],
@@ -26,12 +28,7 @@ def command(
     seed: options.Seed,
     latency: Annotated[float, option("--latency SECONDS", "Of each reply.", options.Finite(0, 3600))] = 0.0,
     construction: Annotated[
-        Path | None,
-        option(
-            "--construction GOLD",
-            "Answer the steps of 'construct' from this file of gold studies.",
-            options.EXISTING_FILE,
-        ),
+        Path | None, option("--construction GOLD", "Gold studies, for the steps of 'construct'.", options.EXISTING_FILE)
     ],
 ) -> None:
     """Serve a fake language model for trials.
@@ -61,6 +58,6 @@ def command(
     serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"), PatientConnection)
 
 
-command.epilog = "\n".join(
+serve_fake.epilog = "\n".join(
     ["\b", "Personalities:", *(f"  {name:<14}{meaning}" for name, meaning in PERSONALITIES.items())]
 )
