@@ -18,7 +18,6 @@ from evidencebench.cli.output import (
     print_table,
     progress,
     refuse_existing,
-    require_file,
 )
 from evidencebench.construction.people import agreement
 from evidencebench.construction.people.agreement import Agreement, Contrast, MarkReport
@@ -66,10 +65,9 @@ def sample(
       evidencebench agreement sample --data sample --papers 5 -o tasks.jsonl \\
         --for csv --for label-studio
     """
-    require_file(output, "cannot be read again by 'agreement report'")
     others = {output.with_name(f"{output.stem}.{end}"): make for tool in tools for end, make in TOOLS[tool].items()}
     for path in (output, *others):
-        refuse_existing(path, overwrite=overwrite)
+        refuse_existing(path, overwrite=overwrite, no_stream="cannot be read again by 'agreement report'")
     with progress("drawing", progress_style):
         summaries = summaries_in(drafts) if drafts else None
         drawn = draw_tasks(open_dataset(data), sort=sort, n_papers=n_papers, seed=seed, summaries=summaries)
@@ -183,8 +181,7 @@ def report(
     if len(dict(teams)) < len(teams):
         raise click.UsageError("--team: expected each team once")
     if disagreements:
-        require_file(disagreements, "has the report", "--disagreements")
-        refuse_existing(disagreements, overwrite=overwrite)
+        refuse_existing(disagreements, overwrite=overwrite, no_stream="has the report", option="--disagreements")
     collected = collect_annotations(sources, tasks)
     print_cautions(collected.problems)
     if tasks.header.sort != "sentences":

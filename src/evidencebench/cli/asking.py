@@ -143,13 +143,9 @@ def print_estimate(
 
 
 def _tasks_text(tasks: Sequence[str]) -> str:
-    match tasks:
-        case ():
-            return ""
-        case (task,):
-            return f", asked for {task}"
-        case _:
-            return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
+    if len(tasks) > 1:
+        return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
+    return "".join(f", asked for {task}" for task in tasks)
 
 
 def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:

@@ -1,5 +1,6 @@
 """``evidencebench audit``: find out which misses of a run are not its own fault."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +10,13 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import PageServing, argument, option
-from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, refuse_existing, require_file
-from evidencebench.construction.audit import AuditReport, audit_report, sample_misses
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, refuse_existing
+from evidencebench.construction.audit import AuditorPair, AuditReport, audit_report, sample_misses
 from evidencebench.construction.people.tasks import MissesHeader, read_misses, write_misses
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS
 from evidencebench.scoring.resampling import Estimate, Proportion
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import Cell, Column, Table, printable, table_for_readers
 from evidencebench.wording import counted, first_few
 
 if TYPE_CHECKING:  # starlette is an extra
@@ -49,8 +50,7 @@ def sample(
     """
     if len(tasks) > 1:
         raise click.UsageError("expected one --task: misses are those of one task")
-    require_file(output, "cannot be read by 'audit review'")
-    refuse_existing(output, overwrite=overwrite)
+    refuse_existing(output, overwrite=overwrite, no_stream="cannot be read by 'audit review'")
     task = tasks[0] if tasks else TASKS["er_at_optimal"]
     header, misses = sample_misses(run, open_dataset(data), task, n=n_misses, seed=seed, rules=rules)
     write_misses(output, header, misses)
@@ -133,15 +133,13 @@ def report(
         --data dev
     """
     report = audit_report(read_misses(misses), folder, run, open_dataset(data), resampling)
-    cautions = _cautions(report)
+    cautions = list(_cautions(report))
     print_cautions(cautions)
     if as_json:
         print_json({**asdict(report), "level": resampling.level, "warnings": cautions})
         return
-    print_table(_causes(report), table_format)
-    if report.pairs:
-        print_table(_pairs(report), table_format)
-    print_table(_scores(report), table_format)
+    for table in _tables(report):
+        print_table(table, table_format)
     if table_format == "text":
         print_prose(
             "not its fault: the share of what was lost. covered: aspects whose miss is not the system's fault count as "
@@ -150,22 +148,18 @@ def report(
         )
 
 
-def _cautions(report: AuditReport) -> list[str]:
-    cautions = []
+def _cautions(report: AuditReport) -> Iterator[str]:
     n_drawn = sum(stratum.n_drawn for stratum in report.header.strata)
     if report.n_audited < n_drawn:
-        cautions.append(
-            f"{report.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
-        )
+        yield f"{report.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
     if report.tied:
-        cautions.append(
+        yield (
             f"auditors are even about {counted(len(report.tied), 'miss', 'misses')} {first_few(report.tied)}, which "
             "count as the system's fault; a third auditor would decide"
         )
-    return cautions
 
 
-def _causes(report: AuditReport) -> Table:
+def _tables(report: AuditReport) -> Iterator[Table]:
     rows: list[list[Cell]] = [
         [cause.cause.name, "yes" if cause.cause.is_fault else "no", *_share(cause.share), 100 * cause.points]
         for cause in report.causes
@@ -175,42 +169,33 @@ def _causes(report: AuditReport) -> Table:
     rows.append(["not its fault", "no", *_share(report.excused), 100 * points])
     rows += [[f"  {name}", "no", *_share(share), None] for name, share in report.strata.items()]
     auditors = ", ".join(f"{name} ({n})" for name, n in report.auditors.items())
-    return Table(
+    yield Table(
         columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
         rows=rows,
         title=f"{report.n_audited} audited misses of {report.header.n_misses:,}, by {auditors}",
         notes=("points: what these misses, and those that they stand for, take from the score",),
     )
+    if report.pairs:
+        yield table_for_readers(_PAIRS, report.pairs)
+    corrected = report.corrected
+    named = {"aspect recall as it is": corrected.plain, "not its fault": corrected.excused}
+    named |= {f"aspect recall, {reading}": estimate for reading, estimate in corrected.readings.items()}
+    scores = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named.items()]
+    title = f"{report.header.system} on {report.header.task}, {counted(report.header.n_instances, 'instance')}"
+    yield Table(columns=("", "%", "interval"), rows=scores, title=title)
 
 
 def _share(share: Proportion) -> tuple[Cell, Cell, Cell]:
     return f"{share.k} of {share.n}", 100 * share.share, f"[{100 * share.low:.1f}, {100 * share.high:.1f}]"
 
 
-def _pairs(report: AuditReport) -> Table:
-    rows = [
-        (
-            f"{pair.first}, {pair.second}",
-            pair.n_both,
-            pair.n_same_cause,
-            pair.n_same_fault,
-            "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}",
-        )
-        for pair in report.pairs
-    ]
-    return Table(columns=("auditors", "both judged", "same cause", "same fault", "kappa of fault"), rows=rows)
-
-
-def _scores(report: AuditReport) -> Table:
-    corrected = report.corrected
-    named = (
-        ("aspect recall as it is", corrected.plain),
-        ("not its fault", corrected.excused),
-        *((f"aspect recall, {reading}", estimate) for reading, estimate in corrected.readings.items()),
-    )
-    rows = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named]
-    title = f"{report.header.system} on {report.header.task}, {counted(report.header.n_instances, 'instance')}"
-    return Table(columns=("", "%", "interval"), rows=rows, title=title)
+_PAIRS: list[Column[AuditorPair]] = [
+    Column("", "auditors", lambda pair: f"{pair.first}, {pair.second}"),
+    Column("", "both judged", lambda pair: pair.n_both),
+    Column("", "same cause", lambda pair: pair.n_same_cause),
+    Column("", "same fault", lambda pair: pair.n_same_fault),
+    Column("", "kappa of fault", lambda pair: "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}"),
+]
 
 
 def _interval(estimate: Estimate) -> str:

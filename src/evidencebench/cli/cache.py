@@ -158,7 +158,6 @@ def prune(
 
     \b
     Examples:
-      evidencebench cache prune --older-than 90
       evidencebench cache prune --model openai/gpt-4o-mini --yes
       evidencebench cache prune --all --batches --yes
     """

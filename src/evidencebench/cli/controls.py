@@ -61,7 +61,6 @@ def controls(
     \b
     Examples:
       evidencebench controls bm25 cues --data sample
-      evidencebench controls cues --data train --control two_papers -t er_at_10
       evidencebench controls llm_base:model=openai/gpt-4o-mini \\
         --data train --control negated=negated.jsonl --max-cost-usd 1
     """
@@ -140,9 +139,7 @@ _READERS = [_SYSTEM, *(_COLUMNS[name] for name in ("mean_own", "mean_changed", "
 
 def _stranger_column(share: str, heading: str = "") -> Column[ControlResult]:
     return share_column(
-        f"stranger_{share}",
-        heading,
-        lambda result: None if result.stranger is None else mean_or_none(getattr(result.stranger, share)),
+        f"stranger_{share}", heading, lambda result: result.stranger and mean_or_none(getattr(result.stranger, share))
     )
 
 
@@ -185,5 +182,4 @@ def _signatures(
         system = systems[name]
         asked = SystemHeader(name=system.name, options=dict(system.options)).signature
         label = f"{asked}{code_text(system.versions())}[own - {controls}]"
-        n = comparison.test.difference.n
-        yield signature(dataset, label, task=comparison.task, n=n, resampling=resampling)
+        yield signature(dataset, label, task=comparison.task, n=comparison.test.difference.n, resampling=resampling)

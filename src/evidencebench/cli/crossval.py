@@ -74,11 +74,9 @@ def crossval(
     \b
     Examples:
       evidencebench crossval finder --data train
-      evidencebench crossval bm25 --data sample --folds 3 --seeds 2
       evidencebench crossval finder --data train --against minilm -j 2 -o f.jsonl
     """
-    journal: Path | None = None
-    run: Path | None = None
+    journal, run = None, output
     if output is not None:
         require_file(output, "cannot be resumed; leave --output out to print the table there")
         # A journal of earlier versions stays one.

@@ -1,7 +1,7 @@
 """``evidencebench export``: data and runs in the forms that other tools read."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,15 +12,7 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import (
-    print_cautions,
-    print_json,
-    print_prose,
-    progress,
-    refuse_existing,
-    require_file,
-    tell_written,
-)
+from evidencebench.cli.output import print_cautions, print_json, print_prose, progress, refuse_existing, tell_written
 from evidencebench.cli.scoring_options import ExportScoring
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
@@ -67,8 +59,7 @@ def inspect(
     require_extra("export inspect", "inspect", "inspect_ai")
     from evidencebench.integrations.inspect_ai.logs import log_of_run, write_log  # noqa: PLC0415 - an extra
 
-    require_file(output, "cannot be a log of inspect_ai")
-    refuse_existing(output, overwrite=overwrite)
+    refuse_existing(output, overwrite=overwrite, no_stream="cannot be a log of inspect_ai")
     with progress(f"exporting {run.name}", progress_style) as on_progress:
         log = log_of_run(run, open_dataset(data), tasks, rules=rules, on_progress=on_progress)
         write_log(log, output)
@@ -113,10 +104,7 @@ def run(
     else:
         n_answers = n_answers_in(content, run)
         write_whole(output, content)
-    if as_json:
-        print_json({"output": str(output), "n_answers": n_answers})
-    else:
-        click.echo(f"{printable(str(output))}: {counted(n_answers, 'answer')}")
+    tell_written(output, {"n_answers": n_answers}, f"{output}: {counted(n_answers, 'answer')}", as_json=as_json)
 
 
 @options.command
@@ -138,7 +126,6 @@ def hf(
 
     \b
     Examples:
-      evidencebench export hf sample -o my-data
       evidencebench export hf --split train=train --split dev=dev -o original
       evidencebench export hf mine.json --licence CC-BY-4.0 -o my-data
     """
@@ -159,13 +146,12 @@ def hf(
         written = write_hf(
             output, hub_splits, published_on=datetime.now(UTC).date(), overwrite=overwrite, on_progress=on_progress
         )
-    if as_json:
-        print_json({"output": str(output), "splits": msgspec.to_builtins(written)})
-        return
-    click.echo(f"{printable(str(output))}:")
-    for split in written:
-        files = f"{counted(len(split.shards), 'file')} of {split.n_bytes:,} bytes"
-        click.echo(f"  {split.name}: {counted(split.n_instances, 'instance')}, {files}, {printable(split.licence)}")
+    lines = [
+        f"  {split.name}: {counted(split.n_instances, 'instance')}, {counted(len(split.shards), 'file')} of "
+        f"{split.n_bytes:,} bytes, {split.licence}"
+        for split in written
+    ]
+    tell_written(output, {"splits": written}, f"{output}:", *lines, as_json=as_json)
 
 
 def _by_name(option: str, given: Sequence[str], *, may_be_unnamed: bool = False) -> dict[str, str]:
@@ -219,12 +205,11 @@ def every_eval_ever(
     """
     evaluator = Evaluator(organization=organization, relationship=relationship, model=model)
     scored, _ = scoring.score(runs)
-    paths = write_records(output, scored, evaluator, scoring.resampling, now=datetime.now(UTC))
+    paths = list(map(str, write_records(output, scored, evaluator, scoring.resampling, now=datetime.now(UTC))))
     if as_json:
-        print_json({"records": [str(path) for path in paths]})
-        return
-    for path in paths:
-        click.echo(printable(str(path)))
+        print_json({"records": paths})
+    else:
+        click.echo("\n".join(map(printable, paths)))
 
 
 @options.command
@@ -249,8 +234,6 @@ def hub_results(
           --dataset my-lab/my-data -o evidencebench.yaml
     """
     require_extra("export hub-results", "hf", "huggingface_hub", "yaml")
-    if as_json:
-        require_file(output, "has the entries themselves, so that --json cannot be printed there")
     refuse_existing(output, overwrite=overwrite)
     scored, _ = scoring.score([run])
     ((label, opened),) = scored.runs.items()
@@ -258,10 +241,8 @@ def hub_results(
     scores = list(scored_tasks(scored, label, scoring.resampling))
     entries = hub_entries(scores, scored.dataset, dataset_id=dataset_id, evaluated=evaluated)
     write_whole(output, as_yaml(entries))
-    if as_json:
-        print_json({"output": str(output), "entries": entries})
-    else:
-        tell_written(output, f"{printable(str(output))}: {counted(len(entries), 'entry', 'entries')}")
+    line = f"{output}: {counted(len(entries), 'entry', 'entries')}"
+    tell_written(output, {"entries": entries}, line, as_json=as_json)
 
 
 @options.command
@@ -288,7 +269,6 @@ def trec(
 
     \b
     Examples:
-      evidencebench export trec sample -o trec
       evidencebench export trec sample bm25.jsonl -o trec --task er_at_optimal
       evidencebench score trec/runs/bm25.run --data sample
     """
@@ -312,20 +292,16 @@ def trec(
         print_prose(printable(f"{name}: {counted(run.n_answers, 'answer')} of {run.system}"), "    ", "  ")
 
 
-def _cautions(report: TrecReport) -> list[str]:
-    """Return what the files of runs cannot hold."""
-    cautions = []
+def _cautions(report: TrecReport) -> Iterator[str]:
     for name, run in report.runs.items():
         if run.n_without:
             answers = counted(run.n_without, "answer")
-            cautions.append(f"{name}: {answers} failed or selected nothing, which a TREC file cannot say: no lines")
+            yield f"{name}: {answers} failed or selected nothing, which a TREC file cannot say: no lines"
         if run.n_cut_sets:
             sets = counted(run.n_cut_sets, "set")
-            cautions.append(f"{name}: {sets} over the budget cut to the sentences named first; 'score' takes the mean")
+            yield f"{name}: {sets} over the budget cut to the sentences named first; 'score' takes the mean"
         elif run.n_sets:
-            sets = counted(run.n_sets, "set")
-            cautions.append(f"{name}: {sets} of sentences got an order, that in which they were named")
-    return cautions
+            yield f"{name}: {counted(run.n_sets, 'set')} of sentences got an order, that in which they were named"
 
 
 command = LazyGroup(

@@ -1,6 +1,5 @@
 """Find."""
 
-import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -12,16 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked, totals_fields
 from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines
-from evidencebench.cli.output import (
-    OutputFile,
-    ProgressReporter,
-    print_json,
-    print_prose,
-    print_table,
-    refuse_existing,
-    require_file,
-    tell_written,
-)
+from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, print_prose, print_table, refuse_existing
 from evidencebench.cli.papers import paper_names, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
@@ -46,7 +36,7 @@ from evidencebench.scoring.significance import notes_line
 from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
-from evidencebench.tables import WIDTH, printable
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _MOST_HYPOTHESES = 1_000
@@ -54,9 +44,8 @@ _MOST_HYPOTHESES = 1_000
 
 def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if finding.notes:
-        click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
-    n_found = len(finding.evidence)
-    if n_found > budget:
+        print_prose(notes_line(finding.notes), err=True)
+    if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
@@ -68,14 +57,12 @@ def _print(findings: Sequence[Finding], table_format: str) -> None:
     if table_format != "text":
         print_table(findings_table(findings), table_format)
         return
-    several = len(findings) > 1
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
     for i, finding in enumerate(findings):
-        if several:
-            paper = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
-            if i:
-                click.echo()
-            print_prose(printable(paper))
+        if i:
+            click.echo()
+        if len(findings) > 1:
+            print_prose(printable(": ".join(filter(None, (finding.paper.name, finding.paper.title)))))
         if has_several_hypotheses:
             print_prose(printable(f"hypothesis: {finding.hypothesis}"))
         if words := told(finding):
@@ -141,16 +128,13 @@ def find(
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.pdf
-      evidencebench find "Tea lowers blood pressure." - --json < paper.txt
       evidencebench find --hypotheses questions.txt papers/ --format csv
-      evidencebench find "Tea lowers blood pressure." tea.pdf --split-by direction
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
     if html is not None:
-        require_file(html, "has the sentences", "--html")
-        refuse_existing(html, overwrite=overwrite)
+        refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -178,7 +162,7 @@ def find(
         _print_counts(finding, spec, budget)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
-        tell_written(html, f"{html}: {counted(len(findings), 'answer')}", beside_data=True)
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}

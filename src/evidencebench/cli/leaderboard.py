@@ -123,19 +123,13 @@ def _is_official_test(dataset: Dataset) -> bool:
 
 
 def _published_fields(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "split": "test",
-        "same_split": _is_official_test(dataset),
-        "source": "arXiv:2504.18736",
-        "results": [
-            {
-                "system": row.system,
-                "strategy": row.strategy,
-                ASPECT_RECALL.key: {task: row.recall(task) for task in row.percents},
-            }
-            for row in PUBLISHED
-        ],
-    }
+    results = [
+        {"system": row.system, "strategy": row.strategy}
+        | {ASPECT_RECALL.key: {task: row.recall(task) for task in row.percents}}
+        for row in PUBLISHED
+    ]
+    same = _is_official_test(dataset)
+    return {"split": "test", "same_split": same, "source": "arXiv:2504.18736", "results": results}
 
 
 def _published_table(tasks: Sequence[str], dataset: Dataset) -> Table:
@@ -308,10 +302,5 @@ def _fields(table: SystemsTable, scored: ScoredRuns, published: Sequence[Publish
         for row in table.rows
     ]
     figures = [{"system": row.name, "tasks": {task: row.recall(task) for task in row.percents}} for row in published]
-    return {
-        "against": table.reference,
-        "holm": table.holm,
-        "same": table.same,
-        "rows": rows,
-        **({"published": figures} if published else {}),
-    }
+    more = {"published": figures} if published else {}
+    return {"against": table.reference, "holm": table.holm, "same": table.same, "rows": rows, **more}

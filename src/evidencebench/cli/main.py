@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-# Groups of commands that are imported when they are used.
-
-
 class LazyGroup(click.Group):
     """A group of ``commands``, and of those in ``lines``, each a module of ``package`` imported when it is used."""
 
@@ -222,9 +219,6 @@ def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> st
         *"".join(traceback.format_exception(error)).splitlines(),
     ]
     return "\n".join(map(printable, lines))
-
-
-# The entry point: calls the command, or completes one in a shell.
 
 
 COMMANDS = {

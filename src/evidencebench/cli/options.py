@@ -7,12 +7,13 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, getdoc, signature
 from math import isfinite
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
@@ -142,9 +143,6 @@ def _filled(make: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     )
 
 
-# Values that options take.
-
-
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
 
 
@@ -219,9 +217,6 @@ complete_data = completer(lambda: ("sample", *CATALOG), "file")
 def control_option(text: str) -> Declared:
     kind = Parsed("query control", query_control)
     return option("--control CONTROL", text, kind, shell_complete=completer(lambda: QUERY_CONTROLS))
-
-
-# Parameters that several commands have.
 
 
 _TASK_HELP = "Task, such as er_at_10 or result_er_at_K; repeatable. Default: all that can be answered."
@@ -346,17 +341,14 @@ WorkPlaceChoice = Annotated[WorkPlace, _work_place]
 # Serving pages from a command: the address that it listens on, and the options that say which.
 
 
-def refuse_exposed(host: str, *, expose: bool) -> None:
+def listen(host: str, port: int, *, expose: bool) -> socket:
+    from evidencebench.web.serving import listening_socket  # noqa: PLC0415 - an extra
+
     if not (expose or is_loopback(host)):
         message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
         raise click.BadParameter(message, param_hint="--host")
-
-
-@contextmanager
-def listening(host: str, port: int) -> Iterator[None]:
-    """Raise an `OSError` of the block as a `click.BadParameter` of ``--port``."""
     try:
-        yield
+        return listening_socket(host, port)
     except OSError as error:
         message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
         raise click.BadParameter(message, param_hint="--port") from error
@@ -373,12 +365,9 @@ class PageServing:
         """Serve an app until Ctrl-C; ``make`` yields it for its address, and a few words on what it shows."""
         require_extra(command, "view", "starlette", "uvicorn")
         from evidencebench.pages.app.server import address_of  # noqa: PLC0415 - an extra
-        from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+        from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
-        refuse_exposed(self.host, expose=self.expose)
-        with listening(self.host, self.port):
-            bound = listening_socket(self.host, self.port)
-        with bound:
+        with listen(self.host, self.port, expose=self.expose) as bound:
             token = None if is_loopback(self.host) else secrets.token_urlsafe(32)
             address = address_of(bound, self.host, token)
             with make(address) as (app, what):
@@ -393,9 +382,6 @@ class PageServing:
     def serve_tasks(self, command: str, make: "Callable[[], TaskApp]", what: str) -> None:
         """Serve tasks that people answer, until Ctrl-C; ``what`` says what they do."""
         self.serve(command, lambda address: nullcontext((make().make_app(address), what)))
-
-
-# Standard input, read whole: the file that ``-`` names.
 
 
 STANDARD_INPUT = "-"

@@ -53,7 +53,6 @@ def fetch(
     Examples:
       evidencebench papers fetch PMC1280405 10.1186/1471-2458-5-99 -o papers
       evidencebench papers fetch --from-file ids.txt -o papers
-      evidencebench papers fetch 9000312 --dry-run
     """
     lines, name = read_lines(from_file, at_most=_MOST_IDS_BYTES) if from_file else ((), "")
     wanted = list(dict.fromkeys([*ids, *public_ids(lines, name=name)]))
@@ -72,13 +71,14 @@ def fetch(
         host = urlsplit(service.base_url).netloc.rpartition("@")[2]
         print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
     missing_ids = frozenset(map(str, missing))
-    papers = fetch_papers(
-        service,
-        wanted,
-        folder,
-        overwrite=overwrite,
-        on_paper=lambda paper: None if as_json else _print_paper(paper, was_here=paper.id not in missing_ids),
-    )
+
+    def on_paper(paper: FetchedPaper) -> None:
+        file = paper.file if paper.id in missing_ids else f"{paper.file} (was here)"
+        fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
+        if not as_json:
+            print_prose(printable(f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched), "  ")
+
+    papers = fetch_papers(service, wanted, folder, overwrite=overwrite, on_paper=on_paper)
     n_failed = sum(bool(paper.reason) for paper in papers)
     if as_json:
         print_json({"folder": str(folder), "papers": list(map(asdict, papers))})
@@ -92,13 +92,6 @@ def _wait(seconds: float) -> None:
     if seconds >= _LONG_SECONDS:
         click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
     time.sleep(seconds)
-
-
-def _print_paper(paper: FetchedPaper, *, was_here: bool) -> None:
-    file = f"{paper.file} (was here)" if was_here else paper.file
-    fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
-    line = f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched
-    print_prose(printable(line), "  ")
 
 
 _SIGNS = {Kind.HEADING: "#", Kind.ABSTRACT: ">", Kind.BODY: " "}
@@ -150,7 +143,6 @@ def show(
     Examples:
       evidencebench papers show papers/ --loss
       evidencebench papers show paper.pdf --sentences > paper.txt
-      evidencebench papers show paper.xml --json
     """
     if only_loss + as_lines + as_json > 1:
         raise click.UsageError("expected at most one of --loss, --sentences and --json")
@@ -173,9 +165,8 @@ def show(
         print_prose(printable(f"{paper.name}: {paper.format}{ids}"))
         if not only_loss:
             _print_sentences(paper)
-        loss = paper.loss
-        n_characters, n_kept = sum(loss.n_characters.values()), sum(loss.n_kept.values())
-        share = "all" if n_kept == n_characters else f"{100 * loss.share_kept:.2f} %"
+        loss, n_characters = paper.loss, sum(paper.loss.n_characters.values())
+        share = "all" if sum(loss.n_kept.values()) == n_characters else f"{100 * loss.share_kept:.2f} %"
         parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
         print_prose(f"kept: {share} of {counted(n_characters, 'character')}")
         print_prose(f"kept by part: {parts}")

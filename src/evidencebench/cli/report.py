@@ -20,7 +20,6 @@ from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.pages.viewer import ExchangeSource
 from evidencebench.scoring.score_runs import Caution
-from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 # Of the page. A path without one may be a pipe or a terminal.
@@ -97,7 +96,7 @@ def report(
     content = page.encode()
     with whole_file(output) as file:
         file.write(content)
-    tell_written(output, f"{printable(str(output))}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB")
+    tell_written(output, {}, f"{output}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB", as_json=False)
 
 
 @contextmanager
@@ -121,7 +120,7 @@ def _command_line(ctx: click.Context) -> str:
         if parameter.name in _NOT_SHOWN or value is None or value == parameter.get_default(ctx):
             continue
         if isinstance(value, bool):
-            words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
+            words.append((parameter.opts if value else parameter.secondary_opts)[-1])
             continue
         for item in value if isinstance(value, tuple) else (value,):
             word = item.name if isinstance(item, Task) else str(item)

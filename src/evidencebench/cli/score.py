@@ -10,14 +10,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, number, option
-from evidencebench.cli.output import (
-    print_json,
-    print_prose,
-    print_signatures,
-    print_table,
-    progress,
-    wrapped,
-)
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress, wrapped
 from evidencebench.cli.plots import PlotFile, control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.pages.figures.data import bar_of
@@ -140,13 +133,12 @@ def score(
       evidencebench score bm25.jsonl --data sample
       evidencebench score answers.json --data test --task er_at_10 --json
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
-      evidencebench score bm25.jsonl --data sample --per-instance scores.parquet
     """
     if (kinds or places) and scoring.table_format == "csv" and not scoring.as_json:
         raise click.UsageError("--kinds and --places have no CSV form; use --json")
     if per_instance is not None:
         require_scores_name(per_instance)
-    scored, cautions = scoring.score([run], with_controls=controls, with_selections=kinds)
+    scored, warnings = scoring.score([run], with_controls=controls, with_selections=kinds)
     ((label, scores),) = scored.scores.items()
     resampling, tasks = scoring.resampling, scored.tasks
     estimates = estimates_by_task([scores[task.name] for task in tasks], resampling=resampling)
@@ -178,7 +170,7 @@ def score(
                 fields["places"] = asdict(breakdowns[task.name])
             if curves:
                 fields["curve"] = [{"k": k, **asdict(point)} for k, point in enumerate(curves[task.scope], 1)]
-            fields["warnings"] = [str(caution) for caution in cautions]
+            fields["warnings"] = warnings
         print_json({fields.pop("task"): fields for fields in rows})
     elif scoring.table_format == "csv":
         own = [_column("task", "task"), *_RECALL, *_MEASURES, *_COUNTED, *_control_columns(rows)]

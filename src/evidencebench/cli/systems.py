@@ -21,7 +21,7 @@ from evidencebench.provenance import library_versions
 from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
 
-_MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
+_MEANINGS: dict[int | str | None, str] = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
 
 
 @options.command
@@ -36,10 +36,7 @@ def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
     if as_json:
         print_json({task.name: {"aspects": task.scope, "budget": task.budget} for task in TASKS.values()})
         return
-    rows = [
-        (task.name, _MEANINGS[task.budget] if not isinstance(task.budget, int) else str(task.budget), task.scope)
-        for task in TASKS.values()
-    ]
+    rows = [(task.name, _MEANINGS.get(task.budget, str(task.budget)), task.scope) for task in TASKS.values()]
     print_table(Table(columns=["task", "sentences that count", "aspects that count"], rows=rows), table_format)
 
 
@@ -88,21 +85,17 @@ def _list(
 
 
 def _record(name: str, factory: Factory | None) -> dict[str, Any]:
-    if factory is None:
-        return {"description": None, "options": None, "package": _package(name)}
-    defaults = {
+    defaults = factory and {
         key: None if field.default is MISSING else msgspec.to_builtins(field.default, enc_hook=str)
         for key, field in options_of(factory).items()
     }
-    return {"description": _first_line(factory), "options": defaults, "package": _package(name)}
+    return {"description": factory and _first_line(factory), "options": defaults, "package": _package(name)}
 
 
 def _package(name: str) -> str | None:
     """Return the package whose plug-in a system is, with its version; None for a system of evidencebench."""
     plugin = plugin_named(name)
-    if plugin is None:
-        return None
-    return " ".join([plugin.package, *library_versions(plugin.package).values()])
+    return " ".join([plugin.package, *library_versions(plugin.package).values()]) if plugin else None
 
 
 def _description(name: str, factory: Factory | None) -> str:

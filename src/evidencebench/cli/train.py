@@ -42,7 +42,6 @@ def train(
     Examples:
       evidencebench train finder --data train -o my-finder
       evidencebench run finder:model=my-finder --data dev -o mine.jsonl
-      evidencebench train finder:hypothesis=false --data train -o blind
       evidencebench train finder --data ei.json --data train -o of-both
     """
     if str(output) == "-":

@@ -11,14 +11,7 @@ from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
-from evidencebench.construction.estimate import (
-    Assumptions,
-    ModelUse,
-    StepEstimate,
-    Uses,
-    estimate_construction,
-    joined,
-)
+from evidencebench.construction.estimate import Assumptions, ModelUse, StepEstimate, Uses, estimate_construction, joined
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
 from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.costs import PriceTable, shown_usd

@@ -17,7 +17,7 @@ from evidencebench.construction.harvest.papers import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import ALLOWED, KNOWN
 from evidencebench.construction.harvest.table import harvest_table
-from evidencebench.files.atomic import is_standard_output, write_whole
+from evidencebench.files.atomic import write_whole
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 
@@ -62,14 +62,12 @@ def harvest_(
       evidencebench construct harvest reviews/ -o work --ids ids.txt
       evidencebench papers fetch --from-file ids.txt -o papers
       evidencebench construct harvest reviews/ -o work --papers papers --overwrite
-      evidencebench construct harvest --table summaries.csv --papers papers
     """
     if bool(reviews) == bool(table):
         raise click.UsageError("expected REVIEWs, or a table of summaries with --table")
     if ids_file is not None:
-        if is_standard_output(ids_file):
-            raise click.UsageError("--ids: expected a file; standard output has the counts")
-        refuse_existing(ids_file, overwrite=True)  # it is made anew by each call
+        # It is made anew by each call.
+        refuse_existing(ids_file, overwrite=True, no_stream="has the counts", option="--ids")
     papers = None
     if papers_folder is not None:
         with progress("reading papers", progress_style) as on_paper:

@@ -3,7 +3,6 @@
 import os
 import re
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, completer, option
-from evidencebench.cli.output import (
-    OutputFile,
-    print_json,
-    print_prose,
-    print_table,
-    progress,
-    refuse_existing,
-    require_file,
-)
+from evidencebench.cli.output import OutputFile, few, print_json, print_prose, print_table, progress, refuse_existing
 from evidencebench.data.catalog import CATALOG, CatalogEntry, data_path
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.download import fetch
@@ -94,28 +85,20 @@ def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
     \b
     Example: evidencebench data list
     """
-    folder = data_folder(os.environ)
+    folder, n_sample = data_folder(os.environ), len(load_sample())
+    paths = {name: str(path) for name, entry in CATALOG.items() if (path := folder / entry.file_name).exists()}
     if as_json:
-        print_json(
-            [
-                {"name": "sample", "n_instances": len(load_sample()), "licence": "MIT", "path": str(sample_path())},
-                *({**asdict(entry), "path": _local_path(entry, folder)} for entry in CATALOG.values()),
-            ]
-        )
+        sample = {"name": "sample", "n_instances": n_sample, "licence": "MIT", "path": str(sample_path())}
+        print_json([sample, *(asdict(entry) | {"path": paths.get(name)} for name, entry in CATALOG.items())])
         return
-    rows: list[list[Cell]] = [["sample", len(load_sample()), "MIT, synthetic", "comes with the package"]]
+    rows: list[list[Cell]] = [["sample", n_sample, "MIT, synthetic", "comes with the package"]]
     rows += [
-        [entry.name, entry.n_instances, entry.licence, "here" if _local_path(entry, folder) else "not downloaded"]
-        for entry in CATALOG.values()
+        [name, entry.n_instances, entry.licence, "here" if name in paths else "not downloaded"]
+        for name, entry in CATALOG.items()
     ]
     print_table(Table(columns=["name", "instances", "licence", "state"], rows=rows), table_format)
     if table_format == "text":
         print_prose(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
-
-
-def _local_path(entry: CatalogEntry, folder: Path) -> str | None:
-    path = folder / entry.file_name
-    return str(path) if path.exists() else None
 
 
 # Nine digits: no file holds more instances, and int() refuses thousands of digits.
@@ -142,11 +125,10 @@ def show(
       evidencebench data show sample 0 --evidence
     """
     dataset = open_dataset(data)
-    if instance_id is None and as_json:
-        print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
-        return
     if instance_id is None:
-        for query in dataset.queries():
+        if as_json:
+            print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
+        for query in () if as_json else dataset.queries():
             print_prose(printable(query.hypothesis), "    ", f"{printable(query.instance_id)}  ")
         return
     is_position = instance_id not in dataset and _POSITION.fullmatch(instance_id) is not None
@@ -188,12 +170,10 @@ def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
     click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})")
     print_prose(printable(query.hypothesis))
     click.echo()
-    numbers = {aspect: number for number, aspect in enumerate(labels.aspects)}
     marks: dict[int, list[str]] = {}
-    for aspect, number in numbers.items():
+    for number, aspect in enumerate(labels.aspects):
         results = " [results]" if aspect in labels.results else ""
-        text = labels.texts.get(aspect, aspect)
-        print_prose(f"{number}{results} {printable(text)}", "       ", "aspect ")
+        print_prose(printable(f"{number}{results} {labels.texts.get(aspect, aspect)}"), "       ", "aspect ")
         for index in labels.sources.get(aspect, ()):
             marks.setdefault(index, []).append(str(number))
     click.echo()
@@ -203,9 +183,6 @@ def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
             continue
         aspects = f"  [aspects {' '.join(marks[index])}]" if index in marks else ""
         print_prose(f"{printable(sentence)}{aspects}", " " * 7, f"{index:4} {signs[kind]} ")
-
-
-_MAX_SHOWN = 20
 
 
 @options.command
@@ -228,8 +205,7 @@ def solve(
     \b
     Example: evidencebench data solve labels.json -o solved.json --jobs 2
     """
-    require_file(output, "cannot be resumed after an interruption")
-    refuse_existing(output, overwrite=overwrite)
+    refuse_existing(output, overwrite=overwrite, no_stream="cannot be resumed after an interruption")
     with progress("solving", progress_style) as on_progress:
         report = solve_file(
             open_dataset(data),
@@ -243,13 +219,9 @@ def solve(
         print_json({"output": str(output), **asdict(report)})
     elif report.failed:
         n_failed, n_all = counted(len(report.failed), "instance"), f"{report.n_instances:,}"
-        click.echo(
-            f"error: {output}: not written: {n_failed} of {n_all} failed; the same command tries again", err=True
-        )
-        for instance_id, why in islice(report.failed.items(), _MAX_SHOWN):
-            click.echo(f"  failed: {printable(instance_id)}: {printable(why)}", err=True)
-        if len(report.failed) > _MAX_SHOWN:
-            click.echo(f"  ... and {len(report.failed) - _MAX_SHOWN} more; --json lists them all", err=True)
+        head = f"error: {output}: not written: {n_failed} of {n_all} failed; the same command tries again"
+        failed = [printable(f"  failed: {instance_id}: {why}") for instance_id, why in report.failed.items()]
+        click.echo("\n".join([head, *few(failed)]), err=True)
     else:
         resumed = f", {report.n_resumed} of them by an earlier call" if report.n_resumed else ""
         click.echo(
@@ -279,14 +251,11 @@ def stats(
     if as_json:
         print_json({"path": str(dataset.path), "sha256": dataset.sha256, **asdict(description)})
         return
-    counts: list[list[Cell]] = [
-        [key.removeprefix("n_").replace("_", " "), value]
-        for key, value in asdict(description).items()
-        if key.startswith("n_")
-    ]
+    fields = asdict(description).items()
+    counts: list[list[Cell]] = [[key[2:].replace("_", " "), value] for key, value in fields if key.startswith("n_")]
     names = ("sentences", "aspects", "results", "evidence", "optimum")
     spreads: list[list[Cell]] = [
-        [name, spread.minimum, spread.mean, spread.maximum] for name in names if (spread := getattr(description, name))
+        [name, one.minimum, one.mean, one.maximum] for name in names if (one := getattr(description, name))
     ]
     kinds: list[list[Cell]] = [
         [kind, 100 * row["share"], 100 * row["evidence"]] for kind, row in description.kinds.items()
@@ -306,9 +275,6 @@ def stats(
         tables = [Table(columns=["what", "which", "value"], rows=rows)]
     for table in tables:
         print_table(table, table_format)
-
-
-_MAX_SHOWN = 50
 
 
 @options.command
@@ -357,14 +323,12 @@ def _fields(report: FileReport) -> dict[str, Any]:
 
 
 def _print_report(report: FileReport, *, optima: bool) -> None:
-    verdict = counted(len(report.violations), "violation") if report.violations else "no violation"
-    verdict = "valid" if report.is_valid else verdict
+    n_violations = counted(len(report.violations), "violation") if report.violations else "no violation"
+    verdict = "valid" if report.is_valid else n_violations
     solved = ", optima solved again" if optima else ""
     click.echo(f"{printable(report.path)}: {counted(report.n_instances, 'instance')}{solved}: {verdict}")
-    for violation in report.violations[:_MAX_SHOWN]:
-        click.echo(f"  {printable(str(violation))}")
-    if len(report.violations) > _MAX_SHOWN:
-        click.echo(f"  ... and {len(report.violations) - _MAX_SHOWN} more; --json lists them all")
+    for line in few([f"  {printable(str(violation))}" for violation in report.violations], 50):
+        click.echo(line)
     for instance_id, why in report.unchecked.items():
         click.echo(f"  not checked: {printable(instance_id)}: {printable(why)}")
     for rule, n in sorted(count_by_rule(report.warnings).items()):

@@ -11,7 +11,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
 from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import json_text, print_json, print_table, refuse_existing, tell_written
+from evidencebench.cli.output import print_json, print_table, refuse_existing, tell_written
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.hypotheses import require_suffix, write_hypotheses
 from evidencebench.data.sources import is_sharded
@@ -56,14 +56,10 @@ def examples(
     drawn = draw_examples(open_dataset(data), n, seed=seed)
     write_examples(output, drawn)
     n_results = sum(example.results is not None for example in drawn.examples)
-    if as_json:
-        ids = [example.instance_id for example in drawn.examples]
-        fields = {"output": str(output), "data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
-        tell_written(output, json_text(fields))
-    else:
-        tell_written(
-            output, f"{output}: {len(drawn.examples)} examples of {drawn.data.name}, {n_results} of them with Results"
-        )
+    ids = [example.instance_id for example in drawn.examples]
+    fields = {"data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
+    line = f"{output}: {len(ids)} examples of {drawn.data.name}, {n_results} of them with Results"
+    tell_written(output, fields, line, as_json=as_json)
 
 
 _STATES = {"environment": "set", ".env": "in .env", None: "not set"}
@@ -159,16 +155,12 @@ def rewrite(
         )
     tell_asked(client)
     write_hypotheses(output, rewritten.hypotheses, own)
-    for instance_id, why in list(rewritten.failures.items()):
+    for instance_id, why in rewritten.failures.items():
         click.echo(f"{instance_id}: {printable(why)}", err=True)
-    if asking.as_json:
-        tell_written(
-            output,
-            json_text({"output": str(output), "how": how, "failures": rewritten.failures, **totals_fields(client)}),
-        )
-    else:
-        lacking = f"; {len(rewritten.failures)} of {len(own)} are missing" if rewritten.failures else ""
-        tell_written(output, f"{output}: {counted(len(rewritten.hypotheses), 'hypothesis', 'hypotheses')}{lacking}")
+    lacking = f"; {len(rewritten.failures)} of {len(own)} are missing" if rewritten.failures else ""
+    line = f"{output}: {counted(len(rewritten.hypotheses), 'hypothesis', 'hypotheses')}{lacking}"
+    fields = {"how": how, "failures": rewritten.failures, **totals_fields(client)}
+    tell_written(output, fields, line, as_json=asking.as_json)
     return 1 if rewritten.failures else 0
 
 

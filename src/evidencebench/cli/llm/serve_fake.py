@@ -7,7 +7,7 @@ from typing import Annotated
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import listening, option, refuse_exposed
+from evidencebench.cli.options import listen, option
 from evidencebench.construction.demo import read_gold
 from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server import PERSONALITIES, FakeModel, Settings
@@ -43,16 +43,14 @@ def serve_fake(
              evidencebench run --data sample -o run.jsonl
                llm_base:model=local/any,base_url=http://127.0.0.1:8000/v1
     """
-    refuse_exposed(host, expose=expose)
     require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
     from evidencebench.integrations.fake_server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
-    from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+    from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
     studies = [] if construction is None else read_gold(construction)
     settings = Settings(personality=personality, fault_rate=faults, latency_seconds=latency, seed=seed)
     app = FakeServer(FakeModel(open_dataset(data), settings, studies))
-    with listening(host, port):
-        bound = listening_socket(host, port)
+    bound = listen(host, port, expose=expose)
     host, port = bound.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
     serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"), PatientConnection)
