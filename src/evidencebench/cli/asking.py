@@ -40,7 +40,7 @@ class Asking:
     requests_per_minute: Annotated[float | None, _above_0("--requests-per-minute N", "Limit of the rate of requests.")]
     tokens_per_minute: Annotated[float | None, _above_0("--tokens-per-minute N", "Limit of the rate of tokens.")]
     timeout_seconds: Annotated[
-        float, _above_0("--timeout S", "Timeout of a request in seconds; with --batch, of a silent connection.")
+        float, _above_0("--timeout S", "Seconds of a request; with --batch, of a silent line.")
     ] = 600
     max_attempts: Annotated[int, number("--max-attempts N", "Attempts of each request, the first included.")] = 6
     as_json: options.AsJson
@@ -143,13 +143,9 @@ def print_estimate(
 
 
 def _tasks_text(tasks: Sequence[str]) -> str:
-    match tasks:
-        case ():
-            return ""
-        case (task,):
-            return f", asked for {task}"
-        case _:
-            return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
+    if len(tasks) > 1:
+        return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
+    return "".join(f", asked for {task}" for task in tasks)
 
 
 def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:

@@ -21,9 +21,6 @@ from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, estimate_columns, mean_or_none, percent
 from evidencebench.tables import Cell, Column, Row, Table, printable, share_column, table_for_csv, table_for_readers
 
-# The tables that ``evidencebench compare`` prints.
-
-
 SEEN = f"† {TRAINED_ON_IT}"
 
 
@@ -35,13 +32,12 @@ def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -
     for task in dict.fromkeys(pair.comparison.task.name for pair in compared):
         differences: dict[tuple[str, str], str] = {}
         means: dict[str, float] = {}
-        for pair in compared:
-            if pair.comparison.task.name == task:
-                star = "*" if pair.p_value < ALPHA else ""
-                points = round(100 * pair.comparison.test.difference.mean, 1)
-                differences[pair.first, pair.second] = f"{points:+.1f}{star}"
-                differences[pair.second, pair.first] = f"{-points + 0.0:+.1f}{star}"
-                means |= {pair.first: pair.comparison.first.mean, pair.second: pair.comparison.second.mean}
+        for pair in (pair for pair in compared if pair.comparison.task.name == task):
+            star = "*" if pair.p_value < ALPHA else ""
+            points = round(100 * pair.comparison.test.difference.mean, 1)
+            differences[pair.first, pair.second] = f"{points:+.1f}{star}"
+            differences[pair.second, pair.first] = f"{-points + 0.0:+.1f}{star}"
+            means |= {pair.first: pair.comparison.first.mean, pair.second: pair.comparison.second.mean}
         rows: list[list[Cell]] = [
             [
                 f"{letters[label]} {label}{' †' if label in trained_on_it else ''}",
@@ -133,11 +129,8 @@ def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_
         print_table(table_for_readers(_DETAILS, pairs, notes=notes), table_format)
 
 
-# ``evidencebench compare``.
-
-
 @options.command
-def command(
+def compare(
     *,
     runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True)],
     details: Annotated[bool, option("--details", "Also print the tables of each pair, after the matrix.")],
@@ -156,7 +149,7 @@ def command(
     """
     if len(runs) < 2:  # noqa: PLR2004 - a pair
         raise click.UsageError("expected at least two runs to compare")
-    scored, cautions = scoring.score(runs, with_controls=False, with_selections=True)
+    scored, warnings = scoring.score(runs, with_controls=False, with_selections=True)
     labels, table_format = list(scored.runs), scoring.table_format
     pairs = list(combinations(labels, 2))
     resampling = scoring.resampling
@@ -175,17 +168,14 @@ def command(
             {
                 "first": pair.first,
                 "second": pair.second,
-                "task": pair.comparison.task.name,
+                "task": task.name,
                 **comparison_fields(pair.comparison),
                 "p_value_holm": pair.p_value,
-                "trained_on_it": [scored.trained_on_it(label) for label in (pair.first, pair.second)],
-                "signatures": [
-                    signature_of(scored, label, pair.comparison.task, resampling) for label in (pair.first, pair.second)
-                ],
+                "trained_on_it": list(map(scored.trained_on_it, (pair.first, pair.second))),
+                "signatures": [signature_of(scored, label, task, resampling) for label in (pair.first, pair.second)],
             }
-            for pair in ordered
+            for pair, task in ((pair, pair.comparison.task) for pair in ordered)
         ]
-        warnings = [str(caution) for caution in cautions]
         print_json({"data": str(scored.dataset.path), "warnings": warnings, "pairs": rows})
         return scoring.exit_code(scored)
     known = [label for label in labels if scored.trained_on_it(label)]

@@ -29,7 +29,7 @@ from evidencebench.wording import counted
 
 
 @options.command
-def command(
+def controls(
     *,
     systems: Annotated[tuple[str, ...], argument("SYSTEM...", required=True, shell_complete=options.complete_systems)],
     data: options.Data,
@@ -60,7 +60,6 @@ def command(
     \b
     Examples:
       evidencebench controls bm25 cues --data sample
-      evidencebench controls cues --data train --control two_papers -t er_at_10
       evidencebench controls llm_base:model=openai/gpt-4o-mini \\
         --data train --control negated=negated.jsonl --max-cost-usd 1
     """
@@ -139,9 +138,7 @@ _READERS = [_SYSTEM, *(_COLUMNS[name] for name in ("mean_own", "mean_changed", "
 
 def _stranger_column(share: str, heading: str = "") -> Column[ControlResult]:
     return share_column(
-        f"stranger_{share}",
-        heading,
-        lambda result: None if result.stranger is None else mean_or_none(getattr(result.stranger, share)),
+        f"stranger_{share}", heading, lambda result: result.stranger and mean_or_none(getattr(result.stranger, share))
     )
 
 
@@ -184,5 +181,4 @@ def _signatures(
         system = systems[name]
         asked = SystemHeader(name=system.name, options=dict(system.options)).signature
         label = f"{asked}{code_text(system.versions())}[own - {controls}]"
-        n = comparison.test.difference.n
-        yield signature(dataset, label, task=comparison.task, n=n, resampling=resampling)
+        yield signature(dataset, label, task=comparison.task, n=comparison.test.difference.n, resampling=resampling)

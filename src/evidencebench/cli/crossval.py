@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, NamedTuple, get_args
+from typing import Annotated, NamedTuple
 
 import click
 import msgspec
@@ -36,7 +36,7 @@ from evidencebench.wording import counted
 
 
 @options.command
-def command(
+def crossval(
     *,
     system: options.System,
     data: options.Data,
@@ -44,22 +44,14 @@ def command(
     n_seeds: Annotated[int, options.number("--seeds N", "Different ways to draw the folds.", most=1000)] = 5,
     against: Annotated[
         tuple[str, ...],
-        option("--against SYSTEM", "Compare with this system; repeatable.", shell_complete=options.complete_systems),
+        option("--against SYSTEM", "Compare with it; repeatable.", shell_complete=options.complete_systems),
     ],
     blind: Annotated[bool, option("--blind/--no-blind", "Train without the hypothesis too.")] = True,
-    control: Annotated[
-        SeededControl,
-        options.choice("--control", "Changed queries to ask too; see 'controls'.", get_args(SeededControl)),
-    ],
+    control: Annotated[SeededControl, option("--control", "Changed queries to ask too; see 'controls'.")],
     output: Annotated[
-        Path | None,
-        options.output(
-            "RUN", "Write SYSTEM's answers as a run. Finished splits are kept in RUN.splits; run again to resume."
-        ),
+        Path | None, options.output("RUN", "SYSTEM's answers as a run; RUN.splits keeps finished splits.")
     ],
-    overwrite: Annotated[
-        bool, option("--overwrite", "Discard RUN and RUN.splits if they were made with other settings.")
-    ],
+    overwrite: Annotated[bool, option("--overwrite", "Discard RUN and RUN.splits of other settings.")],
     tasks: options.Tasks,
     place: options.WorkPlaceChoice,
     resampling: options.ResamplingChoice,
@@ -82,11 +74,9 @@ def command(
     \b
     Examples:
       evidencebench crossval finder --data train
-      evidencebench crossval bm25 --data sample --folds 3 --seeds 2
       evidencebench crossval finder --data train --against minilm -j 2 -o f.jsonl
     """
-    journal: Path | None = None
-    run: Path | None = None
+    journal, run = None, output
     if output is not None:
         require_file(output, "cannot be resumed; leave --output out to print the table there")
         # A journal of earlier versions stays one.

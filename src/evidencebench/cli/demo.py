@@ -8,7 +8,6 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.leaderboard import print_board
-from evidencebench.cli.options import option
 from evidencebench.cli.output import print_prose, print_signatures, print_table
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
@@ -40,12 +39,9 @@ What to do next
 
 
 @options.command
-def command(
+def demo(
     *,
-    output: Annotated[
-        Path | None,
-        option("-o, --output", "Keep the run files in this folder; default: they are thrown away.", options.FOLDER),
-    ],
+    output: Annotated[Path | None, options.output("FOLDER", "Keep the run files in this folder.", options.FOLDER)],
     seed: options.Seed,
 ) -> None:
     """Validate, solve, run and score the embedded sample.

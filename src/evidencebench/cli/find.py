@@ -1,27 +1,18 @@
 """Find."""
 
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked, totals_fields
-from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines, read_standard_input
-from evidencebench.cli.output import (
-    OutputFile,
-    ProgressReporter,
-    print_json,
-    print_prose,
-    print_table,
-    refuse_existing,
-    require_file,
-    tell_written,
-)
+from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines
+from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, print_prose, print_table, refuse_existing
+from evidencebench.cli.papers import paper_names, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
@@ -39,50 +30,22 @@ from evidencebench.pages.findings import (
     meanings,
     told,
 )
-from evidencebench.papers.fetching import INDEX_NAME
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read_all, read_all_content
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
 from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
-from evidencebench.tables import WIDTH, printable
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _MOST_HYPOTHESES = 1_000
 
 
-def paper_names(given: Iterable[str]) -> Iterator[str]:
-    """Yield names of files; a folder stands for all below it, in order, but hidden ones and `papers fetch`'s list."""
-    for name in given:
-        folder = Path(name)
-        if name == STANDARD_INPUT or not folder.is_dir():
-            yield name
-            continue
-        files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
-        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
-        inside = sorted(shown)
-        if not inside:
-            raise UnreadableError(f"{folder}: expected papers, got a folder without files")
-        yield from map(str, inside)
-
-
-def read_papers(names: Iterable[str]) -> Iterator[Sequence[Paper | DataError]]:
-    """Yield, for each file or standard input, its papers, or why one or all cannot be read."""
-    for name in names:
-        try:
-            is_file = name != STANDARD_INPUT
-            yield read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
-        except DataError as error:
-            yield [error]
-
-
 def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if finding.notes:
-        click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
-    n_found = len(finding.evidence)
-    if n_found > budget:
+        print_prose(notes_line(finding.notes), err=True)
+    if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
@@ -94,14 +57,12 @@ def _print(findings: Sequence[Finding], table_format: str) -> None:
     if table_format != "text":
         print_table(findings_table(findings), table_format)
         return
-    several = len(findings) > 1
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
     for i, finding in enumerate(findings):
-        if several:
-            paper = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
-            if i:
-                click.echo()
-            print_prose(printable(paper))
+        if i:
+            click.echo()
+        if len(findings) > 1:
+            print_prose(printable(": ".join(filter(None, (finding.paper.name, finding.paper.title)))))
         if has_several_hypotheses:
             print_prose(printable(f"hypothesis: {finding.hypothesis}"))
         if words := told(finding):
@@ -126,52 +87,26 @@ def _print_sentences(finding: Finding) -> None:
 
 
 @options.command
-def command(
+def find(
     *,
     hypothesis_and_papers: Annotated[
         tuple[str, ...], argument("[HYPOTHESIS] PAPER...", required=True, kind=click.Path(allow_dash=True))
     ],
     budget: Annotated[int, options.number("-k, --budget K", "How many sentences.")] = 10,
     hypotheses_file: Annotated[
-        Path | None,
-        option(
-            "--hypotheses FILE",
-            "A file of hypotheses, one a line, in place of HYPOTHESIS; - is standard input.",
-            click.Path(path_type=Path, allow_dash=True),
-        ),
+        Path | None, option("--hypotheses FILE", "Hypotheses, one a line; - is standard input.")
     ],
-    wish: Annotated[
-        Wish,
-        options.choice(
-            "--wish",
-            "answer: sentences that answer the hypothesis; study: all that a reviewer would extract.",
-            ("answer", "study"),
-        ),
-    ],
-    scope: Annotated[
-        AspectScope, options.choice("--scope", "All evidence, or only outcomes and analyses.", ("all", "results"))
-    ],
+    wish: Annotated[Wish, option("--wish", "Sentences that answer HYPOTHESIS, or all that a reviewer would extract.")],
+    scope: Annotated[AspectScope, option("--scope", "All evidence, or only outcomes and analyses.")],
     spec: Annotated[
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
-    split_by: Annotated[
-        str | None,
-        option(
-            "--split-by",
-            "Group the sentences by what they report: an increase, a decrease, no difference.",
-            click.Choice(["direction"]),
-        ),
-    ],
-    split_model: Annotated[
-        str | None,
-        option("--split-model MODEL", "Language model for --split-by, such as openai/NAME."),
-    ],
+    split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
+    split_model: Annotated[str | None, option("--split-model MODEL", "Language model for --split-by.")],
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
-    html: Annotated[
-        Path | None, option("--html", "Write the papers with their evidence marked into a page.", OutputFile())
-    ],
+    html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
     overwrite: Annotated[bool, option("--overwrite", "Replace the page where it exists.")],
 ) -> int:
     """Find the evidence in papers of your own.
@@ -193,16 +128,13 @@ def command(
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.pdf
-      evidencebench find "Tea lowers blood pressure." - --json < paper.txt
       evidencebench find --hypotheses questions.txt papers/ --format csv
-      evidencebench find "Tea lowers blood pressure." tea.pdf --split-by direction
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
     if html is not None:
-        require_file(html, "has the sentences", "--html")
-        refuse_existing(html, overwrite=overwrite)
+        refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -230,7 +162,7 @@ def command(
         _print_counts(finding, spec, budget)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
-        tell_written(html, f"{html}: {counted(len(findings), 'answer')}", beside_data=True)
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}

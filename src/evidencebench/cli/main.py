@@ -27,41 +27,35 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-# Groups of commands that are imported when they are used.
-
-
 class LazyGroup(click.Group):
-    """A group that imports a command, and no other, when it is used: a module of ``package`` or in its ``COMMANDS``."""
+    """A group of ``commands``, and of those in ``lines``, each a module of ``package`` imported when it is used."""
 
     def __init__(
         self,
         *args: Any,
-        package: str,
-        lines: Mapping[str, str],  # name -> line of help
-        former: Mapping[str, str] | None = None,  # former name -> present name
+        package: str = "",
+        lines: Mapping[str, str] | None = None,  # name -> line of help
         modules: Mapping[str, str] | None = None,  # name -> module, where several commands share one
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
-        self.package, self.lines, self.former, self.modules = package, lines, former or {}, modules or {}
+        own = {name: (command.help or "").partition("\n")[0] for name, command in self.commands.items()}
+        self.package, self.lines, self.modules = package, {**(lines or {}), **own}, modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.lines)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        if cmd_name not in self.lines:
-            return None
+        if cmd_name in self.commands or cmd_name not in self.lines:
+            return self.commands.get(cmd_name)
         module = import_module(f"{self.package}.{self.modules.get(cmd_name, cmd_name.replace('-', '_'))}")
-        command: click.Command = module.COMMANDS[cmd_name] if cmd_name in self.modules else module.command
-        return command
+        return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.lines and not name.startswith("-") and not ctx.resilient_parsing:
-            if name in self.former:
-                ctx.fail(f"'{name}' is '{self.former[name]}' now; see 'evidencebench {self.former[name]} --help'.")
             ctx.fail(f"No such command '{name}'{did_you_mean(name, self.lines)}.")
         return super().resolve_command(ctx, args)
 
@@ -227,9 +221,6 @@ def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> st
     return "\n".join(map(printable, lines))
 
 
-# The entry point: calls the command, or completes one in a shell.
-
-
 COMMANDS = {
     "demo": "Validate, solve, run and score the embedded sample.",
     "systems": "List the systems with their options and defaults.",
@@ -260,7 +251,7 @@ COMMANDS = {
     cls=LazyGroup,
     package="evidencebench.cli",
     lines=COMMANDS,
-    former={"wrong-hypothesis": "controls"},
+    modules={"tasks": "systems", "table": "leaderboard"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)

@@ -7,13 +7,14 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, getdoc, signature
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from socket import socket
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -31,7 +32,7 @@ from evidencebench.files.disk import MOST_BYTES, decoded, read_stream, read_text
 from evidencebench.models.http import is_loopback
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
-from evidencebench.scoring.selection import RULE_TEXTS, Rules
+from evidencebench.scoring.selection import RULE_TEXTS, OutOfRange, OverLength, Rules, Ties
 from evidencebench.tables import RENDERERS
 
 if TYPE_CHECKING:  # starlette is an extra
@@ -52,16 +53,22 @@ FOLDER, EXISTING_FOLDER = (click.Path(path_type=Path, file_okay=False, exists=ex
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An option or argument, but for what the parameter says: its type and default."""
+    """An option or argument, but for what the parameter says: its type and default.
+
+    Of a ``Literal``, the first word is the default.
+    """
 
     names: Sequence[str]  # none for an argument
     settings: Mapping[str, Any]
 
     def parameter(self, name: str, hint: Any, default: Any) -> click.Parameter:
-        settings, is_tuple = dict(self.settings), get_origin(hint) is tuple
-        is_required = not is_tuple and type(None) not in get_args(hint)
-        if settings["type"] is None and Path in (hint, *get_args(hint)):
-            settings["type"] = PATH
+        settings, kinds, is_tuple = dict(self.settings), (hint, *get_args(hint)), get_origin(hint) is tuple
+        is_required = not is_tuple and type(None) not in kinds
+        if settings["type"] is None:
+            words = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
+            settings["type"] = click.Choice(words) if words else PATH if Path in kinds else None
+            if get_origin(hint) is Literal and default is Parameter.empty:
+                default = words[0]
         if not self.names:
             settings = {"nargs": -1 if is_tuple else 1, "required": is_required, **settings}
             return click.Argument([name], **settings)
@@ -90,12 +97,6 @@ def number(usage: str, text: str, *, least: int = 1, most: int | None = None, **
     return option(usage, text, WholeNumber(least, most), **settings)
 
 
-def choice(usage: str, text: str, choices: Iterable[str], **settings: Any) -> Declared:
-    """Declare an option for one of several words, by default the first."""
-    words = list(choices)
-    return option(usage, text, click.Choice(words), default=words[0], show_default=True, **settings)
-
-
 def data_option(text: str, **settings: Any) -> Declared:
     return option("-d, --data D", text, shell_complete=complete_data, **settings)
 
@@ -106,8 +107,7 @@ def output(metavar: str, text: str, kind: Any = None) -> Declared:
 
 def command(function: Callable[..., int | None]) -> click.Command:
     """Return a function, each parameter ``Annotated[type, declared]``, as a command; it returns the exit code."""
-    name = function.__module__.rpartition(".")[2] if function.__name__ == "command" else function.__name__
-    name = name.strip("_").replace("_", "-")
+    name = function.__name__.strip("_").replace("_", "-")
     return click.Command(name, callback=callback(function), params=parameters(function), help=getdoc(function))
 
 
@@ -141,9 +141,6 @@ def _filled(make: Callable[..., Any], values: Mapping[str, Any]) -> Any:
             for name, _, _, declared in _declared(make)
         }
     )
-
-
-# Values that options take.
 
 
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
@@ -180,6 +177,9 @@ def _require_plain(
 ) -> None:
     if isinstance(value, str) and _PLAIN.fullmatch(value) is None:
         kind.fail(f"{value!r} is not a valid {kind.name}.", param, ctx)
+
+
+OPEN_SHARE = Finite(0, 1, min_open=True, max_open=True)
 
 
 class Parsed(click.ParamType[Any]):
@@ -219,19 +219,12 @@ def control_option(text: str) -> Declared:
     return option("--control CONTROL", text, kind, shell_complete=completer(lambda: QUERY_CONTROLS))
 
 
-# Parameters that several commands have.
+_TASK_HELP = "Task, such as er_at_10 or result_er_at_K; repeatable. Default: all that can be answered."
+_TASK = option("-t, --task T", _TASK_HELP, Parsed("task", task_named), shell_complete=completer(lambda: TASKS))
 
 
 def _merge_tasks(
-    tasks: Annotated[
-        tuple[Task, ...],
-        option(
-            "-t, --task T",
-            "Task, such as er_at_10 or result_er_at_K; repeatable. Default: all that can be answered.",
-            Parsed("task", task_named),
-            shell_complete=completer(lambda: TASKS),
-        ),
-    ],
+    tasks: Annotated[tuple[Task, ...], _TASK],
     budget: Annotated[int | None, number("--budget K", "Short for --task er_at_K: K sentences, all aspects.")],
 ) -> tuple[Task, ...]:
     """Return the tasks of ``--task`` and ``--budget``, each once; none where neither is given."""
@@ -252,7 +245,10 @@ _FORMS = f"{__name__}.forms"
 
 
 def output_format(*words: str) -> Declared:
-    return choice("--format", "How tables are printed.", words, callback=_refuse_both)
+    kind = click.Choice(words)
+    return option(
+        "--format", "How tables are printed.", kind, default=words[0], show_default=True, callback=_refuse_both
+    )
 
 
 System = Annotated[str, argument(shell_complete=complete_systems)]
@@ -268,29 +264,21 @@ Seed = Annotated[int, number("--seed N", "Seed of all random draws.", least=0, d
 AsJson = Annotated[bool, option("--json", "Print one JSON object.", callback=_refuse_both)]
 TableFormat = Annotated[str, output_format(*RENDERERS)]
 ProgressStyle = Annotated[
-    str,
-    choice(
-        "--progress",
-        "How progress is shown, on standard error; auto: rich on a terminal, else a line every 30 s.",
-        ("auto", "rich", "plain", "none"),
-    ),
+    Literal["auto", "rich", "plain", "none"],
+    option("--progress", "Progress on standard error; auto: rich on a terminal, else a line every 30 s."),
 ]
 Controls = Annotated[
     bool,
-    option(
-        "--controls/--no-controls", "Show the label-free controls and the ceiling.", default=True, show_default=True
-    ),
+    option("--controls/--no-controls", "Show label-free controls and the ceiling.", default=True, show_default=True),
 ]
 
 
 def _resampling(
     seed: Seed,
     n_draws: Annotated[
-        int, number("--draws N", "Resamplings behind intervals and tests.", most=MAX_DRAWS)
+        int, number("--draws N", "Resamplings for intervals and tests.", most=MAX_DRAWS)
     ] = DEFAULT_DRAWS,
-    level: Annotated[
-        float, option("--level SHARE", "Coverage of the intervals.", Finite(0, 1, min_open=True, max_open=True))
-    ] = DEFAULT_LEVEL,
+    level: Annotated[float, option("--level SHARE", "Coverage of the intervals.", OPEN_SHARE)] = DEFAULT_LEVEL,
 ) -> Resampling:
     return Resampling(seed=seed, n_draws=n_draws, level=level)
 
@@ -298,14 +286,10 @@ def _resampling(
 ResamplingChoice = Annotated[Resampling, _resampling]
 
 
-def _rule(name: str) -> Declared:
-    return choice(f"--{name.replace('_', '-')}", RULE_TEXTS[name].help, RULE_TEXTS[name].choices)
-
-
 def _rules(
-    over_length: Annotated[Any, _rule("over_length")],
-    ties: Annotated[Any, _rule("ties")],
-    out_of_range: Annotated[Any, _rule("out_of_range")],
+    over_length: Annotated[OverLength, option("--over-length", RULE_TEXTS["over_length"].help)],
+    ties: Annotated[Ties, option("--ties", RULE_TEXTS["ties"].help)],
+    out_of_range: Annotated[OutOfRange, option("--out-of-range", RULE_TEXTS["out_of_range"].help)],
 ) -> Rules:
     return Rules(over_length=over_length, ties=ties, out_of_range=out_of_range)
 
@@ -326,28 +310,14 @@ class WorkPlace:
 
 def _work_place(
     jobs: Annotated[
-        int | None,
-        number(
-            "-j, --jobs N",
-            "Processes, fewer for small data, or workers of a cluster; 0: one a processor. [default: 1]",
-            least=0,
-        ),
+        int | None, number("-j, --jobs N", "Processes, or workers; 0: one a processor. [default: 1]", least=0)
     ],
     engine: Annotated[
-        str | None,
-        option(
-            "--engine",
-            "Where work runs: this process, processes of this machine, or a Ray cluster. [default: by --jobs]",
-            click.Choice(["local", "processes", "ray"]),
-        ),
+        Literal["local", "processes", "ray"] | None,
+        option("--engine", "This process, processes of this machine, or a Ray cluster. [default: by --jobs]"),
     ],
-    ray_address: Annotated[
-        str | None, option("--ray-address A", "Address of the cluster: local, auto or host:port; see docs/scale.md.")
-    ],
-    gpus_per_worker: Annotated[
-        float | None,
-        option("--gpus-per-worker N", "GPUs of each worker, such as 1 or 0.5.", Finite(0)),
-    ],
+    ray_address: Annotated[str | None, option("--ray-address A", "Address of the cluster; see docs/scale.md.")],
+    gpus_per_worker: Annotated[float | None, option("--gpus-per-worker N", "GPUs a worker, such as 0.5.", Finite(0))],
 ) -> WorkPlace:
     if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
         raise click.UsageError("--ray-address and --gpus-per-worker need --engine ray")
@@ -371,17 +341,14 @@ WorkPlaceChoice = Annotated[WorkPlace, _work_place]
 # Serving pages from a command: the address that it listens on, and the options that say which.
 
 
-def refuse_exposed(host: str, *, expose: bool) -> None:
+def listen(host: str, port: int, *, expose: bool) -> socket:
+    from evidencebench.web.serving import listening_socket  # noqa: PLC0415 - an extra
+
     if not (expose or is_loopback(host)):
         message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
         raise click.BadParameter(message, param_hint="--host")
-
-
-@contextmanager
-def listening(host: str, port: int) -> Iterator[None]:
-    """Raise an `OSError` of the block as a `click.BadParameter` of ``--port``."""
     try:
-        yield
+        return listening_socket(host, port)
     except OSError as error:
         message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
         raise click.BadParameter(message, param_hint="--port") from error
@@ -398,12 +365,9 @@ class PageServing:
         """Serve an app until Ctrl-C; ``make`` yields it for its address, and a few words on what it shows."""
         require_extra(command, "view", "starlette", "uvicorn")
         from evidencebench.pages.app.server import address_of  # noqa: PLC0415 - an extra
-        from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+        from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
-        refuse_exposed(self.host, expose=self.expose)
-        with listening(self.host, self.port):
-            bound = listening_socket(self.host, self.port)
-        with bound:
+        with listen(self.host, self.port, expose=self.expose) as bound:
             token = None if is_loopback(self.host) else secrets.token_urlsafe(32)
             address = address_of(bound, self.host, token)
             with make(address) as (app, what):
@@ -417,15 +381,7 @@ class PageServing:
 
     def serve_tasks(self, command: str, make: "Callable[[], TaskApp]", what: str) -> None:
         """Serve tasks that people answer, until Ctrl-C; ``what`` says what they do."""
-
-        @contextmanager
-        def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
-            yield make().make_app(address), what
-
-        self.serve(command, app)
-
-
-# Standard input, read whole: the file that ``-`` names.
+        self.serve(command, lambda address: nullcontext((make().make_app(address), what)))
 
 
 STANDARD_INPUT = "-"

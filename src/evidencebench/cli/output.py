@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,6 @@ from rich.text import Text
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import is_standard_output, is_stream
 from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
-
-# How commands print text, tables, JSON, cautions and signatures, and where they may write.
-
 
 # In columns. A terminal that does not know its width says 0; tables need about this much.
 _NARROWEST = 40
@@ -49,9 +46,16 @@ def require_file(path: Path, why: str, option: str = "--output") -> None:
         raise click.UsageError(f"{option}: expected a file; standard output {why}")
 
 
-def tell_written(output: Path, text: str, *, beside_data: bool = False) -> None:
-    """Print a line about a file that was written; on standard error if standard output is that file or has data."""
-    click.echo(text, err=beside_data or is_standard_output(output))
+def tell_written(output: Path, fields: Mapping[str, Any], *lines: str, as_json: bool) -> None:
+    """Print lines about a file that was written, or JSON; on standard error where the file is standard output."""
+    text = json_text({"output": str(output), **fields}) if as_json else "\n".join(map(printable, lines))
+    click.echo(text, err=is_standard_output(output))
+
+
+def few(lines: Sequence[str], most: int = 20) -> list[str]:
+    """Return lines; of more than ``most``, the first ones and how many more there are."""
+    more = [f"  ... and {len(lines) - most} more; --json lists them all"] if len(lines) > most else []
+    return [*lines[:most], *more]
 
 
 def print_json(value: Any) -> None:
@@ -119,8 +123,10 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
         click.echo("\n".join(f"% {line}" for line in lines))
 
 
-def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise `DataError`, before any work is done, where its result cannot be written to a path; a stream can be."""
+def refuse_existing(path: Path, *, overwrite: bool, no_stream: str = "", option: str = "--output") -> None:
+    """Raise, before any work is done, where its result cannot be written to a path; a stream can, but for a reason."""
+    if no_stream:
+        require_file(path, no_stream, option)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
     if not path.parent.is_dir():

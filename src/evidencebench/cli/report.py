@@ -20,7 +20,6 @@ from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.pages.viewer import ExchangeSource
 from evidencebench.scoring.score_runs import Caution
-from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 # Of the page. A path without one may be a pipe or a terminal.
@@ -32,7 +31,7 @@ _FILES = {"data", "output"}
 
 
 @options.command
-def command(
+def report(
     *,
     runs: options.Runs,
     data: options.Data,
@@ -41,7 +40,7 @@ def command(
     largest: Annotated[int, options.number("--largest K", "The last budget of the recall curves.", most=100)] = 20,
     title: Annotated[str, option("--title TEXT", "Title of the page. Default: the data and the runs.", default="")],
     papers: Annotated[
-        bool | None, option("--papers/--no-papers", "Put the papers into the page; default: up to 5,000.", default=None)
+        bool | None, option("--papers/--no-papers", "Put papers in; default: up to 5,000.", default=None)
     ],
     exchanges: Annotated[bool, option("--exchanges", "Put in what language models were asked and what they replied.")],
     limit: options.Limit,
@@ -97,7 +96,7 @@ def command(
     content = page.encode()
     with whole_file(output) as file:
         file.write(content)
-    tell_written(output, f"{printable(str(output))}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB")
+    tell_written(output, {}, f"{output}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB", as_json=False)
 
 
 @contextmanager
@@ -121,7 +120,7 @@ def _command_line(ctx: click.Context) -> str:
         if parameter.name in _NOT_SHOWN or value is None or value == parameter.get_default(ctx):
             continue
         if isinstance(value, bool):
-            words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
+            words.append((parameter.opts if value else parameter.secondary_opts)[-1])
             continue
         for item in value if isinstance(value, tuple) else (value,):
             word = item.name if isinstance(item, Task) else str(item)

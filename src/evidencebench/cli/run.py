@@ -1,7 +1,6 @@
 """``evidencebench run``."""
 
 import shlex
-import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +8,11 @@ from typing import Annotated, Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model
-from evidencebench.cli.exchange import print_exchanges
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, totals_fields
+from evidencebench.cli.llm import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
 from evidencebench.cli.options import option
-from evidencebench.cli.output import print_json, require_file
+from evidencebench.cli.output import print_json, print_prose, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
@@ -22,12 +21,12 @@ from evidencebench.models.llm.costs import RunningTotals
 from evidencebench.runs.header import QueryControl
 from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.significance import SPENT, notes_line
-from evidencebench.tables import WIDTH, printable
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
 @options.command
-def command(
+def run(
     *,
     system: options.System,
     data: options.Data,
@@ -35,17 +34,13 @@ def command(
     output: Annotated[Path | None, options.output("RUN", "The run file.")],
     limit: options.Limit,
     place: options.WorkPlaceChoice,
-    control: Annotated[
-        QueryControl | None, options.control_option("Change each query on purpose; see 'controls --help'.")
-    ],
+    control: Annotated[QueryControl | None, options.control_option("Change each query; see 'controls --help'.")],
     seed: options.Seed,
     overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
     retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
     fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],
     max_errors: options.MaxErrors,
-    show_prompt: Annotated[
-        bool, option("--show-prompt", "Print what is asked first, of the first instance; send nothing.")
-    ],
+    show_prompt: Annotated[bool, option("--show-prompt", "Print what is asked first, of one instance; send nothing.")],
     asking: Asking,
 ) -> int:
     """Run SYSTEM over a data set into a run file.
@@ -58,20 +53,16 @@ def command(
     \b
     Examples:
       evidencebench run bm25 --data sample -o bm25.jsonl
-      evidencebench run bm25 --data sample -o two.jsonl --control two_papers
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
-      evidencebench run dense:model=M --data train -o dense.jsonl \\
-          --engine ray --gpus-per-worker 1
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
-      evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """
     dataset = open_dataset(data)
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "control": control}
     asks = asks_model(system)
     require_model(asking, asks=asks)
+    if show_prompt and not asks:
+        raise click.UsageError("--show-prompt is for systems that ask a language model")
     if show_prompt:
-        if not asks:
-            raise click.UsageError("--show-prompt is for systems that ask a language model")
         print_exchanges(first_requests(system, dataset, tasks, seed=seed, control=control), as_json=asking.as_json)
         return 0
     if asking.estimate:
@@ -104,25 +95,12 @@ def command(
             on_interrupt=waiting.on_interrupt,
             on_progress=shown,
         )
-    totals = client.totals if client is not None else None
     print_trace(report.first_trace)
     if asking.as_json:
-        asked = {"asked": totals.fields()} if totals is not None else {}
-        print_json({"run": str(output), **asdict(report), **asked})
+        print_json({"run": str(output), **asdict(report), **totals_fields(client)})
     else:
-        _print(output, data, report, totals, is_labelled=has_labels(dataset))
+        _print(output, data, report, client.totals if client else None, is_labelled=has_labels(dataset))
     return EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0
-
-
-def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool, is_cut: bool) -> str:
-    if is_own_code:
-        return "asks again;\n  if you edit your code, start over with --overwrite"
-    if totals is None:
-        return "asks again"
-    return (
-        "asks again where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
-        f"with {'a greater max_tokens' if is_cut else 'another --seed'} into\n  another file"
-    )
 
 
 _COSTS = {*SPENT, "reasoning_tokens"}
@@ -136,9 +114,15 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
         click.echo(f"  asked: {totals.dated_summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-        again = _retry_advice(
-            totals, is_own_code=report.first_trace is not None, is_cut="reply_truncated" in report.notes
-        )
+        again = "asks again"
+        if report.first_trace is not None:
+            again += ";\n  if you edit your code, start over with --overwrite"
+        elif totals is not None:
+            other = "a greater max_tokens" if "reply_truncated" in report.notes else "another --seed"
+            again += (
+                " where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
+            )
+            again += f"with {other} into\n  another file"
         click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
@@ -147,7 +131,6 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
         click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
     # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.
     if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
-        line = textwrap.fill(notes_line(notes), WIDTH, initial_indent="  ", subsequent_indent="  ")
-        click.echo(line, err=True)
+        print_prose(notes_line(notes), "  ", "  ", err=True)
     doing = "score" if is_labelled else "view"
     click.echo(f"next: {shlex.join(['evidencebench', doing, str(output), '--data', data])}")

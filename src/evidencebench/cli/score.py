@@ -9,15 +9,8 @@ from typing import Annotated, Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import (
-    print_json,
-    print_prose,
-    print_signatures,
-    print_table,
-    progress,
-    wrapped,
-)
+from evidencebench.cli.options import argument, number, option
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress, wrapped
 from evidencebench.cli.plots import PlotFile, control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.pages.figures.data import bar_of
@@ -114,20 +107,16 @@ _POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
 
 
 @options.command
-def command(
+def score(
     *,
     run: Annotated[Path, argument()],
-    curve: Annotated[
-        int | None, options.number("--curve K", "Add recall at every budget up to K; CSV has only this.", most=500)
-    ],
+    curve: Annotated[int | None, number("--curve K", "Add recall at budgets up to K; CSV has only this.", most=500)],
     kinds: Annotated[bool, option("--kinds", "Add where it looks: abstract, headings, body.")],
     places: Annotated[bool, option("--places", "Add recall by where the evidence lies ('lost in the middle').")],
     controls: options.Controls,
     per_instance: Annotated[
         Path | None,
-        option(
-            "--per-instance FILE", "Also write per-instance scores (.parquet or .csv). Overwrites FILE.", options.FILE
-        ),
+        option("--per-instance FILE", "Write each score as .parquet or .csv; overwrites FILE.", options.FILE),
     ],
     plot: PlotFile,
     scoring: ScoringOptions,
@@ -144,13 +133,12 @@ def command(
       evidencebench score bm25.jsonl --data sample
       evidencebench score answers.json --data test --task er_at_10 --json
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
-      evidencebench score bm25.jsonl --data sample --per-instance scores.parquet
     """
     if (kinds or places) and scoring.table_format == "csv" and not scoring.as_json:
         raise click.UsageError("--kinds and --places have no CSV form; use --json")
     if per_instance is not None:
         require_scores_name(per_instance)
-    scored, cautions = scoring.score([run], with_controls=controls, with_selections=kinds)
+    scored, warnings = scoring.score([run], with_controls=controls, with_selections=kinds)
     ((label, scores),) = scored.scores.items()
     resampling, tasks = scoring.resampling, scored.tasks
     estimates = estimates_by_task([scores[task.name] for task in tasks], resampling=resampling)
@@ -182,7 +170,7 @@ def command(
                 fields["places"] = asdict(breakdowns[task.name])
             if curves:
                 fields["curve"] = [{"k": k, **asdict(point)} for k, point in enumerate(curves[task.scope], 1)]
-            fields["warnings"] = [str(caution) for caution in cautions]
+            fields["warnings"] = warnings
         print_json({fields.pop("task"): fields for fields in rows})
     elif scoring.table_format == "csv":
         own = [_column("task", "task"), *_RECALL, *_MEASURES, *_COUNTED, *_control_columns(rows)]

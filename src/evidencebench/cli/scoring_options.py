@@ -9,7 +9,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_cautions, progress
 from evidencebench.data.dataset import open_dataset
-from evidencebench.scoring.score_runs import Caution, ScoredRuns, cautions_of, is_complete, score_runs
+from evidencebench.scoring.score_runs import ScoredRuns, cautions_of, is_complete, score_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +21,14 @@ class ExportScoring:
     resampling: options.ResamplingChoice
     progress_style: options.ProgressStyle
 
-    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, tuple[Caution, ...]]:
+    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
+        """Score runs, and print and return what to be careful about."""
         dataset = open_dataset(self.data)
         with progress("scoring", self.progress_style) as shown:
             scored = score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
-        cautions = cautions_of(scored)
-        print_cautions(cautions)
-        return scored, cautions
+        warnings = list(map(str, cautions_of(scored)))
+        print_cautions(warnings)
+        return scored, warnings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class ScoringOptions(ExportScoring):
     as_json: options.AsJson
     table_format: options.TableFormat
 
-    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, tuple[Caution, ...]]:
+    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
         return ExportScoring.score(self, runs, jobs=self.place.jobs, engine=self.place.engine, **how)
 
     def exit_code(self, scored: ScoredRuns) -> int:

@@ -20,13 +20,10 @@ _TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100
 
 
 @options.command
-def command(
+def train(
     *,
     what: Annotated[str, argument(shell_complete=options.complete_trainings)],
-    data: Annotated[
-        tuple[str, ...],
-        options.data_option("Data file, or a catalogue name (see 'data list'); repeatable.", required=True),
-    ],
+    data: Annotated[tuple[str, ...], options.data_option("Data file, or a catalogue name; repeatable.", required=True)],
     output: Annotated[Path, options.output("MODEL", "Folder.", options.FOLDER)],
     limit: options.Limit,
     seed: options.Seed,
@@ -45,7 +42,6 @@ def command(
     Examples:
       evidencebench train finder --data train -o my-finder
       evidencebench run finder:model=my-finder --data dev -o mine.jsonl
-      evidencebench train finder:hypothesis=false --data train -o blind
       evidencebench train finder --data ei.json --data train -o of-both
     """
     if str(output) == "-":

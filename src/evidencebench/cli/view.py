@@ -23,17 +23,14 @@ if TYPE_CHECKING:  # starlette is an extra
 
 
 @options.command
-def command(
+def view(
     *,
     runs: Annotated[tuple[Path, ...], argument("[RUN]...")],
     data: Annotated[str | None, options.data_option("Data file, or a catalogue name.")],
     tasks: options.Tasks,
     rules: options.RulesChoice,
     folder: Annotated[
-        Path | None,
-        option(
-            "--people FOLDER", "Let people pick, without seeing an answer; their runs go to FOLDER.", options.FOLDER
-        ),
+        Path | None, option("--people FOLDER", "Let people pick, blind; their runs go to FOLDER.", options.FOLDER)
     ],
     limit: options.Limit,
     serving: PageServing,

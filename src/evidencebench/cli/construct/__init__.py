@@ -1,6 +1,6 @@
 """``evidencebench construct``: make a benchmark from papers and reviews.
 
-The files: `assemble`, `demo`, `estimate`, `harvest`, `run`, `status`, `steps`.
+The files: `assemble`, `demo`, `estimate`, `harvest`, `steps`.
 """
 
 from evidencebench.cli.main import LazyGroup
@@ -22,6 +22,8 @@ command = LazyGroup(
         "filter": "Drop drafts of which too few aspects have a source sentence.",
         "assemble": "Make the data set: splits, optima, datasheet.",
     },
-    modules=dict.fromkeys(("summaries", "hypotheses", "aspects", "judge", "label-results", "filter"), "steps"),
+    modules=dict.fromkeys(
+        ("run", "status", "summaries", "hypotheses", "aspects", "judge", "label-results", "filter"), "steps"
+    ),
     help="Make a benchmark from papers and reviews.",
 )

@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -12,7 +12,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
 from evidencebench.construction.assemble import assemble, split_table
-from evidencebench.construction.config import AssemblySettings, wrong_with_name, wrong_with_shares
+from evidencebench.construction.config import AssemblySettings, SplitBy, wrong_with_name, wrong_with_shares
 from evidencebench.construction.draft import DATASET_FOLDER, MANIFEST, open_drafts, output_of
 from evidencebench.construction.losses import loss_table
 from evidencebench.data.dataset import open_dataset
@@ -20,6 +20,7 @@ from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
+_DEFAULT_SHARES = {"default": "train=0.8,dev=0.1,test=0.1", "show_default": True}
 _SHARE = re.compile(r"(\w+)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?)", re.ASCII)
 
 
@@ -41,41 +42,24 @@ def _name(text: str) -> str:
 
 
 @options.command
-def command(
+def assemble_(
     *,
     work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
     papers: Annotated[Path, option("--papers FOLDER", "The papers.", options.FOLDER)],
-    name: Annotated[
-        str, option("--name NAME", "Name of the data set, with which ids begin.", options.Parsed("name", _name))
-    ],
-    output: Annotated[
-        Path | None, options.output("DATASET", "The folder to make. [default: WORK/dataset]", options.FOLDER)
-    ],
+    name: Annotated[str, option("--name NAME", "Of the data set; ids begin with it.", options.Parsed("name", _name))],
+    output: Annotated[Path | None, options.output("DATASET", "The folder. [default: WORK/dataset]", options.FOLDER)],
     shares: Annotated[
         dict[str, Fraction],
-        option(
-            "--shares SHARES",
-            "Split names and their wanted shares of the instances.",
-            options.Parsed("shares", _shares),
-            default="train=0.8,dev=0.1,test=0.1",
-            show_default=True,
-        ),
+        option("--shares SHARES", "Splits and their shares.", options.Parsed("shares", _shares), **_DEFAULT_SHARES),
     ],
-    split_by: Annotated[
-        Any, options.choice("--split-by", "Papers and reviews stay in one split, or only papers.", ["both", "paper"])
-    ],
+    split_by: Annotated[SplitBy, option("--split-by", "Papers and reviews stay in one split, or only papers.")],
     seed: options.Seed,
     against: Annotated[
         tuple[str, ...],
-        option(
-            "--against D",
-            "Leave out papers and hypotheses of this data; repeatable.",
-            shell_complete=options.complete_data,
-        ),
+        option("--against D", "Leave out what this data has; repeatable.", shell_complete=options.complete_data),
     ],
     made_on: Annotated[
-        datetime | None,
-        option("--date YYYY-MM-DD", "The day that the datasheet names. [default: today]", click.DateTime(["%Y-%m-%d"])),
+        datetime | None, option("--date YYYY-MM-DD", "Of the datasheet. [default: today]", click.DateTime(["%Y-%m-%d"]))
     ],
     overwrite: Annotated[bool, option("--overwrite", "Replace a data set that is there.")],
     place: options.WorkPlaceChoice,

@@ -25,12 +25,9 @@ from evidencebench.wording import counted
 
 
 @options.command
-def command(
+def demo(
     *,
-    output: Annotated[
-        Path | None,
-        options.output("FOLDER", "Keep all files in this folder; default: they are thrown away.", options.FOLDER),
-    ],
+    output: Annotated[Path | None, options.output("FOLDER", "Keep all files in this folder.", options.FOLDER)],
     faults: Annotated[float, option("--faults SHARE", "Requests that fail.", options.Finite(0, 0.5))] = 0.2,
     progress_style: options.ProgressStyle,
 ) -> int:

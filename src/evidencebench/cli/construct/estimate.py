@@ -7,18 +7,11 @@ from typing import Annotated, Any
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import print_failures
-from evidencebench.cli.options import argument, option
+from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
-from evidencebench.construction.estimate import (
-    Assumptions,
-    ModelUse,
-    StepEstimate,
-    Uses,
-    estimate_construction,
-    joined,
-)
+from evidencebench.construction.estimate import Assumptions, ModelUse, StepEstimate, Uses, estimate_construction, joined
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
 from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.costs import PriceTable, shown_usd
@@ -30,19 +23,14 @@ _HOUR_MINUTES = 60
 
 
 @options.command
-def command(
+def estimate(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
-    assume_aspects: Annotated[
-        int, options.number("--assume-aspects N", "Assumed aspects of a summary, until some are known.")
-    ] = 8,
-    assume_tokens: Annotated[
-        int, options.number("--assume-tokens N", "Assumed length of a reply, until replies are stored.")
-    ] = 400,
-    sample: Annotated[int, options.number("--sample N", "Drafts to look at for each step.")] = 200,
+    assume_aspects: Annotated[int, number("--assume-aspects N", "Of a summary, until some are known.")] = 8,
+    assume_tokens: Annotated[int, number("--assume-tokens N", "Of a reply, until replies are stored.")] = 400,
+    sample: Annotated[int, number("--sample N", "Drafts to look at for each step.")] = 200,
     requests_per_minute: Annotated[
-        float,
-        option("--requests-per-minute N", "Rate that the hours are computed from.", options.Finite(0, min_open=True)),
+        float, option("--requests-per-minute N", "That hours are computed from.", options.Finite(0, min_open=True))
     ] = 500,
     prices: options.Prices,
     as_json: options.AsJson,

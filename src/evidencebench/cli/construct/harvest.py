@@ -8,46 +8,31 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import make_room
-from evidencebench.cli.find import paper_names
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, progress, refuse_existing
+from evidencebench.cli.papers import paper_names
 from evidencebench.construction.draft import output_of
 from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, harvest
 from evidencebench.construction.harvest.papers import papers_in
 from evidencebench.construction.harvest.references import ALLOWED, KNOWN
 from evidencebench.construction.harvest.table import harvest_table
-from evidencebench.files.atomic import is_standard_output, write_whole
+from evidencebench.files.atomic import write_whole
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 
+_LICENCES = f"Allowed licence; repeatable: {', '.join(KNOWN)}. Default: all but those with nd, and unknown."
+
 
 @options.command
-def command(
+def harvest_(
     *,
     reviews: Annotated[tuple[str, ...], argument("[REVIEW]...", kind=click.Path(exists=True))],
-    folder: Annotated[
-        Path,
-        option(
-            "-o, --output FOLDER",
-            "The work folder, into which passages.jsonl goes.",
-            options.FOLDER,
-            default=".",
-            show_default=True,
-        ),
-    ],
+    folder: Annotated[Path, options.output("FOLDER", "The work folder, for passages.jsonl.", options.FOLDER)] = Path(),
     papers_folder: Annotated[
         Path | None,
         option("--papers FOLDER", "The cited papers; passages on others are dropped.", options.EXISTING_FOLDER),
     ],
-    licences: Annotated[
-        tuple[str, ...],
-        option(
-            "--license NAME",
-            f"Allowed licence of papers and reviews; repeatable: {', '.join(KNOWN)}. "
-            "Default: all but those with nd, and unknown.",
-            click.Choice(KNOWN),
-        ),
-    ],
+    licences: Annotated[tuple[str, ...], option("--license NAME", _LICENCES, click.Choice(KNOWN))],
     table: Annotated[
         Path | None,
         option("--table FILE", "Summaries that you have already, instead of REVIEWs.", options.EXISTING_FILE),
@@ -76,14 +61,12 @@ def command(
       evidencebench construct harvest reviews/ -o work --ids ids.txt
       evidencebench papers fetch --from-file ids.txt -o papers
       evidencebench construct harvest reviews/ -o work --papers papers --overwrite
-      evidencebench construct harvest --table summaries.csv --papers papers
     """
     if bool(reviews) == bool(table):
         raise click.UsageError("expected REVIEWs, or a table of summaries with --table")
     if ids_file is not None:
-        if is_standard_output(ids_file):
-            raise click.UsageError("--ids: expected a file; standard output has the counts")
-        refuse_existing(ids_file, overwrite=True)  # it is made anew by each call
+        # It is made anew by each call.
+        refuse_existing(ids_file, overwrite=True, no_stream="has the counts", option="--ids")
     papers = None
     if papers_folder is not None:
         with progress("reading papers", progress_style) as on_paper:

@@ -1,8 +1,9 @@
-"""The commands of the steps, made from the table at the end, and what they share with ``run`` and ``status``."""
+"""The commands of the steps, of all of them, and of where they stand."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +12,14 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
-from evidencebench.cli.construct.status import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.options import argument, number, option
-from evidencebench.cli.output import print_cautions, print_json, print_table, progress
-from evidencebench.construction.draft import input_of, open_drafts, output_of, set_aside
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
+from evidencebench.construction.config import read_config
+from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, output_of, set_aside
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.judge import JudgeSettings, WindowAgreement, judge_step, windows_agree
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
+from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construction_status, run_all
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
@@ -28,7 +30,6 @@ from evidencebench.wording import counted
 
 _MOST_FAILURES = 5
 
-_StepMaker = Callable[[ChatClient | None], ModelStep]
 _WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
 _Overwrite = Annotated[bool, option("--overwrite", "Make the file anew where it exists.")]
 
@@ -42,7 +43,7 @@ class StepOptions:
     drop_failed: Annotated[bool, option("--drop-failed", "Drop a draft whose request failed in all attempts.")]
     asking: Asking
 
-    def run(self, name: str, make_step: _StepMaker) -> int:
+    def run(self, name: str, make_step: Callable[[ChatClient | None], ModelStep]) -> int:
         asking, output = self.asking, output_of(name, self.folder)
         source = open_drafts(input_of(name, self.folder))
 
@@ -82,6 +83,31 @@ def _print_report(report: StepReport, output: Path, *, as_json: bool, more: dict
     click.echo(f"{output}{'' if report.is_finished else ': not finished; run again'}")
 
 
+def agreement_in(work: Path) -> dict[str, WindowAgreement]:
+    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
+    path = output_of("judge", work)
+    if not path.is_file():
+        return {}
+    file = open_drafts(path, must_be_finished=False)
+    return windows_agree(file[draft_id] for draft_id in file.offsets)
+
+
+def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
+    fields = {
+        model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
+        for model, pair in by_model.items()
+    }
+    return {"windows_agree": fields}
+
+
+def print_agreement(by_model: Mapping[str, WindowAgreement], *, as_json: bool) -> None:
+    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
+    for model, windows in by_model.items():
+        if not as_json:
+            print_prose(printable(f"{model}: {windows.text}."))
+    print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)
+
+
 def make_room(paths: Iterable[Path]) -> None:
     """Take away files of drafts, so that they are made anew, and say which are kept since they were edited by hand."""
     for path in paths:
@@ -102,8 +128,7 @@ def summaries(step: StepOptions) -> int:
     sentences are about the paper, then whether they report a result of it.
 
     \b
-    Example: evidencebench construct summaries work \\
-               --model openai/gpt-4o-mini --max-cost-usd 1
+    Example: evidencebench construct summaries work --model openai/NAME
     """
     return step.run("summaries", lambda _: SUMMARIES)
 
@@ -117,8 +142,7 @@ def hypotheses(step: StepOptions) -> int:
     be one sentence of 5 to 50 words that gives no number or finding away.
 
     \b
-    Example: evidencebench construct hypotheses work \\
-               --model openai/gpt-4o-mini --max-cost-usd 1
+    Example: evidencebench construct hypotheses work --model openai/NAME
     """
     return step.run("hypotheses", lambda _: HYPOTHESES)
 
@@ -131,8 +155,7 @@ def aspects(step: StepOptions) -> int:
     paper can match an aspect, and no aspect says more than the summary.
 
     \b
-    Example: evidencebench construct aspects work \\
-               --model openai/gpt-4o-mini --max-cost-usd 1
+    Example: evidencebench construct aspects work --model openai/NAME
     """
     return step.run("aspects", lambda _: ASPECTS)
 
@@ -158,8 +181,6 @@ def judge(
     Example: evidencebench construct judge work --papers papers \\
                --model openai/gpt-4o-mini --batch --max-cost-usd 20
     """
-    if overlap >= window:
-        raise click.UsageError(f"--overlap: expected less than the window of {window}, got {overlap}")
     settings = JudgeSettings(window=window, overlap=overlap, at_once=at_once, votes=votes)
     folder = PaperFolder(papers)
 
@@ -177,8 +198,7 @@ def label_results(step: StepOptions) -> int:
     Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
 
     \b
-    Example: evidencebench construct label-results work \\
-               --model openai/gpt-4o-mini --max-cost-usd 1
+    Example: evidencebench construct label-results work --model openai/NAME
     """
     return step.run("label-results", lambda _: LABEL_RESULTS)
 
@@ -188,10 +208,7 @@ def filter_(
     *,
     folder: _WorkFolder,
     least_covered: Annotated[
-        float,
-        option(
-            "--least-covered SHARE", "Minimum share of a draft's aspects with a source sentence.", options.Finite(0, 1)
-        ),
+        float, option("--least-covered SHARE", "Of a draft's aspects, with a source sentence.", options.Finite(0, 1))
     ] = LEAST_COVERED,
     overwrite: _Overwrite,
     as_json: options.AsJson,
@@ -217,6 +234,106 @@ def filter_(
         click.echo(str(path))
 
 
-COMMANDS: Mapping[str | None, click.Command] = {
-    step.name: step for step in (summaries, hypotheses, aspects, judge, label_results, filter_)
-}
+@options.command
+def run(
+    *,
+    path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
+    limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
+    until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(MODEL_STEPS))],
+    overwrite: Annotated[bool, option("--overwrite", "Redo what is stale; stored replies cost nothing.")],
+    first: Annotated[
+        str | None,
+        option(
+            "--from STEP", "Redo this step and all later ones; edited files are kept.", click.Choice(list(STEP_FILES))
+        ),
+    ],
+    drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
+    place: options.WorkPlaceChoice,
+    asking: Asking,
+) -> int:
+    """Run all steps, and make the data set.
+
+    CONFIG.toml names reviews, papers and models; see docs/construction.md. After
+    Ctrl-C, a cost limit or a failed server, run it again to resume. Exit code 1: a
+    review could not be read, or drafts failed and are asked again by the next run.
+    --jobs and --engine are for the last step.
+
+    \b
+    Example: evidencebench construct run construction.toml --max-cost-usd 20
+    """
+    if asking.estimate:
+        raise click.UsageError("--estimate: use 'evidencebench construct estimate'")
+    config = read_config(path)
+    with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
+        assert client is not None
+        if first is not None:
+            make_room(output_of(step, config.work) for step in list(STEP_FILES)[list(STEP_FILES).index(first) :])
+        made = run_all(
+            config,
+            client=client,
+            waiting=waiting,
+            today=date.today(),  # noqa: DTZ011 - the user's day
+            limit=limit,
+            until=until,
+            overwrite=overwrite or first is not None,
+            drops_failed=drop_failed,
+            jobs=place.jobs,
+            engine=place.engine,
+            on_progress=shown,
+        )
+    tell_asked(client)
+    agreement = agreement_in(config.work)
+    _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
+    print_agreement(agreement, as_json=asking.as_json)
+    is_proven = made.dataset is None or not made.dataset.unproven
+    return 1 if made.n_failures or made.unreadable or not is_proven else 0
+
+
+def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
+    for why in made.unreadable:
+        click.echo(f"error: {printable(why)}", err=True)
+    print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
+    if made.n_failures:
+        click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
+    dataset = made.dataset
+    if asking.as_json:
+        steps = [step.fields() for step in made.steps]
+        print_json({"unreadable": made.unreadable, "steps": steps, "dataset": dataset, **more})
+    elif dataset is not None:
+        print_cautions(dataset.warnings)
+        print_table(loss_table(dataset.steps))
+        splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
+        click.echo(f"{dataset.folder}: {counted(dataset.n_instances, 'instance')} ({splits})")
+    else:
+        for step in made.steps:
+            click.echo(f"{step.step}: {step.n_kept:,} kept of {counted(step.n_drafts, 'draft')}")
+
+
+@options.command
+def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
+    """Say where a construction stands.
+
+    WORK, the work folder, is only read, also while a step runs.
+
+    \b
+    Example: evidencebench construct status work
+    """
+    status, agreement = construction_status(folder), agreement_in(folder)
+    if as_json:
+        print_json({**msgspec.to_builtins(status), **agreement_fields(agreement)})
+        print_agreement(agreement, as_json=True)
+        return
+    rows: list[list[Cell]] = []
+    for step in status.steps:
+        given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
+        state = f"stale: {step.stale}" if step.stale else "done" if step.is_finished else "not finished"
+        state += f"; {step.n_edited:,} edited by hand" if step.n_edited else ""
+        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, state])
+    print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
+    if status.next_step is None:
+        click.echo(f"{folder / 'dataset'}: made")
+    else:
+        is_stale = any(step.stale for step in status.steps if step.step == status.next_step)
+        how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
+        click.echo(f"next: {status.next_step}{how if is_stale else ''}")
+    print_agreement(agreement, as_json=False)

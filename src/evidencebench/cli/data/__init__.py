@@ -1,22 +1,346 @@
-"""``evidencebench data``: everything about the data files themselves.
+"""``evidencebench data``: everything about the data files themselves, but `convert`."""
 
-The files: `convert`, `download`, `list`, `show`, `solve`, `stats`, `validate`.
-"""
+import os
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
 
+import click
+
+from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
+from evidencebench.cli.options import argument, completer, option
+from evidencebench.cli.output import OutputFile, few, print_json, print_prose, print_table, progress, refuse_existing
+from evidencebench.data.catalog import CATALOG, CatalogEntry, data_path
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.download import fetch
+from evidencebench.data.instance import Instance
+from evidencebench.data.optima import solve_file
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.statistics import describe
+from evidencebench.data.validation import FileReport, count_by_rule, validate_files
+from evidencebench.files.places import data_folder
+from evidencebench.query import Kind
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted, did_you_mean
+
+
+def _entry(name: str) -> CatalogEntry:
+    if name not in CATALOG:
+        raise ValueError(f"no data set '{name}'{did_you_mean(name, CATALOG)}; expected one of {', '.join(CATALOG)}")
+    return CATALOG[name]
+
+
+_ENTRIES = argument("NAME...", options.Parsed("name", _entry), required=True, shell_complete=completer(lambda: CATALOG))
+
+
+@options.command
+def download(
+    *,
+    entries: Annotated[tuple[CatalogEntry, ...], _ENTRIES],
+    mirror: Annotated[str | None, option("--mirror URL", "Base address of a mirror that holds the files.")],
+    url: Annotated[str | None, option("--url URL", "The whole address of the file.")],
+    from_file: Annotated[Path | None, option("--from-file FILE", "Take a local file instead.", options.FILE)],
+    folder: Annotated[Path | None, option("--folder", "Where to keep it; default: see 'data list'.")],
+    attempts: Annotated[int, options.number("--attempts N", "Tries, each resuming.", most=100)] = 5,
+    force: Annotated[bool, option("--force", "Replace a file that is there.")],
+    progress_style: options.ProgressStyle,
+) -> None:
+    """Fetch official data, resuming and checking size and sha256.
+
+    NAME is train, dev, test, 100k-train or 100k-test. The files keep their own
+    licences; they are never part of this package.
+
+    \b
+    Examples:
+      evidencebench data download train dev test
+      evidencebench data download test --mirror https://mirror.example/data
+      evidencebench data download test --from-file evidencebench_test_set.json
+    """
+    if len(entries) > 1 and (url or from_file):
+        raise click.UsageError("--url and --from-file name one file, so they take one NAME")
+    folder = folder or data_folder(os.environ)
+    for entry in entries:
+        with progress(entry.name, progress_style) as on_progress:
+            fetched = fetch(
+                entry,
+                folder,
+                mirror=mirror,
+                url=url,
+                source_file=from_file,
+                attempts=attempts,
+                force=force,
+                progress=on_progress,
+            )
+        checked = "checked" if fetched.verified else "not known to this version, computed"
+        click.echo(f"{fetched.path}\n  {fetched.size_bytes} bytes; sha256 {checked}:\n  {fetched.sha256}")
+        print_prose(f"licence: {entry.licence}. {entry.note}", "  ", "  ")
+
+
+@options.command
+def list_(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
+    """List the known data sets, and which of them are here.
+
+    \b
+    Example: evidencebench data list
+    """
+    folder, n_sample = data_folder(os.environ), len(load_sample())
+    paths = {name: str(path) for name, entry in CATALOG.items() if (path := folder / entry.file_name).exists()}
+    if as_json:
+        sample = {"name": "sample", "n_instances": n_sample, "licence": "MIT", "path": str(sample_path())}
+        print_json([sample, *(asdict(entry) | {"path": paths.get(name)} for name, entry in CATALOG.items())])
+        return
+    rows: list[list[Cell]] = [["sample", n_sample, "MIT, synthetic", "comes with the package"]]
+    rows += [
+        [name, entry.n_instances, entry.licence, "here" if name in paths else "not downloaded"]
+        for name, entry in CATALOG.items()
+    ]
+    print_table(Table(columns=["name", "instances", "licence", "state"], rows=rows), table_format)
+    if table_format == "text":
+        print_prose(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
+
+
+# Nine digits: no file holds more instances, and int() refuses thousands of digits.
+_POSITION = re.compile(r"[0-9]{1,9}")
+
+
+@options.command
+def show(
+    *,
+    data: options.DataArgument,
+    instance_id: Annotated[str | None, argument("[ID]")],
+    evidence: Annotated[bool, option("--evidence", "Only sentences that are a source of an aspect.")],
+    as_json: options.AsJson,
+) -> None:
+    """Show one instance, or without ID a line an instance.
+
+    ID is an instance id, or its position from 0. A line is a sentence: # marks a
+    heading, > the abstract, and [aspects ...] names what it is a source of, the
+    aspects counted from 0.
+
+    \b
+    Examples:
+      evidencebench data show sample
+      evidencebench data show sample 0 --evidence
+    """
+    dataset = open_dataset(data)
+    if instance_id is None:
+        if as_json:
+            print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
+        for query in () if as_json else dataset.queries():
+            print_prose(printable(query.hypothesis), "    ", f"{printable(query.instance_id)}  ")
+        return
+    is_position = instance_id not in dataset and _POSITION.fullmatch(instance_id) is not None
+    instance = dataset[int(instance_id) if is_position else instance_id]
+    if as_json:
+        print_json(_instance_fields(instance))
+    else:
+        _print_instance(instance, only_evidence=evidence)
+
+
+def _instance_fields(instance: Instance) -> dict[str, Any]:
+    query, labels = instance.query, instance.labels
+    return {
+        "id": instance.id,
+        "paper_id": query.paper_id,
+        "hypothesis": query.hypothesis,
+        "aspects": [
+            {
+                "id": aspect,
+                "text": labels.texts.get(aspect),
+                "is_result": aspect in labels.results,
+                "sentences": labels.sources.get(aspect, ()),
+            }
+            for aspect in labels.aspects
+        ],
+        "sentences": [
+            {"index": index, "kind": kind, "text": sentence}
+            for index, (kind, sentence) in enumerate(zip(query.kinds, query.sentences, strict=True))
+        ],
+        "evaluations": {
+            task: {"sentences": stored.sentences, "covered": stored.covered, "optimal": stored.optimal}
+            for task, stored in labels.evaluations.items()
+        },
+    }
+
+
+def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
+    query, labels = instance.query, instance.labels
+    click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})")
+    print_prose(printable(query.hypothesis))
+    click.echo()
+    marks: dict[int, list[str]] = {}
+    for number, aspect in enumerate(labels.aspects):
+        results = " [results]" if aspect in labels.results else ""
+        print_prose(printable(f"{number}{results} {labels.texts.get(aspect, aspect)}"), "       ", "aspect ")
+        for index in labels.sources.get(aspect, ()):
+            marks.setdefault(index, []).append(str(number))
+    click.echo()
+    signs = {Kind.HEADING: "#", Kind.ABSTRACT: ">", Kind.BODY: " "}
+    for index, (kind, sentence) in enumerate(zip(query.kinds, query.sentences, strict=True)):
+        if only_evidence and index not in marks:
+            continue
+        aspects = f"  [aspects {' '.join(marks[index])}]" if index in marks else ""
+        print_prose(f"{printable(sentence)}{aspects}", " " * 7, f"{index:4} {signs[kind]} ")
+
+
+@options.command
+def solve(
+    *,
+    data: options.DataArgument,
+    output: Annotated[Path, option("-o, --output", "The copy to write.", OutputFile())],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the copy where it exists.")],
+    place: options.WorkPlaceChoice,
+    max_errors: options.MaxErrors,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> int:
+    """Derive all four optima of a data set, exactly, into a copy.
+
+    After an interruption, run the same command again to resume. Other instances are
+    solved where one fails, and the next run tries that again. Exit code 1: an optimum
+    could not be proven, or an instance failed and no copy was written.
+
+    \b
+    Example: evidencebench data solve labels.json -o solved.json --jobs 2
+    """
+    refuse_existing(output, overwrite=overwrite, no_stream="cannot be resumed after an interruption")
+    with progress("solving", progress_style) as on_progress:
+        report = solve_file(
+            open_dataset(data),
+            output,
+            jobs=place.jobs,
+            engine=place.engine,
+            max_errors=max_errors,
+            on_progress=on_progress,
+        )
+    if as_json:
+        print_json({"output": str(output), **asdict(report)})
+    elif report.failed:
+        n_failed, n_all = counted(len(report.failed), "instance"), f"{report.n_instances:,}"
+        head = f"error: {output}: not written: {n_failed} of {n_all} failed; the same command tries again"
+        failed = [printable(f"  failed: {instance_id}: {why}") for instance_id, why in report.failed.items()]
+        click.echo("\n".join([head, *few(failed)]), err=True)
+    else:
+        resumed = f", {report.n_resumed} of them by an earlier call" if report.n_resumed else ""
+        click.echo(
+            f"{output}: {counted(report.n_instances, 'instance')} solved{resumed}; {len(report.unproven)} not proven"
+        )
+        for instance_id, tasks in report.unproven.items():
+            click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")
+    return 1 if report.unproven or report.failed else 0
+
+
+@options.command
+def stats(
+    *,
+    data: options.DataArgument,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+    progress_style: options.ProgressStyle,
+) -> None:
+    """Describe a data set in numbers.
+
+    \b
+    Example: evidencebench data stats sample
+    """
+    dataset = open_dataset(data)
+    with progress("reading", progress_style) as on_progress:
+        description = describe(dataset, on_progress)
+    if as_json:
+        print_json({"path": str(dataset.path), "sha256": dataset.sha256, **asdict(description)})
+        return
+    fields = asdict(description).items()
+    counts: list[list[Cell]] = [[key[2:].replace("_", " "), value] for key, value in fields if key.startswith("n_")]
+    names = ("sentences", "aspects", "results", "evidence", "optimum")
+    spreads: list[list[Cell]] = [
+        [name, one.minimum, one.mean, one.maximum] for name in names if (one := getattr(description, name))
+    ]
+    kinds: list[list[Cell]] = [
+        [kind, 100 * row["share"], 100 * row["evidence"]] for kind, row in description.kinds.items()
+    ]
+    tables = [
+        Table(columns=["how many", "n"], rows=counts),
+        Table(columns=["per instance", "least", "mean", "most"], rows=spreads),
+        Table(columns=["kind", "% of sentences", "% of them evidence"], rows=kinds),
+    ]
+    if table_format == "csv":  # one table, a row a number
+        rows = [
+            [what, column, value]
+            for table in tables
+            for what, *values in table.rows
+            for column, value in zip(table.columns[1:], values, strict=True)
+        ]
+        tables = [Table(columns=["what", "which", "value"], rows=rows)]
+    for table in tables:
+        print_table(table, table_format)
+
+
+@options.command
+def validate(
+    *,
+    files: Annotated[tuple[str, ...], argument("D...", required=True, shell_complete=options.complete_data)],
+    optima: Annotated[bool, option("--optima", "Solve every instance again and compare the stored optima.")],
+    place: options.WorkPlaceChoice,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> int:
+    """Report every violation of the format, with its place.
+
+    A paper in two of the files is a violation. Exit code 0: valid; 1: violations, or
+    an instance could not be checked; 2: a file cannot be read.
+
+    \b
+    Examples:
+      evidencebench data validate sample --optima
+      evidencebench data validate train.json dev.json test.json --json
+    """
+    paths = [data_path(name) for name in files]
+    with progress("validating", progress_style) as on_progress:
+        reports = validate_files(paths, optima=optima, jobs=place.jobs, engine=place.engine, on_progress=on_progress)
+    is_valid = all(report.is_valid for report in reports)
+    if as_json:
+        print_json({"valid": is_valid, "files": list(map(_fields, reports))})
+    else:
+        for report in reports:
+            _print_report(report, optima=optima)
+    return 0 if is_valid else 1
+
+
+def _fields(report: FileReport) -> dict[str, Any]:
+    return {
+        "path": report.path,
+        "valid": report.is_valid,
+        "n_instances": report.n_instances,
+        "n_violations": len(report.violations),
+        "n_warnings": len(report.warnings),
+        "warnings_by_rule": count_by_rule(report.warnings),
+        "unchecked": report.unchecked,
+        "violations": list(map(asdict, report.violations)),
+        "warnings": list(map(asdict, report.warnings)),
+    }
+
+
+def _print_report(report: FileReport, *, optima: bool) -> None:
+    n_violations = counted(len(report.violations), "violation") if report.violations else "no violation"
+    verdict = "valid" if report.is_valid else n_violations
+    solved = ", optima solved again" if optima else ""
+    click.echo(f"{printable(report.path)}: {counted(report.n_instances, 'instance')}{solved}: {verdict}")
+    for line in few([f"  {printable(str(violation))}" for violation in report.violations], 50):
+        click.echo(line)
+    for instance_id, why in report.unchecked.items():
+        click.echo(f"  not checked: {printable(instance_id)}: {printable(why)}")
+    for rule, n in sorted(count_by_rule(report.warnings).items()):
+        first = next(warning for warning in report.warnings if warning.rule == rule)
+        click.echo(f"  warning, {counted(n, 'time')} (allowed in this dialect), first: {printable(str(first))}")
+
 
 command = LazyGroup(
     "data",
     package=__name__,
-    lines={
-        "convert": "Write a data set in the form that OUTPUT's suffix names.",
-        "download": "Fetch official data, resuming and checking size and sha256.",
-        "list": "List the known data sets, and which of them are here.",
-        "show": "Show one instance, or without ID a line an instance.",
-        "solve": "Derive all four optima of a data set, exactly, into a copy.",
-        "stats": "Describe a data set in numbers.",
-        "validate": "Report every violation of the format, with its place.",
-    },
+    lines={"convert": "Write a data set in the form that OUTPUT's suffix names."},
+    commands=[download, list_, show, solve, stats, validate],
     help="""Validate, describe, show, solve, convert, download data.
 
 D is a file (.json, .jsonl, .gz of either, or .parquet), a folder of such files or

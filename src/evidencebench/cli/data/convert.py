@@ -12,8 +12,8 @@ from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import (
     OutputFile,
     ProgressReporter,
+    few,
     json_text,
-    print_json,
     print_prose,
     progress,
     refuse_existing,
@@ -21,7 +21,7 @@ from evidencebench.cli.output import (
     tell_written,
 )
 from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
-from evidencebench.data.evidence_inference import is_trial_folder
+from evidencebench.data.evidence_inference import PaperFormat, SplitName, is_trial_folder
 from evidencebench.data.evidence_inference_labels import ConversionReport, convert_folder
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
@@ -30,29 +30,16 @@ from evidencebench.integrations.trec import with_qrels
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
-_MOST_SHOWN = 3  # papers that cannot be read
-
 
 @options.command
-def command(
+def convert(
     *,
     data: options.DataArgument,
     output: Annotated[Path, argument(type=OutputFile())],
-    read_from: Annotated[
-        Any | None, option("--from", "Which form of the papers to read: nxml if there.", click.Choice(["nxml", "txt"]))
-    ],
-    split: Annotated[
-        Any | None, option("--split", "Only this split of the folder.", click.Choice(["train", "validation", "test"]))
-    ],
-    qrels: Annotated[
-        Path | None,
-        option(
-            "--qrels FILE", "Diversity qrels (qid subtopic docno rel), as labels in place of D's own.", options.PATH
-        ),
-    ],
-    shard_size: Annotated[
-        int | None, options.number("--shard-size N", "Write several files, with at most so many instances each.")
-    ],
+    read_from: Annotated[PaperFormat | None, option("--from", "Which form of the papers to read: nxml if there.")],
+    split: Annotated[SplitName | None, option("--split", "Only this split of the folder.")],
+    qrels: Annotated[Path | None, option("--qrels FILE", "Diversity qrels, as labels in place of D's own.")],
+    shard_size: Annotated[int | None, options.number("--shard-size N", "Write several files, of at most N instances.")],
     overwrite: Annotated[bool, option("--overwrite", "Replace OUTPUT where it exists.")],
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
@@ -79,8 +66,6 @@ def command(
       evidencebench data convert sample mine.json --qrels trec/qrels.all.txt
       evidencebench data convert evidence-inference/annotations ei.json
     """
-    if as_json:
-        require_file(output, "has the data set itself, so that --json cannot be printed there")
     if shard_size is None:
         refuse_existing(output, overwrite=overwrite)
     else:
@@ -100,7 +85,7 @@ def command(
     with progress(f"converting {data}", progress_style) as on_progress:
         instances = _shown(dataset if qrels is None else with_qrels(dataset, qrels), len(dataset), on_progress)
         if shard_size is None:
-            fields: dict[str, Any] = {"output": str(output), "n_instances": write_dataset(output, instances)}
+            fields: dict[str, Any] = {"n_instances": write_dataset(output, instances)}
             text = f"{output}: {counted(fields['n_instances'], 'instance')}"
         else:
             try:
@@ -108,13 +93,10 @@ def command(
             except OSError as error:
                 raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
             files = write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
-            fields = {"output": str(output), "n_instances": len(dataset), "shards": list(map(str, files))}
-            n_instances, n_files = counted(len(dataset), "instance"), counted(len(files), "shard")
-            text = f"{files[0]} and so on: {n_instances} in {n_files}"
-    if as_json:
-        print_json(fields)
-    else:
-        tell_written(output, text)
+            fields = {"n_instances": len(dataset), "shards": list(map(str, files))}
+            n_files = counted(len(files), "shard")
+            text = f"{files[0]} and so on: {counted(len(dataset), 'instance')} in {n_files}"
+    tell_written(output, fields, text, as_json=as_json)
 
 
 def _shown(instances: Iterable[Instance], n_instances: int, on_progress: ProgressReporter) -> Iterator[Instance]:
@@ -128,7 +110,7 @@ def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -
     if not is_stream(output):
         write_whole(output.with_name(f"{output.name}.placement.json"), f"{json_text(fields)}\n")
     if as_json:
-        print_json(fields)
+        click.echo(json_text(fields), err=is_standard_output(output))
         return
     papers = counted(report.n_papers, "paper")
     lines = [f"{output}: {counted(report.n_instances, 'instance')} of {papers}, read from {report.read_from}"]
@@ -141,10 +123,7 @@ def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -
         words = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common() if n)
         lines.append(f"  {what} left out: {words or 'none'}")
     unread = [f"  not read: {printable(message)}" for message in report.unreadable_papers.values()]
-    lines += unread[:_MOST_SHOWN]
-    if len(unread) > _MOST_SHOWN:
-        lines.append(f"  ... and {len(unread) - _MOST_SHOWN} papers more; --json lists them all")
-    for line in lines:
+    for line in (*lines, *few(unread, 3)):
         print_prose(line, "    ", err=is_standard_output(output))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import listening, option, refuse_exposed
+from evidencebench.cli.options import listen, option
 from evidencebench.construction.demo import read_gold
 from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server import PERSONALITIES, FakeModel, Settings
@@ -15,10 +15,12 @@ from evidencebench.provenance import require_extra
 
 
 @options.command
-def command(
+def serve_fake(
     *,
     data: options.Data,
-    personality: Annotated[str, options.choice("--personality P", "How the model answers; see below.", PERSONALITIES)],
+    personality: Annotated[
+        str, option("--personality P", "How the model answers; see below.", click.Choice(list(PERSONALITIES)))
+    ] = "oracle",
     port: Annotated[int, options.number("--port N", "0: a free one.", least=0, most=65535)],
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1",
     expose: Annotated[bool, option("--expose", "Allow a host that other machines reach. No key is asked for.")],
@@ -26,12 +28,7 @@ def command(
     seed: options.Seed,
     latency: Annotated[float, option("--latency SECONDS", "Of each reply.", options.Finite(0, 3600))] = 0.0,
     construction: Annotated[
-        Path | None,
-        option(
-            "--construction GOLD",
-            "Answer the steps of 'construct' from this file of gold studies.",
-            options.EXISTING_FILE,
-        ),
+        Path | None, option("--construction GOLD", "Gold studies, for the steps of 'construct'.", options.EXISTING_FILE)
     ],
 ) -> None:
     """Serve a fake language model for trials.
@@ -46,21 +43,19 @@ def command(
              evidencebench run --data sample -o run.jsonl
                llm_base:model=local/any,base_url=http://127.0.0.1:8000/v1
     """
-    refuse_exposed(host, expose=expose)
     require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
     from evidencebench.integrations.fake_server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
-    from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+    from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
     studies = [] if construction is None else read_gold(construction)
     settings = Settings(personality=personality, fault_rate=faults, latency_seconds=latency, seed=seed)
     app = FakeServer(FakeModel(open_dataset(data), settings, studies))
-    with listening(host, port):
-        bound = listening_socket(host, port)
+    bound = listen(host, port, expose=expose)
     host, port = bound.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
     serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"), PatientConnection)
 
 
-command.epilog = "\n".join(
+serve_fake.epilog = "\n".join(
     ["\b", "Personalities:", *(f"  {name:<14}{meaning}" for name, meaning in PERSONALITIES.items())]
 )

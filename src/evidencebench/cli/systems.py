@@ -1,12 +1,8 @@
-"""``evidencebench systems``: lists the systems; the command `new` writes a package with one.
-
-In reading order:
-
-* `new`: cli/systems/new
-"""
+"""``evidencebench systems``: lists the systems, and `new` writes a package with one; ``evidencebench tasks``."""
 
 import inspect
 from dataclasses import MISSING
+from pathlib import Path
 from typing import Annotated, Any
 
 import click
@@ -14,13 +10,34 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
-from evidencebench.cli.options import option
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
+from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import factory_of, options_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, Factory, plugin_named, plugins
+from evidencebench.files.atomic import write_whole
+from evidencebench.integrations.plugin_template import plugin_files, require_new_name
 from evidencebench.provenance import library_versions
 from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
+
+_MEANINGS: dict[int | str | None, str] = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
+
+
+@options.command
+def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
+    """List the tasks: how many sentences and aspects count.
+
+    Any other budget is a task too: er_at_25, result_er_at_3.
+
+    \b
+    Example: evidencebench tasks --json
+    """
+    if as_json:
+        print_json({task.name: {"aspects": task.scope, "budget": task.budget} for task in TASKS.values()})
+        return
+    rows = [(task.name, _MEANINGS.get(task.budget, str(task.budget)), task.scope) for task in TASKS.values()]
+    print_table(Table(columns=["task", "sentences that count", "aspects that count"], rows=rows), table_format)
 
 
 def _list(
@@ -67,33 +84,18 @@ def _list(
     print_table(Table(columns=["system", "options with their defaults"], rows=folded), table_format)
 
 
-command = LazyGroup(
-    "systems",
-    package=__name__,
-    lines={"new": "Write a package with a system of your own, to install and change."},
-    invoke_without_command=True,
-    callback=options.callback(_list),
-    params=options.parameters(_list),
-    help=inspect.getdoc(_list),
-)
-
-
 def _record(name: str, factory: Factory | None) -> dict[str, Any]:
-    if factory is None:
-        return {"description": None, "options": None, "package": _package(name)}
-    defaults = {
+    defaults = factory and {
         key: None if field.default is MISSING else msgspec.to_builtins(field.default, enc_hook=str)
         for key, field in options_of(factory).items()
     }
-    return {"description": _first_line(factory), "options": defaults, "package": _package(name)}
+    return {"description": factory and _first_line(factory), "options": defaults, "package": _package(name)}
 
 
 def _package(name: str) -> str | None:
     """Return the package whose plug-in a system is, with its version; None for a system of evidencebench."""
     plugin = plugin_named(name)
-    if plugin is None:
-        return None
-    return " ".join([plugin.package, *library_versions(plugin.package).values()])
+    return " ".join([plugin.package, *library_versions(plugin.package).values()]) if plugin else None
 
 
 def _description(name: str, factory: Factory | None) -> str:
@@ -120,3 +122,39 @@ def _fold_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
         lines = click.formatting.wrap_text(text, width).splitlines()
         folded += [(name if position == 0 else "", line) for position, line in enumerate(lines)]
     return folded
+
+
+@options.command
+def new(*, name: Annotated[str, argument()]) -> None:
+    """Write a package with a system of your own, to install and change.
+
+    The package is a new folder NAME, with pyproject.toml, the system and a test.
+    NAME is the name of the package and of its system: small letters, digits
+    and -, as in my-ranker.
+
+    \b
+    Examples:
+      evidencebench systems new my-ranker
+      pip install --editable my-ranker
+      evidencebench run my-ranker:weight=2 --data sample -o mine.jsonl
+    """
+    require_new_name(name)
+    folder = Path(name)
+    if folder.exists():
+        raise click.UsageError(f"'{name}': exists here; choose another name, or another folder to be in")
+    for path, text in plugin_files(name).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / path, text)
+        click.echo(folder / path)
+    click.echo(f"next: pip install --editable {name}")
+    click.echo(f"then: evidencebench run {name} --data sample -o {name}.jsonl")
+
+
+command = LazyGroup(
+    "systems",
+    commands=[new],
+    invoke_without_command=True,
+    callback=options.callback(_list),
+    params=options.parameters(_list),
+    help=inspect.getdoc(_list),
+)

@@ -1,0 +1,208 @@
+"""``evidencebench audit``: find out which misses of a run are not its own fault."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.main import LazyGroup
+from evidencebench.cli.options import PageServing, argument, option
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, refuse_existing
+from evidencebench.construction.audit import AuditorPair, AuditReport, audit_report, sample_misses
+from evidencebench.construction.people.tasks import MissesHeader, read_misses, write_misses
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.tasks import TASKS
+from evidencebench.scoring.resampling import Estimate, Proportion
+from evidencebench.tables import Cell, Column, Table, printable, table_for_readers
+from evidencebench.wording import counted, first_few
+
+if TYPE_CHECKING:  # starlette is an extra
+    from evidencebench.pages.people.tasks import TaskApp
+
+
+@options.command
+def sample(
+    *,
+    run: Annotated[Path, argument()],
+    data: options.Data,
+    tasks: options.Tasks,
+    n_misses: Annotated[int, options.number("-n N", "How many misses to draw.")] = 50,
+    seed: options.Seed,
+    rules: options.RulesChoice,
+    output: Annotated[Path, options.output("FILE", "The misses, as JSON Lines.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
+    as_json: options.AsJson,
+) -> None:
+    """Draw misses of RUN for people to look at.
+
+    A miss is an aspect that counts in the task (er_at_optimal) and that some
+    sentence covers, but no selected one. The chance to be drawn is what the miss
+    takes from the score, spread over papers and strata: whether the nearest selected
+    sentence is within 2 sentences of a source, in its section, or elsewhere.
+
+    \b
+    Examples:
+      evidencebench audit sample bm25.jsonl --data dev -o misses.jsonl
+      evidencebench audit sample llm.jsonl -d test -t er_at_10 -n 100 -o m.jsonl
+    """
+    if len(tasks) > 1:
+        raise click.UsageError("expected one --task: misses are those of one task")
+    refuse_existing(output, overwrite=overwrite, no_stream="cannot be read by 'audit review'")
+    task = tasks[0] if tasks else TASKS["er_at_optimal"]
+    header, misses = sample_misses(run, open_dataset(data), task, n=n_misses, seed=seed, rules=rules)
+    write_misses(output, header, misses)
+    has_texts = all(miss.aspect for miss in misses)
+    if not has_texts:
+        click.echo("warning: the data has no texts of aspects, so that auditors see only their sources", err=True)
+    if as_json:
+        print_json({"output": str(output), "n_drawn": len(misses), "has_texts": has_texts, "header": header})
+        return
+    print_table(_strata(header))
+    click.echo(f"{output}: {counted(len(misses), 'miss', 'misses')} of {header.n_misses:,}")
+    click.echo(f"next: evidencebench audit review {output} --folder audit")
+
+
+def _strata(header: MissesHeader) -> Table:
+    rows = [
+        (stratum.name, stratum.n_misses, 100 * stratum.loss, stratum.n_drawn)
+        for stratum in header.strata
+        if stratum.n_misses
+    ]
+    total = ("all", header.n_misses, 100 * header.loss, sum(stratum.n_drawn for stratum in header.strata))
+    return Table(
+        columns=("nearest selected sentence", "misses", "points lost", "drawn"),
+        rows=[*rows, total],
+        title=f"Misses on {header.task}, aspect recall {100 * header.score:.1f}",
+        notes=("points lost: what these misses take from the mean aspect recall, in points of 100",),
+    )
+
+
+@options.command
+def review(
+    *,
+    misses: Annotated[Path, argument()],
+    folder: Annotated[Path, option("--folder", "Where verdicts are kept; made if missing.", options.FOLDER)],
+    serving: PageServing,
+) -> None:
+    """Let people say the cause of each miss in a browser.
+
+    MISSES is what 'audit sample' wrote. People sign in with a name, see hypothesis,
+    missed aspect, and the paper with sources and selected sentences marked, and
+    choose a cause, with mouse or keyboard. Every choice is saved at once, and can be
+    changed.
+
+    \b
+    Example: evidencebench audit review misses.jsonl --folder audit --open
+    """
+    misses_file = read_misses(misses)
+
+    def make() -> "TaskApp":
+        from evidencebench.pages.people.audits import audit_tasks  # noqa: PLC0415 - an extra
+
+        return audit_tasks(misses_file, folder)
+
+    what = f"people audit {counted(len(misses_file.records), 'miss', 'misses')} of {printable(misses.name)}"
+    serving.serve_tasks("audit review", make, what)
+
+
+@options.command
+def report(
+    *,
+    misses: Annotated[Path, argument()],
+    folder: Annotated[Path, option("--folder", "Where 'audit review' wrote the verdicts.", options.FOLDER)],
+    run: Annotated[Path, option("--run RUN", "The run of the misses.")],
+    data: options.Data,
+    resampling: options.ResamplingChoice,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+) -> None:
+    """Say by cause what people found, and correct the score.
+
+    MISSES is what 'audit sample' wrote. Shares have exact intervals. The score is
+    corrected in two ways: aspects whose miss is not the system's fault count as
+    covered, or are taken out; intervals join the sampling of misses with the
+    bootstrap over papers. Of several auditors the majority counts; a tie is the
+    system's fault.
+
+    \b
+    Example:
+      evidencebench audit report misses.jsonl --folder audit --run bm25.jsonl \\
+        --data dev
+    """
+    report = audit_report(read_misses(misses), folder, run, open_dataset(data), resampling)
+    cautions = list(_cautions(report))
+    print_cautions(cautions)
+    if as_json:
+        print_json({**asdict(report), "level": resampling.level, "warnings": cautions})
+        return
+    for table in _tables(report):
+        print_table(table, table_format)
+    if table_format == "text":
+        print_prose(
+            "not its fault: the share of what was lost. covered: aspects whose miss is not the system's fault count as "
+            "covered. taken out: they do not count, as if each paper had its part of them; where they gather in few "
+            "papers, this is too low."
+        )
+
+
+def _cautions(report: AuditReport) -> Iterator[str]:
+    n_drawn = sum(stratum.n_drawn for stratum in report.header.strata)
+    if report.n_audited < n_drawn:
+        yield f"{report.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
+    if report.tied:
+        yield (
+            f"auditors are even about {counted(len(report.tied), 'miss', 'misses')} {first_few(report.tied)}, which "
+            "count as the system's fault; a third auditor would decide"
+        )
+
+
+def _tables(report: AuditReport) -> Iterator[Table]:
+    rows: list[list[Cell]] = [
+        [cause.cause.name, "yes" if cause.cause.is_fault else "no", *_share(cause.share), 100 * cause.points]
+        for cause in report.causes
+        if cause.share.k
+    ]
+    points = sum(cause.points for cause in report.causes if not cause.cause.is_fault)
+    rows.append(["not its fault", "no", *_share(report.excused), 100 * points])
+    rows += [[f"  {name}", "no", *_share(share), None] for name, share in report.strata.items()]
+    auditors = ", ".join(f"{name} ({n})" for name, n in report.auditors.items())
+    yield Table(
+        columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
+        rows=rows,
+        title=f"{report.n_audited} audited misses of {report.header.n_misses:,}, by {auditors}",
+        notes=("points: what these misses, and those that they stand for, take from the score",),
+    )
+    if report.pairs:
+        yield table_for_readers(_PAIRS, report.pairs)
+    corrected = report.corrected
+    named = {"aspect recall as it is": corrected.plain, "not its fault": corrected.excused}
+    named |= {f"aspect recall, {reading}": estimate for reading, estimate in corrected.readings.items()}
+    scores = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named.items()]
+    title = f"{report.header.system} on {report.header.task}, {counted(report.header.n_instances, 'instance')}"
+    yield Table(columns=("", "%", "interval"), rows=scores, title=title)
+
+
+def _share(share: Proportion) -> tuple[Cell, Cell, Cell]:
+    return f"{share.k} of {share.n}", 100 * share.share, f"[{100 * share.low:.1f}, {100 * share.high:.1f}]"
+
+
+_PAIRS: list[Column[AuditorPair]] = [
+    Column("", "auditors", lambda pair: f"{pair.first}, {pair.second}"),
+    Column("", "both judged", lambda pair: pair.n_both),
+    Column("", "same cause", lambda pair: pair.n_same_cause),
+    Column("", "same fault", lambda pair: pair.n_same_fault),
+    Column("", "kappa of fault", lambda pair: "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}"),
+]
+
+
+def _interval(estimate: Estimate) -> str:
+    ends = estimate.interval
+    return f"{estimate.alone}: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
+
+
+command = LazyGroup(
+    "audit", commands=[sample, review, report], help="Find out which misses of RUN are not its own fault."
+)

@@ -1,0 +1,229 @@
+"""``evidencebench papers``: files of papers."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.main import LazyGroup
+from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines, read_standard_input
+from evidencebench.cli.output import print_cautions, print_json, print_prose
+from evidencebench.errors import DataError, UnreadableError
+from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
+from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_all, read_all_content
+from evidencebench.papers.sections import is_abstract_title
+from evidencebench.query import Kind
+from evidencebench.tables import printable
+from evidencebench.web.fetch import require_web_address
+from evidencebench.wording import counted
+
+_LONG_SECONDS = 1.0
+_MOST_IDS_BYTES = 4 << 20
+_N_SHOWN = 8
+
+
+@options.command
+def fetch(
+    *,
+    ids: Annotated[tuple[PublicId, ...], argument("[ID]...", kind=options.Parsed("id", public_id))],
+    from_file: Annotated[Path | None, option("--from-file FILE", "More ids, one a line; - is standard input.")],
+    folder: Annotated[Path, options.output("FOLDER", "Where the files go.", options.FOLDER)] = Path(),
+    overwrite: Annotated[bool, option("--overwrite", "Fetch papers that are here too, and replace them.")],
+    dry_run: Annotated[bool, option("--dry-run", "Print the addresses that would be asked; send nothing.")],
+    base_url: Annotated[str, option("--base-url URL", "Address of the service.")] = BASE_URL,
+    attempts: Annotated[int, options.number("--attempts N", "Tries of each request.", most=100)] = 4,
+    as_json: options.AsJson,
+) -> int:
+    """Fetch open-access papers from Europe PMC, by their ids.
+
+    ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its page
+    at PubMed Central, PubMed or Europe PMC. FOLDER gets PMCID.xml for each paper, and
+    papers.csv with ids, licence and checksum, or the reason why there is no file.
+    Papers that are here are not fetched again, so the same command resumes after a
+    stop. Nothing but the ids is sent. Exit code 1: some papers could not be fetched.
+
+    \b
+    Examples:
+      evidencebench papers fetch PMC1280405 10.1186/1471-2458-5-99 -o papers
+      evidencebench papers fetch --from-file ids.txt -o papers
+    """
+    lines, name = read_lines(from_file, at_most=_MOST_IDS_BYTES) if from_file else ((), "")
+    wanted = list(dict.fromkeys([*ids, *public_ids(lines, name=name)]))
+    if not wanted:
+        raise click.UsageError("expected at least one ID, or a file of them with --from-file")
+    service = EuropePmc(base_url=require_web_address(base_url), attempts=attempts, sleep=_wait)
+    missing = wanted if overwrite else missing_papers(wanted, folder)
+    if dry_run:
+        for paper_id in missing:
+            pmcid = paper_id.value if paper_id.scheme is IdScheme.PMCID else "{PMCID}"
+            click.echo(f"{service.search_address(paper_id)}\n{service.full_text_address(pmcid)}")
+        return 0
+    if missing:
+        shown = ", ".join(map(str, missing[:_N_SHOWN]))
+        rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
+        host = urlsplit(service.base_url).netloc.rpartition("@")[2]
+        print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
+    missing_ids = frozenset(map(str, missing))
+
+    def on_paper(paper: FetchedPaper) -> None:
+        file = paper.file if paper.id in missing_ids else f"{paper.file} (was here)"
+        fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
+        if not as_json:
+            print_prose(printable(f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched), "  ")
+
+    papers = fetch_papers(service, wanted, folder, overwrite=overwrite, on_paper=on_paper)
+    n_failed = sum(bool(paper.reason) for paper in papers)
+    if as_json:
+        print_json({"folder": str(folder), "papers": list(map(asdict, papers))})
+    else:
+        n_fetched, all_papers = len(papers) - n_failed, counted(len(papers), "paper")
+        click.echo(printable(f"{n_fetched} of {all_papers} in {folder}, listed in {INDEX_NAME}"))
+    return 1 if n_failed else 0
+
+
+def _wait(seconds: float) -> None:
+    if seconds >= _LONG_SECONDS:
+        click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
+    time.sleep(seconds)
+
+
+_SIGNS = {Kind.HEADING: "#", Kind.ABSTRACT: ">", Kind.BODY: " "}
+_DEEPEST = 4  # sections within each other that are set in
+
+
+def paper_names(given: Iterable[str]) -> Iterator[str]:
+    """Yield names of files; a folder stands for all below it, in order, but hidden ones and `papers fetch`'s list."""
+    for name in given:
+        folder = Path(name)
+        if name == STANDARD_INPUT or not folder.is_dir():
+            yield name
+            continue
+        files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
+        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+        inside = sorted(shown)
+        if not inside:
+            raise UnreadableError(f"{folder}: expected papers, got a folder without files")
+        yield from map(str, inside)
+
+
+def read_papers(names: Iterable[str]) -> Iterator[Sequence[Paper | DataError]]:
+    """Yield, for each file or standard input, its papers, or why one or all cannot be read."""
+    for name in names:
+        try:
+            is_file = name != STANDARD_INPUT
+            yield read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
+        except DataError as error:
+            yield [error]
+
+
+@options.command
+def show(
+    *,
+    files: Annotated[tuple[str, ...], argument("FILE...", required=True, kind=click.Path(allow_dash=True))],
+    only_loss: Annotated[bool, option("--loss", "Only what was kept of the file, and what was left out.")],
+    as_lines: Annotated[bool, option("--sentences", "One sentence a line, as 'find' reads plain text.")],
+    as_json: options.AsJson,
+) -> int:
+    """Show what is read from files of papers.
+
+    FILE is a paper in any format, a folder of papers, or - for standard input. Shown
+    are title, ids and format, then the sentences, numbered from 0 (# is a heading, >
+    the abstract), then how many characters were kept, and what was left out. White
+    space is not counted. --sentences adds the headings Abstract and Body where a file
+    has none. Exit code 1: some papers could not be read.
+
+    \b
+    Examples:
+      evidencebench papers show papers/ --loss
+      evidencebench papers show paper.pdf --sentences > paper.txt
+    """
+    if only_loss + as_lines + as_json > 1:
+        raise click.UsageError("expected at most one of --loss, --sentences and --json")
+    results = [result for papers in read_papers(paper_names(files)) for result in papers]
+    papers = [result for result in results if isinstance(result, Paper)]
+    errors = [result for result in results if not isinstance(result, Paper)]
+    for error in errors:
+        click.echo(f"error: {printable(str(error))}", err=True)
+    print_cautions(f"{paper.name}: {warning}" for paper in papers for warning in paper.warnings)
+    if as_json:
+        print_json([_record(paper) for paper in papers])
+    for number, paper in enumerate([] if as_json else papers):
+        if number:
+            click.echo()
+        if as_lines:
+            click.echo("\n".join(_lines(paper)))
+            continue
+        print_prose(printable(paper.title or "(no title)"))
+        ids = "".join(f", {key} {value}" for key, value in paper.ids.items())
+        print_prose(printable(f"{paper.name}: {paper.format}{ids}"))
+        if not only_loss:
+            _print_sentences(paper)
+        loss, n_characters = paper.loss, sum(paper.loss.n_characters.values())
+        share = "all" if sum(loss.n_kept.values()) == n_characters else f"{100 * loss.share_kept:.2f} %"
+        parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
+        print_prose(f"kept: {share} of {counted(n_characters, 'character')}")
+        print_prose(f"kept by part: {parts}")
+        for sort, out in loss.left_out.items():
+            print_prose(f"left out: {sort}: {out.n_elements:,}, of {counted(out.n_characters, 'character')}")
+    return 1 if errors else 0
+
+
+def _record(paper: Paper) -> dict[str, Any]:
+    rows = zip(paper.sentences, paper.kinds, paper.places, paper.spans, strict=True)
+    return {
+        "name": paper.name,
+        "format": paper.format,
+        "title": paper.title,
+        "ids": dict(paper.ids),
+        "sentences": [
+            {"index": index, "kind": kind.value, "text": text, **asdict(place), **asdict(span)}
+            for index, (text, kind, place, span) in enumerate(rows)
+        ],
+        "loss": {
+            "n_characters": dict(paper.loss.n_characters),
+            "n_kept": dict(paper.loss.n_kept),
+            "left_out": {sort: asdict(out) for sort, out in paper.loss.left_out.items()},
+        },
+        "warnings": paper.warnings,
+    }
+
+
+def _lines(paper: Paper) -> Iterator[str]:
+    """Yield the lines of a plain text with the same sentences and kinds."""
+    before, around = None, tuple[str, ...]()
+    for text, kind, place in zip(paper.sentences, paper.kinds, paper.places, strict=True):
+        if kind is Kind.ABSTRACT and before is not kind and not any(map(is_abstract_title, around)):
+            yield "# Abstract"
+        if kind is Kind.BODY and before is Kind.ABSTRACT:
+            yield "# Body"
+        if kind is Kind.HEADING:
+            around = (*place.section, text)
+            yield f"{'#' * len(around)} {printable(text)}"
+        else:
+            yield printable(text)
+        before = kind
+
+
+def _print_sentences(paper: Paper) -> None:
+    click.echo()
+    width, page = len(str(len(paper.sentences))), None
+    for index, (text, kind, place) in enumerate(zip(paper.sentences, paper.kinds, paper.places, strict=True)):
+        if place.page != page:
+            page = place.page
+            click.echo(f"{'':>{width}} [page {page}]")
+        depth = min(_DEEPEST, len(place.section))
+        head = f"{index:>{width}} {_SIGNS[kind]} {'  ' * depth}"
+        print_prose(printable(text), " " * len(head), head)
+    click.echo()
+
+
+command = LazyGroup(
+    "papers", commands=[fetch, show], help="Fetch the files of papers, and show what is read from them."
+)
