@@ -83,27 +83,6 @@ def test_openai_chats(server: RunningServer) -> None:
             chat(gpt, n=3)
 
 
-@pytest.mark.parametrize(
-    ("fault", "name"),
-    {
-        "rate_limit": "RateLimitError",
-        "server_error": "InternalServerError",
-        "unavailable": "InternalServerError",
-        "unauthorized": "AuthenticationError",
-        "cut": "APIConnectionError",
-        "truncated_body": "APIConnectionError",
-        "hang": "APITimeoutError",
-    }.items(),
-)
-def test_faults_are_the_errors_of_the_official_clients(fault: str, name: str) -> None:
-    options = {"timeout": 0.2 if fault == "hang" else 10.0}
-    with running_fake_server(SAMPLE, fault_rate=1.0, fault_kinds=(fault,)) as failing:
-        with openai_client(failing, **options) as client, pytest.raises(getattr(openai, name)):
-            chat(client)
-        with anthropic_client(failing, **options) as client, pytest.raises(getattr(anthropic, name)):
-            message(client)
-
-
 def test_openai_batches_are_answered_row_by_row_in_any_order_beside_rows_that_fail() -> None:
     url = "/v1/chat/completions"
     bodies: dict[str, dict[str, Any]] = {
@@ -137,24 +116,6 @@ def test_openai_batches_are_answered_row_by_row_in_any_order_beside_rows_that_fa
         totals = fresh.totals()
         assert totals["paid_in_batches"] == totals["paid_more_than_once"] == len(rows)  # by the chats, too
         assert batch.id in [found.id for found in client.batches.list(limit=1)]
-
-
-def test_anthropic_chats(server: RunningServer) -> None:
-    with anthropic_client(server) as claude:
-        reply = message(claude, system="Be brief.")
-        assert reply.stop_reason == "end_turn"
-        assert numbers_in(reply.content[0].text)
-        assert reply.usage.input_tokens > 100
-        assert reply.usage.output_tokens > 10
-        assert message(claude, max_tokens=5).stop_reason == "max_tokens"
-        with pytest.raises(anthropic.BadRequestError, match=r"<= 1\.0"):
-            message(claude, extra_body={"temperature": 2})
-        with pytest.raises(anthropic.NotFoundError):
-            claude.messages.batches.retrieve("msgbatch_none")
-        tool = {"name": "answer", "input_schema": SCHEMA}
-        by_tool = message(claude, tools=[tool], tool_choice={"type": "tool", "name": "answer"})
-        assert (by_tool.stop_reason, by_tool.content[0].name) == ("tool_use", "answer")
-        assert by_tool.content[0].input["sentences"] == numbers_in(reply.content[0].text)
 
 
 def test_anthropic_batches_are_answered_row_by_row_fail_and_expire() -> None:

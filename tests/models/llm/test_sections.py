@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,12 +118,6 @@ def test_a_long_section_is_cut_into_windows_of_like_length_that_share_sentences(
     size = sum(line_tokens(index, text) for index, text in enumerate(sentences))
     windows = windows_of(query, max_tokens=size * 2 // 3, overlap=1)
     assert [(min(window.shown), max(window.shown)) for window in windows] in ([(0, 9), (9, 19)], [(0, 10), (10, 19)])
-
-
-def test_a_window_too_short_for_any_sentence_is_refused() -> None:
-    query = Query(instance_id="i", paper_id="p", hypothesis="h", sentences=("a",), kinds=(Kind.BODY,))
-    with pytest.raises(ValueError, match=f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got 3"):
-        windows_of(query, max_tokens=3)
 
 
 @given(papers(), st.integers(0, 900))

@@ -142,21 +142,6 @@ def test_a_text_that_cannot_be_read_is_no_blank_reply(wire: Wire, changes: dict[
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_prompt_that_is_not_unicode_is_asked_with_what_can_be_read_of_it(wire: Wire) -> None:
-    prompt = (Message("user", "a\ud800b \ud83d\ude00"),)
-    request = ChatModel(model=f"{wire}/m").request(prompt)
-    assert request.messages == (Message("user", "a�b \N{GRINNING FACE}"),)
-    assert "a�b".encode() in path_and_body(request)[1]
-    assert request.key == ChatModel(model=f"{wire}/m").request(request.messages).key
-
-
-def test_a_refusal_is_read_whatever_stands_beside_what_it_says() -> None:
-    said = b'{"error": {"message": "No: \\ud800", "code": [], "metadata": {"flagged_input": NaN}}}'
-    assert refusal_text(said).startswith("No: �")
-    assert is_withheld(403, said)
-
-
-@pytest.mark.parametrize("wire", WIRES)
 @examples(150)
 @given(seed=st.integers(0, 2**32))
 def test_a_message_changed_anywhere_is_a_reply_or_passes_and_a_line_is_a_row(wire: Wire, seed: int) -> None:
@@ -174,6 +159,16 @@ def test_a_message_changed_anywhere_is_a_reply_or_passes_and_a_line_is_a_row(wir
             assert row.is_damaged or row.reply is not None or row.failure or row.key
             if row.reply is not None:
                 assert_storable(row.reply)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_prompt_and_a_refusal_that_are_not_unicode_are_used_with_what_can_be_read_of_them(wire: Wire) -> None:
+    request = ChatModel(model=f"{wire}/m").request((Message("user", "a\ud800b \ud83d\ude00"),))
+    assert request.messages == (Message("user", "a�b \N{GRINNING FACE}"),)
+    assert "a�b".encode() in path_and_body(request)[1]
+    said = b'{"error": {"message": "No: \\ud800", "code": [], "metadata": {"flagged_input": NaN}}}'
+    assert refusal_text(said).startswith("No: �")
+    assert is_withheld(403, said)
 
 
 def assert_storable(reply: ChatReply) -> None:

@@ -151,7 +151,7 @@ class ChatClient:
             if (stored := self._find_stored(request.key)) is not None:
                 return stored
         if isinstance(self._sender, EstimatingSender):
-            return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
+            return Received(self._sender.estimated(request, stand_in), None)
         with self._lock:
             is_first = request.key not in self._flights
             flight = self._flights.setdefault(request.key, _Flight(request))
@@ -165,10 +165,9 @@ class ChatClient:
         finally:
             with self._lock:
                 flight.n_waiting -= 1
-        if is_first:
-            return received
-        self.totals.count(stored=1)
-        return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
+        if not is_first:
+            self.totals.count(stored=1)
+        return received
 
     def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | BaseException]:
         """Return what each returned or raised, see `call_together`; `most` run at once (None: as many as requests)."""
@@ -266,13 +265,13 @@ class ChatClient:
         self.totals.count_reply(reply, cost_usd)
         if self._cache is not None:
             self._cache.put(request, reply, cost_usd)
-        return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
+        return Received(reply, cost_usd)
 
     def _find_stored(self, key: str) -> Received | None:
-        if self._cache is None or (stored := self._cache.find(key)) is None:
-            return None
-        self.totals.count_stored(key)
-        return Received(reply=stored[0], is_stored=True, cost_usd=stored[1])
+        stored = None if self._cache is None else self._cache.find(key)
+        if stored is not None:
+            self.totals.count_stored(key)
+        return stored
 
     def _require_not_draining(self) -> None:
         if self._is_closed:
