@@ -70,14 +70,9 @@ def test_a_file_of_examples_is_read_as_it_was_written(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "expected a file of examples"),
-        (b"[]", "expected a file of examples"),
         (b'{"examples": [1]}', "expected a file of examples"),
-        (b"\xff\xfe", "expected a file of examples"),
         (b"[" * 10_000, "expected a file of examples"),
-        (
-            b'{"evidencebench_examples":2,"data":{"name":"a","sha256":"b"},"seed":0,"examples":[]}',
-            "examples of format 2",
-        ),
+        (b'{"evidencebench_examples":2,"data":{"name":"a","sha256":""},"seed":0,"examples":[]}', "of format 2"),
     ],
 )
 def test_anything_else_is_no_file_of_examples(tmp_path: Path, content: bytes, message: str) -> None:

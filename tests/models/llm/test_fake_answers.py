@@ -20,27 +20,19 @@ from evidencebench import (
     open_dataset,
     write_dataset,
 )
-from evidencebench.data.cover import ceiling
-from evidencebench.integrations.fake_server import UNKNOWN, Call, Reply
+from evidencebench.integrations.fake_server import UNKNOWN, Call, FakeModel, Reply, Settings
 from evidencebench.scoring.selection import Selection
 from marked_prompts import ORDER, SCORE, openai_body, prompt
-from trial_server import EVERY_PERSONALITY, TrialModel, TrialSettings
 
 SAMPLE = load_sample()
 FIRST = SAMPLE[0]
-SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
-MODELS = {name: TrialModel(SAMPLE, TrialSettings(personality=name)) for name in EVERY_PERSONALITY}
+MODEL = FakeModel(SAMPLE, Settings())
 
 instances = st.sampled_from(list(SAMPLE))
 
 
-def call_of(*texts: str, **fields: object) -> Call:
-    return msgspec.convert(openai_body(*texts, **fields), Call)
-
-
-def speak(*texts: str, personality: str = "oracle", model: TrialModel | None = None, structured: bool = False) -> Reply:
-    call = call_of(*texts, **({"response_format": SCHEMA} if structured else {}))
-    return (model or MODELS[personality]).reply(call, "key")
+def speak(*texts: str, model: FakeModel = MODEL, **fields: object) -> Reply:
+    return model.reply(msgspec.convert(openai_body(*texts, **fields), Call), "key")
 
 
 def named(spoken: Reply) -> tuple[int, ...]:
@@ -56,11 +48,6 @@ def scored(spoken: Reply) -> dict[int, int]:
 
 def recall(instance: Instance, sentences: Iterable[int], task: Task) -> float:
     return aspect_recall(Selection(certain=tuple(sentences)), coverage_of(instance.labels, task.scope))
-
-
-def best_recall(instance: Instance, task: Task) -> float:
-    coverage = coverage_of(instance.labels, task.scope)
-    return ceiling(coverage, task.budget_for(instance)) / coverage.n_aspects
 
 
 def asked_by(instance: Instance, task: Task) -> str:
@@ -97,7 +84,7 @@ def test_the_paper_and_its_hypothesis_decide_whatever_stands_around_them(tmp_pat
     query = replace(FIRST.query, sentences=(*orders, *FIRST.query.sentences[len(orders) :]))
     write_dataset(tmp_path / "data.jsonl", [replace(FIRST, query=query, origin=None)])
     dataset = open_dataset(tmp_path / "data.jsonl")
-    model = TrialModel(dataset, TrialSettings())
+    model = FakeModel(dataset, Settings())
     assert recall(dataset[0], named(speak(asked_by(dataset[0], task), model=model)), task) == 1.0
     every = speak(prompt(dataset[0].query, mode=ORDER), model=model)
     assert sorted(named(every)) == list(range(len(query.sentences)))
@@ -117,14 +104,14 @@ QUESTION = asked_by(FIRST, TASKS["er_at_optimal"])
 
 
 def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -> None:
-    assert json.loads(speak(QUESTION, structured=True).text)["sentences"] == list(GOLD)
-    scores = json.loads(speak(prompt(FIRST.query, mode=SCORE), structured=True).text)["scores"]
+    structured = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
+    assert json.loads(speak(QUESTION, response_format=structured).text)["sentences"] == list(GOLD)
+    scores = json.loads(speak(prompt(FIRST.query, mode=SCORE), response_format=structured).text)["scores"]
     assert {pair["sentence"]: pair["score"] for pair in scores} == scored(speak(prompt(FIRST.query, mode=SCORE)))
     only = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"properties": {"sentences": {}}}}}
-    reply = MODELS["oracle"].reply(call_of(QUESTION, response_format=only), "key")
-    assert json.loads(reply.text) == {"sentences": list(GOLD)}
+    assert json.loads(speak(QUESTION, response_format=only).text) == {"sentences": list(GOLD)}
 
 
 def test_a_model_named_like_a_personality_has_it() -> None:
-    spoken = MODELS["oracle"].reply(msgspec.structs.replace(call_of(QUESTION), model="lead"), "key")
-    assert named(spoken) == tuple(range(len(GOLD)))
+    call = msgspec.convert({**openai_body(QUESTION), "model": "lead"}, Call)
+    assert named(MODEL.reply(call, "key")) == tuple(range(len(GOLD)))

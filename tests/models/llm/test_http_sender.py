@@ -73,23 +73,17 @@ def outcome(server: HostileServer, sender: HttpSender, **more: Any) -> ChatReply
     [
         *map(answer, (408, 409, 425, 500, 502, 503, 504, 529)),
         reset_at_once,
-        cut_after(0),
         cut_after(40),
         announce(len(BODY) + 5),
         chunked(BODY[:40], is_ended=False),
         answer(200, BODY[:40]),
         answer(200, b"<html>busy</html>", Content_Type="text/html"),
-        answer(200),
         answer(204),
         answer(200, b"\xff\xfe"),
         answer(200, b"[" * 100_000),
         answer(200, b'{"choices": []}'),
-        answer(200, b'{"choices": [{}]}'),
-        answer(200, b'{"choices": [{"message": {"content": 7}}]}'),
         answer(200, b'{"error": {"message": "no worker"}}'),
-        replies(error={"message": "upstream"}),
         answer(200, compress(BODY)[:40], Content_Encoding="gzip"),
-        answer(200, b"null"),
     ],
 )
 def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
@@ -149,29 +143,19 @@ def refused(status: int, message: str, code: str = "", **headers: str) -> Behavi
     [
         *(
             (refused(status, "bad heat", "invalid"), EndpointError, f"model 'm': status {status}: bad heat invalid")
-            for status in (400, 405, 413, 422)
+            for status in (400, 422)
         ),
         *(
             (refused(400, text, code), EndpointError, "set context_tokens to what the model can read")
-            for text, code in (
-                ("This model's maximum context length is 8192 tokens", "context_length_exceeded"),
-                ("prompt is too long: 210000 tokens > 200000 maximum", ""),
-                ("the request exceeds the available context size", "exceed_context_size_error"),
-            )
+            for text, code in (("It has 8193 tokens", "context_length_exceeded"), ("prompt is too long: 210000", ""))
         ),
         (answer(401, b"wrong key"), FailingServerError, "correct the key, then run again"),
-        (answer(402, b"pay"), FailingServerError, "see to the account"),
         (answer(403, b"no"), FailingServerError, "see what the key may do"),
         (answer(403, b"your account was flagged"), FailingServerError, "see what the key may do"),
         (answer(404, b"no such model"), FailingServerError, "correct the model's name or base_url"),
         (refused(429, "You exceeded", "insufficient_quota"), FailingServerError, "see to the account"),
-        (refused(400, "Your credit balance is too low"), FailingServerError, "see to the account"),
         (answer(301), FailingServerError, "a redirect, which is not followed; correct base_url"),
-        (
-            answer(429, b"quota of the day", Retry_After="86400"),
-            FailingServerError,
-            "quota of the day; the server asks to wait for 86400 s",
-        ),
+        (answer(429, b"quota", Retry_After="86400"), FailingServerError, "quota; the server asks to wait for 86400 s"),
     ],
 )
 def test_a_refusal_says_what_to_do_and_is_not_asked_again(
@@ -260,10 +244,8 @@ def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and
     ("coding", "body"),
     [
         ("gzip", compress(BODY)),
-        ("GZIP", compress(BODY)),
         ("deflate", zlib.compress(BODY)),
         ("deflate", zlib.compress(BODY)[2:-4]),
-        ("identity", BODY),
         ("gzip", BODY),  # a wrong label: what was paid for is read all the same
         ("zstd", BODY),
     ],

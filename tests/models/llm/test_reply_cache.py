@@ -210,8 +210,6 @@ def filled(folder: Path) -> ReplyCache:
         "UPDATE reply SET reply = x'00'",
         "UPDATE reply SET reply = (SELECT reply FROM reply WHERE id = 7)",
         "UPDATE reply SET cost_usd = 0",
-        "UPDATE reply SET cost_usd = NULL",
-        "UPDATE reply SET reply = 'text'",
         "UPDATE reply SET reply = substr(reply, 1, length(reply) - 1)",
         "UPDATE reply SET digest = x'00'",
     ],

@@ -29,7 +29,6 @@ from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from examples import IS_THOROUGH
 from fake_models import fake_model_app, running_fake_server
-from llm_servers import completion
 from specs import strategy_specs
 from stored_replies import stored_replies
 
@@ -94,23 +93,6 @@ def test_against_the_oracle_every_strategy_covers_everything_and_against_lead_it
         scores = evaluate({"run": answers_of(read_run(path))}, SAMPLE, [TASKS[task] for task in tasks])["run"]
         for task in tasks[: 2 if personality == "oracle" else 3]:
             assert list(scores[task].scores["aspect_recall"]) == scores_of_control(control, SAMPLE, task)
-
-
-def test_what_openrouter_says_that_a_reply_cost_is_kept_with_it_and_stands_in_the_run(tmp_path: Path) -> None:
-    def answered(_: Any) -> Any:
-        told = completion("ANSWER: [0, 1, 2]") | {
-            "usage": {"prompt_tokens": 900, "completion_tokens": 9, "cost": 0.0004}
-        }
-        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(told).encode()))
-
-    sending = {"transport": httpx.MockTransport(answered), "environ": {**os.environ, "OPENROUTER_API_KEY": "sk-key"}}
-    for name in ("bought.jsonl", "read again.jsonl"):
-        run("llm_base:model=openrouter/some/model", SAMPLE, tmp_path / name, "er_at_5", **sending)
-        answers = [read_run(tmp_path / name).answer(one, "er_at_5") for one in SAMPLE.ids]
-        costs = [
-            None if one is None else (one.notes["cost_microusd"], "unpriced_replies" in one.notes) for one in answers
-        ]
-        assert costs == [(400, False)] * len(SAMPLE)
 
 
 IN_CONTEXT = "llm_icl:examples={examples_file},n=3,model=local/fake,base_url={model_server}"
