@@ -114,7 +114,6 @@ class _MessagesBody(msgspec.Struct):
     model: str
     messages: Annotated[list[_MessagesTurn], msgspec.Meta(min_length=1)]
     max_tokens: Annotated[int, msgspec.Meta(ge=1)]
-    system: str = ""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     tools: list[_Tool] = []
     tool_choice: dict[str, str] = {}
@@ -208,8 +207,6 @@ class TrialServer(FakeServer):
             raise BadCallError(f"tool_choice: no tool '{name}' among the tools")
         wanted = None if tool is None else {"json_schema": {"schema": tool.input_schema}}
         messages = [ServedMessage(message.role, message.content) for message in body.messages]
-        if body.system:
-            messages.insert(0, ServedMessage("system", body.system))
         fields = {"model": body.model, "messages": messages, "max_tokens": body.max_tokens, "response_format": wanted}
         served.reply = reply = self.model.reply(msgspec.convert(fields, Call), served.key)
         serial = f"{served.key[:16]}{served.attempt:04x}"

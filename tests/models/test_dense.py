@@ -15,7 +15,7 @@ from hypothesis import given
 
 from evidencebench import Brief, Kind, Query, execute, load_sample, make_system
 from evidencebench.errors import EvidenceBenchError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.models.embedding.encoder import FORMATS, INSTRUCTIONS, hypothesis_text, sentence_texts
+from evidencebench.models.embedding.encoder import FORMATS, hypothesis_text, sentence_texts
 from evidencebench.runs.run import read_run
 from evidencebench.systems.dense import Dense, MiniLM
 from examples import examples
@@ -86,21 +86,6 @@ def test_the_title_is_the_last_heading_before(query: Query) -> None:
         wanted = "" if kind is Kind.HEADING else title
         assert as_segment[index].title == wanted
         assert with_title[index].text == (f"{wanted}: {sentence}" if wanted else sentence)
-
-
-@pytest.mark.parametrize(
-    ("name", "hypothesis", "sentence"),
-    [
-        ("plain", "", ""),
-        ("e5", "query: ", "passage: "),
-        ("e5_mistral", f"Instruct: {INSTRUCTIONS['results']}\nQuery: ", ""),
-        ("gritlm", f"<|user|>\n{INSTRUCTIONS['results']}\n<|embed|>\n", "<|embed|>\n"),
-        ("bge", "Represent this sentence for searching relevant passages: ", ""),
-    ],
-)
-def test_a_format_puts_its_prefixes(name: str, hypothesis: str, sentence: str) -> None:
-    assert hypothesis_text(QUERY, FORMATS[name], "results").prefix == hypothesis
-    assert {found.prefix for found in sentence_texts(QUERY, FORMATS[name], "results")} == {sentence}
 
 
 def test_only_a_format_with_an_instruction_is_asked_once_a_task(embedding_model: Path) -> None:

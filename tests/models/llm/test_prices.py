@@ -110,7 +110,7 @@ def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
     [
         ("{", UnreadableError, "mine.json: expected JSON"),
         ("[" * 100_000, UnreadableError, "mine.json: expected JSON"),
-        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', UnreadableError, "NaN is no number"),
+        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', FormatError, "a/b: Expected `float` >= 0"),
         ('{"as_of": "x", "models": {"a/b": {}, "a/b": {}}}', UnreadableError, "'a/b' occurs twice"),
         ([], FormatError, "mine.json: Expected `object`, got `array`"),
         ({"models": {}}, FormatError, "missing required field `as_of`"),

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,22 +42,10 @@ N = len(QUERY.sentences)
 GOLD = (1, 7, 15, 29)
 AT_4 = Brief(budget=4)
 
-Clients = Callable[[Answering], tuple[ChatClient, ScriptedSender]]
 
-
-@pytest.fixture
-def clients() -> Iterator[Clients]:
-    """Give a function that makes a client of an answering function, and close what it made."""
-    made: list[ChatClient] = []
-
-    def client(answer: Answering, **options: Any) -> tuple[ChatClient, ScriptedSender]:
-        sender = ScriptedSender(answer)
-        made.append(client_of(sender, **options))
-        return made[-1], sender
-
-    yield client
-    for one in made:
-        one.close()
+def clients(answer: Answering, **options: Any) -> tuple[ChatClient, ScriptedSender]:
+    sender = ScriptedSender(answer)
+    return client_of(sender, **options), sender
 
 
 def by_turns(*replies: Any) -> Answering:
@@ -92,7 +80,7 @@ def every_strategy(client: ChatClient, folder: Path) -> list[Any]:
     ]
 
 
-def test_where_nothing_can_be_selected_nobody_is_asked(clients: Clients, tmp_path: Path) -> None:
+def test_where_nothing_can_be_selected_nobody_is_asked(tmp_path: Path) -> None:
     client, sender = clients(oracle(GOLD))
     nothing = replace(QUERY, sentences=(), kinds=())
     for strategy in every_strategy(client, tmp_path):
@@ -103,7 +91,7 @@ def test_where_nothing_can_be_selected_nobody_is_asked(clients: Clients, tmp_pat
     assert not sender.asked
 
 
-def test_the_header_of_a_run_holds_the_checksum_of_every_prompt(clients: Clients, tmp_path: Path) -> None:
+def test_the_header_of_a_run_holds_the_checksum_of_every_prompt(tmp_path: Path) -> None:
     for strategy in every_strategy(clients(oracle(GOLD))[0], tmp_path):
         versions = named(strategy).versions()
         assert {"prompt task", "prompt reading", "prompt wanted_all", "prompt wanted_results"} <= versions.keys()
@@ -111,7 +99,7 @@ def test_the_header_of_a_run_holds_the_checksum_of_every_prompt(clients: Clients
 
 
 @pytest.mark.parametrize("structured", [False, True])
-def test_a_schema_goes_along_where_replies_are_structured_and_only_there(clients: Clients, *, structured: bool) -> None:
+def test_a_schema_goes_along_where_replies_are_structured_and_only_there(*, structured: bool) -> None:
     def answer(request: ChatRequest) -> str:
         if request.schema is None:
             return "ANSWER: [2, 4]"
@@ -128,14 +116,14 @@ def test_a_schema_goes_along_where_replies_are_structured_and_only_there(clients
 # -- turns, and what is counted ----------------------------------------------------------------------------------------
 
 
-def test_an_answer_notes_what_it_took(clients: Clients) -> None:
+def test_an_answer_notes_what_it_took() -> None:
     reply = ChatReply(
         text="ANSWER: [2, 4]",
         usage=Usage(prompt_tokens=2000, completion_tokens=300, reasoning_tokens=200),
         served_by="fake-2026\n" + "x" * 90,
     )
     prices = {"local/fake": Price(input=1.0, output=10.0)}
-    client, _ = clients(lambda _: reply, prices=prices)  # type: ignore[call-arg]
+    client, _ = clients(lambda _: reply, prices=prices)
     assert LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4).notes == {
         "requests": 1,
         "reply_answered": 1,
@@ -149,7 +137,7 @@ def test_an_answer_notes_what_it_took(clients: Clients) -> None:
     }
 
 
-def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it(clients: Clients) -> None:
+def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it() -> None:
     client, sender = clients(by_turns("ANSWER: [1, 2, 3, 4, 5, 6]", "ANSWER: [2, 6]"))
     answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
     assert answer.sentences == (2, 6)
@@ -162,9 +150,7 @@ def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it(client
 
 
 @pytest.mark.parametrize("error", [DrainingError("stop"), PendingError("later")])
-def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(
-    clients: Clients, error: Any, tmp_path: Path
-) -> None:
+def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(error: Any, tmp_path: Path) -> None:
     for strategy in every_strategy(clients(lambda _: error)[0], tmp_path):
         with pytest.raises(type(error), match=str(error)):
             strategy.rank(QUERY, AT_4)
@@ -187,7 +173,7 @@ ALL_SIX = (1, 2, 3, 4, 5, 6)
     ],
 )
 def test_a_set_is_what_the_replies_name_together(
-    clients: Clients, replies: tuple[Any, ...], sentences: tuple[int, ...], notes: dict[str, int]
+    replies: tuple[Any, ...], sentences: tuple[int, ...], notes: dict[str, int]
 ) -> None:
     client, sender = clients(by_turns(*replies))
     answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
@@ -214,7 +200,7 @@ def test_a_set_is_what_the_replies_name_together(
     ],
 )
 def test_replies_without_an_answer_fail_and_are_counted(
-    clients: Clients, replies: tuple[Any, ...], repairs: int, message: str, notes: dict[str, int]
+    replies: tuple[Any, ...], repairs: int, message: str, notes: dict[str, int]
 ) -> None:
     client, sender = clients(by_turns(*replies))
     with pytest.raises(ReplyError, match=message) as raised:
@@ -222,7 +208,7 @@ def test_replies_without_an_answer_fail_and_are_counted(
     assert raised.value.notes == {**raised.value.notes, **notes, "requests": len(sender.asked)}
 
 
-def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
+def test_no_message_is_empty_and_the_roles_take_turns() -> None:
     client, sender = clients(by_turns(""))
     with pytest.raises(ReplyError, match="the reply is empty"):
         LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4)
@@ -233,7 +219,7 @@ def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
     assert "Your last reply was empty." in sender.asked[1].messages[0].text
 
 
-def test_an_empty_reply_after_another_leaves_that_one_in_its_place(clients: Clients) -> None:
+def test_an_empty_reply_after_another_leaves_that_one_in_its_place() -> None:
     replies = iter(["I like tea.", " \n", "ANSWER: [2]"])
     client, sender = clients(lambda _: next(replies))
     assert LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4).sentences == (2,)
@@ -253,7 +239,7 @@ def parrot(request: ChatRequest) -> str:
 @pytest.mark.parametrize("structured", [False, True])
 @pytest.mark.parametrize("budget", [1, 4, None])
 def test_a_model_that_only_repeats_the_form_has_no_answer(
-    clients: Clients, tmp_path: Path, budget: int | None, *, structured: bool
+    tmp_path: Path, budget: int | None, *, structured: bool
 ) -> None:
     client, sender = clients(parrot)
     for strategy in every_strategy(client, tmp_path):
@@ -272,7 +258,7 @@ def claimed(reply_class: ReplyClass, *indices: int) -> Reading:
 @pytest.mark.parametrize("reply_class", [ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE])
 @pytest.mark.parametrize("selects", [True, False])
 def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_never(
-    clients: Clients, reply_class: ReplyClass, *, selects: bool
+    reply_class: ReplyClass, *, selects: bool
 ) -> None:
     client, sender = clients(by_turns("So"))
     readings = iter([claimed(reply_class, 3, 1), claimed(reply_class, 3, 1, 2), claimed(reply_class, 7)])
@@ -282,7 +268,7 @@ def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_nev
     assert len(sender.asked) == 3
 
 
-def test_of_a_reply_too_long_for_the_window_the_second_turn_holds_the_end(clients: Clients) -> None:
+def test_of_a_reply_too_long_for_the_window_the_second_turn_holds_the_end() -> None:
     chat = replace(CHAT, context_tokens=4000, max_tokens=1500)
     client, sender = clients(by_turns("word " * 20_000 + "the end", "ANSWER: [2]"))
     assert LlmBase(chat=chat, client=client).rank(QUERY, AT_4).sentences == (2,)
@@ -350,9 +336,7 @@ def test_of_a_paper_longer_than_the_window_the_longest_beginning_is_shown(contex
     assert answer.notes.get("truncated_prompts", 0) == (n_shown < len(query.sentences))
 
 
-def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_when_it_comes(
-    clients: Clients, tmp_path: Path
-) -> None:
+def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_when_it_comes(tmp_path: Path) -> None:
     client, sender = clients(lead)
     wordy = replace(QUERY, hypothesis="Tea lowers blood pressure. " * 100)
     for strategy in every_strategy(client, tmp_path):
@@ -376,7 +360,7 @@ def examples(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_results_tasks_are_shown_results_only(clients: Clients, examples: Path) -> None:
+def test_the_results_tasks_are_shown_results_only(examples: Path) -> None:
     client, sender = clients(oracle(GOLD))
     held = msgspec.json.decode(examples.read_bytes())
     held["examples"][1]["results"] = None
@@ -410,7 +394,7 @@ def asked_of(queries: Callable[[], Iterable[Query]]) -> Asked:
     return Asked(data_sha256="", own_queries=True, tasks=(), queries=queries)
 
 
-def test_papers_that_are_among_the_examples_are_refused_with_the_reason(clients: Clients, examples: Path) -> None:
+def test_papers_that_are_among_the_examples_are_refused_with_the_reason(examples: Path) -> None:
     client, sender = clients(oracle(GOLD))
     strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=client)
     sample = load_sample()
@@ -436,7 +420,7 @@ def is_union(request: ChatRequest) -> bool:
     return "picked from the sections" in request.messages[0].text
 
 
-def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order(clients: Clients) -> None:
+def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order() -> None:
     client, sender = clients(lead)
     answer = sections(client).rank(QUERY, Brief(budget=3))
     *parts, union = sender.asked
@@ -460,7 +444,7 @@ def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order(cli
     ],
 )
 def test_the_sections_that_answer_are_joined(
-    clients: Clients, first: str | None, budget: int | None, sentences: tuple[int, ...], notes: dict[str, int]
+    first: str | None, budget: int | None, sentences: tuple[int, ...], notes: dict[str, int]
 ) -> None:
     knows = oracle(GOLD)
     client, sender = clients(lambda request: first if first and 0 in shown_in(request) else knows(request))
@@ -472,7 +456,7 @@ def test_the_sections_that_answer_are_joined(
 
 @pytest.mark.parametrize(("is_bad", "n_unread"), [(lambda _: True, 1), (is_union, 0)])
 def test_where_no_section_or_no_second_look_gives_an_answer_all_requests_are_counted(
-    clients: Clients, is_bad: Callable[[ChatRequest], bool], n_unread: int
+    is_bad: Callable[[ChatRequest], bool], n_unread: int
 ) -> None:
     client, sender = clients(lambda request: "Hm." if is_bad(request) else lead(request))
     with pytest.raises(ReplyError, match="unparseable") as raised:
@@ -486,9 +470,7 @@ def test_where_no_section_or_no_second_look_gives_an_answer_all_requests_are_cou
     ("error", "raised"),
     [(PendingError("later"), PendingError), (DrainingError("stop"), DrainingError), (EndpointError("500"), ReplyError)],
 )
-def test_every_section_is_asked_before_an_error_is_raised(
-    clients: Clients, error: Any, raised: type[Exception]
-) -> None:
+def test_every_section_is_asked_before_an_error_is_raised(error: Any, raised: type[Exception]) -> None:
     client, sender = clients(lambda request: error if 0 in shown_in(request) else lead(request))
     with pytest.raises(raised) as found:
         sections(client).rank(QUERY, AT_4)
@@ -502,7 +484,7 @@ def test_every_section_is_asked_before_an_error_is_raised(
 
 
 @pytest.mark.parametrize("method", ["pointwise", "listwise"])
-def test_one_request_serves_every_budget(clients: Clients, method: Any) -> None:
+def test_one_request_serves_every_budget(method: Any) -> None:
     client, sender = clients(oracle(GOLD))
     strategy = LlmRank(chat=CHAT, method=method, client=client)
     answers = {strategy.rank(QUERY, Brief(budget=budget)).sentences for budget in (1, 5, 40)}
@@ -515,7 +497,7 @@ def test_one_request_serves_every_budget(clients: Clients, method: Any) -> None:
     assert all(budget_in(request) is None for request in sender.asked)
 
 
-def test_sentences_are_ordered_by_score_ties_in_paper_order_and_unscored_ones_last(clients: Clients) -> None:
+def test_sentences_are_ordered_by_score_ties_in_paper_order_and_unscored_ones_last() -> None:
     client, _ = clients(by_turns("SCORES:\n7: 10\n2: 4\n30: 4\n1: 4\n5: 0"))
     answer = LlmRank(chat=CHAT, client=client).rank(QUERY, AT_4)
     rest = tuple(index for index in range(N) if index not in {7, 1, 2, 30, 5})
@@ -524,7 +506,7 @@ def test_sentences_are_ordered_by_score_ties_in_paper_order_and_unscored_ones_la
     assert answer.notes["unscored_sentences"] == len(rest)
 
 
-def test_a_sentence_that_two_windows_score_has_their_mean(clients: Clients) -> None:
+def test_a_sentence_that_two_windows_score_has_their_mean() -> None:
     def answer(request: ChatRequest) -> str:
         shown = shown_in(request)
         return "SCORES:\n" + "\n".join(f"{index}: {4 if index == min(shown) else 8}" for index in shown)
@@ -547,7 +529,7 @@ def test_a_sentence_that_two_windows_score_has_their_mean(clients: Clients) -> N
 @pytest.mark.parametrize("reply", ["Hm.", "", "ANSWER: []", "SCORES:", "ANSWER: [9, 3, 9, 20]"])
 @pytest.mark.parametrize("method", ["pointwise", "listwise"])
 def test_sentences_that_an_order_leaves_out_stand_behind_it_and_other_replies_are_no_answer(
-    clients: Clients, method: Any, reply: str
+    method: Any, reply: str
 ) -> None:
     strategy = LlmRank(chat=CHAT, method=method, client=clients(by_turns(reply))[0])
     if method == "listwise" and "9" in reply:
@@ -564,9 +546,7 @@ def test_sentences_that_an_order_leaves_out_stand_behind_it_and_other_replies_ar
 @pytest.mark.parametrize(
     ("method", "text"), [("pointwise", "SCORES:\n7: 9\n3: 8\n2"), ("listwise", "ANSWER: [7, 3, 2")]
 )
-def test_of_replies_that_are_all_cut_off_the_most_that_one_holds_stands(
-    clients: Clients, method: Any, text: str
-) -> None:
+def test_of_replies_that_are_all_cut_off_the_most_that_one_holds_stands(method: Any, text: str) -> None:
     client, sender = clients(by_turns(ChatReply(text=text, finish="length"), ChatReply(text="So", finish="length")))
     answer = LlmRank(chat=CHAT, method=method, min_section_tokens=10_000, client=client).rank(QUERY, AT_4)
     assert answer.sentences[:3] == (7, 3, 0)
@@ -639,7 +619,7 @@ def test_parts_that_fail_are_counted_and_the_others_vote() -> None:
     assert raised.value.notes == {"requests": 4, "reply_unparseable": 4, "failed_parts": 2}
 
 
-def test_all_parts_are_asked_even_when_one_waits_for_a_batch(clients: Clients) -> None:
+def test_all_parts_are_asked_even_when_one_waits_for_a_batch() -> None:
     client, sender = clients(lambda _: PendingError("later"))
     with pytest.raises(PendingError):
         vote(LlmBase(chat=CHAT, client=client), samples=64)  # more than there are threads
@@ -674,7 +654,7 @@ def test_parts_that_wait_are_asked_at_once_and_all_end_before_an_error_is_raised
         vote(Fixed(ZeroDivisionError()), Fixed(DrainingError("stop")))
 
 
-def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once(clients: Clients) -> None:
+def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once() -> None:
     client, sender = clients(lambda request: f"ANSWER: [{request.seed}]")
     part = LlmBase(chat=replace(CHAT, seed=5), client=client)
     answer = vote(part, chosen(6), samples=3, budget=4)
@@ -683,7 +663,7 @@ def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once(clien
     assert answer.notes["requests"] == 3
 
 
-def test_a_vote_selects_where_all_its_parts_do_and_waits_where_one_does(clients: Clients) -> None:
+def test_a_vote_selects_where_all_its_parts_do_and_waits_where_one_does() -> None:
     base = LlmBase(chat=CHAT, client=clients(lead)[0])
     assert named(LlmVote(systems=(named(base), named(chosen(1))))).selects
     assert not named(LlmVote(systems=(named(base), make_system("bm25")))).selects
@@ -694,7 +674,7 @@ def test_a_vote_selects_where_all_its_parts_do_and_waits_where_one_does(clients:
 # -- reranking ---------------------------------------------------------------------------------------------------------
 
 
-def test_only_the_first_of_another_system_and_their_neighbours_are_shown(clients: Clients) -> None:
+def test_only_the_first_of_another_system_and_their_neighbours_are_shown() -> None:
     client, sender = clients(lambda _: "ANSWER: [20, 3, 9]")
     cheap = named(Fixed(Ranking(sentences=(20, 0, 9, 30), notes={"truncated_sentences": 3})))
     answer = LlmRerank(system=cheap, chat=CHAT, top=3, client=client).rank(QUERY, AT_4)
@@ -723,9 +703,7 @@ HOSTILE = (
 )
 
 
-def test_a_sentence_that_gives_orders_changes_neither_the_prompt_around_it_nor_the_reading(
-    clients: Clients, tmp_path: Path
-) -> None:
+def test_a_sentence_that_gives_orders_changes_neither_the_prompt_around_it_nor_the_reading(tmp_path: Path) -> None:
     hostile = replace(QUERY, sentences=(*HOSTILE, *QUERY.sentences[len(HOSTILE) :]))
     client, sender = clients(oracle(GOLD))
     for strategy in every_strategy(client, tmp_path):
@@ -740,7 +718,7 @@ def test_a_sentence_that_gives_orders_changes_neither_the_prompt_around_it_nor_t
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_hypothesis_that_gives_orders_stays_on_its_line(clients: Clients, hostile: str) -> None:
+def test_a_hypothesis_that_gives_orders_stays_on_its_line(hostile: str) -> None:
     client, sender = clients(oracle(GOLD))
     assert LlmBase(chat=CHAT, client=client).rank(replace(QUERY, hypothesis=hostile), AT_4).sentences == GOLD
     lines = sender.asked[0].messages[0].text.splitlines()
