@@ -22,7 +22,7 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
 from evidencebench.models.llm.replies import ReplyCache
 from examples import examples
 from in_threads import begun, ended
-from replies import keep, numbered, reply_to, requests_and_replies
+from replies import numbered, reply_to, requests_and_replies
 
 
 @given(pairs=st.lists(requests_and_replies, max_size=12))
@@ -45,7 +45,7 @@ def test_the_name_of_a_keys_variable_and_the_key_are_not_kept(tmp_path: Path, mo
     monkeypatch.setenv("MY_SECRET_NAME", "sk-secret-value")
     cache = ReplyCache(tmp_path)
     request = ChatRequest(model="openai/x", messages=(Message("user", "hi"),), key_env="MY_SECRET_NAME")
-    keep(cache, request, reply_to(0), None)
+    cache.put(request, reply_to(0), None)
     cache.close()
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"MY_SECRET_NAME" not in content
@@ -108,7 +108,7 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
 
 def test_a_store_that_is_dropped_leaves_no_thread_and_no_warning(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
-    keep(cache, numbered(0), reply_to(0), None)
+    cache.put(numbered(0), reply_to(0), None)
     cache.find(numbered(0).key)
     del cache
     gc.collect()
@@ -117,7 +117,7 @@ def test_a_store_that_is_dropped_leaves_no_thread_and_no_warning(tmp_path: Path)
 
 def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
-    keep(cache, numbered(0), reply_to(0), None)
+    cache.put(numbered(0), reply_to(0), None)
     with sqlite3.connect(cache.path, isolation_level=None) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("DELETE FROM reply")
@@ -128,12 +128,12 @@ def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_
 
 def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from replies import keep, numbered, reply_to\n"
+        "import os, sys; from pathlib import Path; from replies import numbered, reply_to\n"
         "from evidencebench.models.llm.replies import ReplyCache\n"
-        "cache = ReplyCache(Path(sys.argv[1])); keep(cache, numbered(0), reply_to(0), None)\n"
+        "cache = ReplyCache(Path(sys.argv[1])); cache.put(numbered(0), reply_to(0), None)\n"
         "cache.find(numbered(0).key)\n"
         "child = os.fork()\n"
-        "keep(cache, numbered(2 if child else 1), reply_to(1), None)\n"
+        "cache.put(numbered(2 if child else 1), reply_to(1), None)\n"
         "cache.find(numbered(0).key)\n"
         "if child: assert os.waitpid(child, 0)[1] == 0\n"
         "cache.close()\n"
@@ -186,7 +186,7 @@ def test_kill_9_loses_nothing_whose_put_had_returned(tmp_path: Path, seed: int) 
     assert all(cache.find(numbered(n).key) == (reply_to(n), n / 8) for n in acknowledged)
     with cache.reading() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    keep(cache, numbered(-1), reply_to(0), None)
+    cache.put(numbered(-1), reply_to(0), None)
 
 
 def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
 def filled(folder: Path) -> ReplyCache:
     cache = ReplyCache(folder)
     for n in range(30):
-        keep(cache, numbered(n), reply_to(n), n / 8)
+        cache.put(numbered(n), reply_to(n), n / 8)
     cache.close()
     return cache
 
@@ -284,17 +284,17 @@ def test_a_file_that_is_something_else_is_left_alone(
     with pytest.raises(CacheError, match=message):
         cache.find(numbered(0).key)
     with pytest.raises(CacheError, match=message):
-        keep(cache, numbered(0), reply_to(0), None)
+        cache.put(numbered(0), reply_to(0), None)
     cache.close()
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_file_that_is_moved_away_gets_a_successor_and_one_that_was_replaced_is_noticed(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "one")
-    keep(cache, numbered(0), reply_to(0), None)
+    cache.put(numbered(0), reply_to(0), None)
     assert cache.find(numbered(0).key) is not None
     other = ReplyCache(tmp_path / "other")
-    keep(other, numbered(1), reply_to(1), None)
+    other.put(numbered(1), reply_to(1), None)
     other.close()
     for path in list(cache.path.parent.iterdir()):
         path.unlink()
@@ -303,7 +303,7 @@ def test_a_file_that_is_moved_away_gets_a_successor_and_one_that_was_replaced_is
     assert cache.find(numbered(1).key) == (reply_to(1), None)
     for path in list(cache.path.parent.iterdir()):
         path.unlink()
-    keep(cache, numbered(2), reply_to(2), None)
+    cache.put(numbered(2), reply_to(2), None)
     assert ReplyCache(cache.path.parent).find(numbered(2).key) == (reply_to(2), None)
 
 
@@ -311,4 +311,4 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) 
     (tmp_path / "file").touch()
     cache = ReplyCache(tmp_path / "file" / "cache")
     with pytest.raises(CacheError, match=r"file/cache/replies.sqlite: cannot be used .*or to 'off' to keep none"):
-        keep(cache, numbered(0), reply_to(0), None)
+        cache.put(numbered(0), reply_to(0), None)

@@ -21,7 +21,7 @@ from evidencebench.web.retry import TransientError
 from examples import examples
 from llm_servers import completion
 from mutations import STRANGE, mutations
-from replies import keep, numbered
+from replies import numbered
 
 WIRES: tuple[Wire, ...] = ("openai", "anthropic")
 TEXT = "ANSWER: [3, 17] é"
@@ -88,7 +88,7 @@ def test_a_reply_whose_text_is_not_unicode_is_kept_with_what_can_be_read_of_it(
     assert reply.text == text
     assert reply.usage.prompt_tokens == 10
     cache = ReplyCache(tmp_path)
-    keep(cache, numbered(0), reply, 0.5)
+    cache.put(numbered(0), reply, 0.5)
     assert cache.find(numbered(0).key) == (reply, 0.5)
     cache.close()
 

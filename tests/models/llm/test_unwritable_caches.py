@@ -17,8 +17,10 @@ from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache, ReplyFilter, remove_replies
 from in_threads import at_once
 from llm_servers import DictCache, SlowSender
-from replies import keep, numbered, reply_to
+from replies import numbered, reply_to
 from unwritable import no_file_longer_than, open_to_all, read_only
+
+pytest.importorskip("httpx", reason="needs the extra 'llm'")  # before somebody runs who may not read it
 
 NO_PRICES = PriceTable(as_of="2026-01-01", models={})
 
@@ -43,7 +45,7 @@ WAYS = pytest.mark.parametrize("way", [another_users_file, another_users_folder,
 
 def filled(folder: Path) -> ReplyCache:
     cache = ReplyCache(folder)
-    keep(cache, numbered(0), reply_to(0), None)
+    cache.put(numbered(0), reply_to(0), None)
     cache.close()
     return cache
 

@@ -310,6 +310,9 @@ class OpenaiBatchApi:
         return _read_rows(file, _openai_row)
 
 
+_OUTCOMES = ("processing", "succeeded", "errored", "canceled", "expired")
+
+
 class _AnthropicBatch(_ListedBatch, frozen=True, kw_only=True):
     processing_status: str
     request_counts: dict[str, int] = {}
@@ -359,7 +362,7 @@ class AnthropicBatchApi:
         candidates: list[str] = []
         since, known = batch.created - 300, queue.known_names()  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
-            total = sum(listed.request_counts.values())
+            total = sum(listed.request_counts.get(name, 0) for name in _OUTCOMES)
             if listed.created < since or listed.id in known or total != batch.n_requests:
                 continue
             if listed.processing_status != "ended":
