@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import CacheError, DrainingError
-from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Received, Usage
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.models.llm.sender import HttpSender
 from hostile_server import Behaviour, Exchange, answer
@@ -122,7 +122,7 @@ class DictCache(ReplyCache):
 
     def __init__(self, *, is_read_only: bool = False, claimed_elsewhere: set[str] | None = None) -> None:
         super().__init__(Path())  # no file is opened before it is needed
-        self.kept: dict[str, tuple[ChatReply, float | None]] = {}
+        self.kept: dict[str, Received] = {}
         self.n_puts = self.n_closings = 0
         self.failure: Exception | None = None
         self.is_read_only, self.claimed_elsewhere = is_read_only, claimed_elsewhere or set()
@@ -140,14 +140,14 @@ class DictCache(ReplyCache):
         if self.is_read_only:
             raise CacheError("replies.sqlite: attempt to write a readonly database")
 
-    def find(self, key: str) -> tuple[ChatReply, float | None] | None:
+    def find(self, key: str) -> Received | None:
         return self.kept.get(key)
 
     def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
         if self.failure is not None:
             raise self.failure
         self.n_puts += 1
-        self.kept[request.key] = (reply, cost_usd)
+        self.kept[request.key] = Received(reply, cost_usd)
 
 
 def with_seed(request: ChatRequest, seed: int) -> ChatRequest:

@@ -3,7 +3,6 @@
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.replies import ReplyCache
 
 
 def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = None) -> ChatRequest:
@@ -14,11 +13,6 @@ def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = No
 def reply_to(number: int) -> ChatReply:
     usage = Usage(prompt_tokens=number + 5, completion_tokens=2)
     return ChatReply(text=f"it is {number}", usage=usage, served_by="gpt-x-2026-01-01")
-
-
-def keep(cache: ReplyCache, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-    """Put a reply without an event loop."""
-    cache.put(request, reply, cost_usd)
 
 
 _counts = st.none() | st.integers(0, 2**40)

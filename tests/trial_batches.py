@@ -3,25 +3,23 @@
 import asyncio
 import hashlib
 import random
-import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from email import message_from_bytes
 from typing import Annotated, Any, Literal
 
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import CHAT_PATH, BadCallError, Served
+from evidencebench.integrations.fake_server import BadCallError, Served
 from trial_server import MESSAGES_PATH, Endpoint, TrialServer, convert
 
 # A batch is answered in steps, so that other requests are answered in between.
 _LEAST_STEPS, _MOST_ROWS_AT_ONCE = 10, 20
 _FAILED = BadCallError("The server had an error while processing this request.", status=500)
 _EXPIRED = {"code": "batch_expired", "message": "This request could not be executed before the window expired."}
-_BOUNDARY = re.compile(r'^multipart/form-data\b.*?;\s*boundary="?([^";,]{1,70})"?', re.IGNORECASE)
-_NAME = re.compile(rb'[;\s]name="([^"]*)"')
 
 
 @dataclass(kw_only=True)
@@ -172,34 +170,20 @@ class OpenAIBatches(_Batches):
     def _keep(self, content: bytes) -> dict[str, Any]:
         file_id = f"file-{len(self._files) + 1:08x}"
         self._files[file_id] = content
-        size, created = len(content), int(time.time())
-        return {
-            "id": file_id,
-            "object": "file",
-            "bytes": size,
-            "created_at": created,
-            "filename": "batch.jsonl",
-            "purpose": "batch",
-            "status": "processed",
-        }
+        return {"id": file_id, "object": "file", "bytes": len(content), "purpose": "batch"}
 
     def _upload(self, served: Served) -> dict[str, Any]:
         """Keep a file that is uploaded by RFC 7578."""
-        boundary = _BOUNDARY.match(served.request.headers.get("content-type", ""))
-        fields: dict[bytes, bytes] = {}
-        if boundary is not None:
-            parts = (b"\r\n" + served.content).split(b"\r\n--" + boundary[1].encode("latin-1"))[1:-1]
-            for part in parts:
-                head, _, content = part.partition(b"\r\n\r\n")
-                if name := _NAME.search(head):
-                    fields[name[1]] = content
-        if b"file" not in fields or fields.get(b"purpose") != b"batch":
+        head = f"Content-Type: {served.request.headers.get('content-type', '')}\r\n\r\n".encode()
+        form: Any = message_from_bytes(head + served.content)
+        parts = form.get_payload() if form.is_multipart() else []
+        fields = {part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in parts}
+        if "file" not in fields or fields.get("purpose") != b"batch":
             raise BadCallError("expected multipart/form-data with the fields file and purpose, which is batch")
-        return self._keep(fields[b"file"])
+        return self._keep(fields["file"])
 
     def _create(self, served: Served) -> dict[str, Any]:
         fields = convert(served.body, _FileBatch)
-        details = {"input_file_id": fields.input_file_id, "metadata": fields.metadata}
         content = self._file(fields.input_file_id)
         try:
             lines = [msgspec.json.decode(line, type=_RowLine) for line in content.splitlines() if line.strip()]
@@ -207,8 +191,8 @@ class OpenAIBatches(_Batches):
             _refuse_repeated(rows)
         except (msgspec.MsgspecError, BadCallError) as error:
             failure = {"code": "invalid_request", "message": str(error), "param": None, "line": None}
-            return self.start([], served, failure=failure, **details)
-        return self.start(rows, served, **details)
+            return self.start([], served, failure=failure, metadata=fields.metadata)
+        return self.start(rows, served, metadata=fields.metadata)
 
     def end(self, batch: _Batch) -> None:
         """Write the results into two files, of outputs and of errors; an empty one is not made."""
@@ -236,11 +220,7 @@ class OpenAIBatches(_Batches):
             status = "expired" if batch.count("expired") else "completed"
         return {
             "id": batch.id,
-            "object": "batch",
-            "endpoint": CHAT_PATH,
             "errors": {"object": "list", "data": [failure]} if failure else None,
-            "input_file_id": batch.details["input_file_id"],
-            "completion_window": "24h",
             "status": "failed" if failure else status,
             "output_file_id": batch.details.get("output_file_id"),
             "error_file_id": batch.details.get("error_file_id"),
@@ -297,17 +277,8 @@ class AnthropicBatches(_Batches):
         address = f"{str(served.request.base_url).rstrip('/')}{MESSAGES_PATH}/batches/{batch.id}/results"
         return {
             "id": batch.id,
-            "type": "message_batch",
             "processing_status": "ended" if has_ended else "in_progress",
             "request_counts": counts,
-            "created_at": _stamp(batch.created),
-            "expires_at": _stamp(batch.created + 86_400),
-            "ended_at": _stamp(batch.ended),
-            "archived_at": None,
-            "cancel_initiated_at": None,
+            "created_at": datetime.fromtimestamp(batch.created, UTC).isoformat().replace("+00:00", "Z"),
             "results_url": address if has_ended else None,
         }
-
-
-def _stamp(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -24,7 +23,6 @@ from evidencebench.integrations.fake_server import (
     KnownPaper,
     Named,
     PatientConnection,
-    Reply,
     Served,
     ServedMessage,
     ServedPrompt,
@@ -34,16 +32,8 @@ from evidencebench.integrations.fake_server import (
 )
 
 MESSAGES_PATH = "/v1/messages"
-EVERY_PERSONALITY = {
-    *PERSONALITIES,
-    *("verbose", "ranges", "quotes", "empty", "over_length", "out_of_range", "duplicates", "truncated"),
-}
-_FAR_NUMBER = 1_000_000  # no paper has as many sentences
+EVERY_PERSONALITY = {*PERSONALITIES, "verbose", "quotes", "over_length"}
 _SURPLUS = 3  # sentences over the budget
-_BROKEN_OFF = (
-    "To decide which sentences matter, consider first how the participants were chosen. The methods say that they "
-    "were recruited from several clinics, and that those who"
-)
 
 _ERRORS = {
     "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
@@ -77,23 +67,11 @@ class TrialModel(FakeModel):
         is_asked_again = any(message.role == "assistant" for message in call.messages[:-1])
         return "oracle" if chosen == "over_length" and is_asked_again else chosen
 
-    def answer(self, personality: str, call: Call, prompt: ServedPrompt, key: str) -> Reply:
-        if personality == "truncated":
-            begin = "" if call.properties is None else '{"reasoning":"'
-            return Reply(call=call, text=begin + _BROKEN_OFF, is_cut=True)
-        return super().answer(personality, call, prompt, key)
-
     def select(self, personality: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
         reasoning, named = super().select(personality, prompt, paper, _key)
-        if personality == "empty":
-            return "None of these sentences bears on the hypothesis.", []
         if personality == "over_length" and prompt.budget is not None and prompt.mode == "select":
             unused = [(number, 0) for number in prompt.numbers if (number, 0) not in named]
             named += unused[: prompt.budget + _SURPLUS - len(named)]
-        if personality == "out_of_range":
-            named.append((_FAR_NUMBER, 5))
-        if personality == "duplicates":
-            named = [pair for pair in named for _ in range(2)]
         if personality == "verbose":
             reasoning = _with_false_lists(reasoning, prompt)
         return reasoning, named
@@ -102,10 +80,6 @@ class TrialModel(FakeModel):
         if prompt.mode != "score" and personality == "quotes":
             texts = dict(prompt.shown)
             return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number, _ in named)])
-        if prompt.mode != "score" and personality == "ranges":
-            runs = groupby(enumerate(number for number, _ in named), lambda pair: pair[1] - pair[0])
-            pairs = [[number for _, number in run] for _, run in runs]
-            return f"ANSWER: {', '.join(f'{run[0]}-{run[-1]}' if len(run) > 1 else str(run[0]) for run in pairs)}"
         return super().in_words(personality, named, prompt)
 
 
@@ -140,7 +114,6 @@ class _MessagesBody(msgspec.Struct):
     model: str
     messages: Annotated[list[_MessagesTurn], msgspec.Meta(min_length=1)]
     max_tokens: Annotated[int, msgspec.Meta(ge=1)]
-    system: str = ""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     tools: list[_Tool] = []
     tool_choice: dict[str, str] = {}
@@ -234,8 +207,6 @@ class TrialServer(FakeServer):
             raise BadCallError(f"tool_choice: no tool '{name}' among the tools")
         wanted = None if tool is None else {"json_schema": {"schema": tool.input_schema}}
         messages = [ServedMessage(message.role, message.content) for message in body.messages]
-        if body.system:
-            messages.insert(0, ServedMessage("system", body.system))
         fields = {"model": body.model, "messages": messages, "max_tokens": body.max_tokens, "response_format": wanted}
         served.reply = reply = self.model.reply(msgspec.convert(fields, Call), served.key)
         serial = f"{served.key[:16]}{served.attempt:04x}"

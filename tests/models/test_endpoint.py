@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -57,25 +56,16 @@ def test_vectors_come_in_the_order_of_the_texts_whatever_the_order_of_the_reply(
     assert [asked.path for asked in server.log] == ["/v1/embeddings"]
 
 
-def test_a_number_that_is_none_beside_the_vectors_loses_none() -> None:
-    with served(embeddings(put([float("nan"), "\ud800"], "usage"))) as (server, encoder, _):
-        assert vectors(encoder.batches(TEXTS)).tolist() == [vector_of(text.text) for text in TEXTS]
-    assert len(server.log) == 1
-
-
-def test_text_that_is_not_unicode_is_sent_with_what_can_be_read_of_it() -> None:
-    with served(embeddings()) as (server, encoder, _):
-        vectors(encoder.batches([EncodedText("a\ud800b")]))
-    assert json.loads(server.log[0].body)["input"] == ["a�b"]
-
-
-def test_base64_is_read_as_lists_are() -> None:
+def test_vectors_are_read_from_base64_too_and_what_is_damaged_beside_them_or_in_a_text_loses_none() -> None:
     def packed(found: dict[str, Any]) -> None:
         for one in found["data"]:
             one["embedding"] = base64.b64encode(np.array(one["embedding"], "<f4").tobytes()).decode()
 
-    with served(embeddings(packed)) as (_, encoder, _):
-        assert vectors(encoder.batches(TEXTS)).tolist() == [vector_of(text.text) for text in TEXTS]
+    texts, said = [*TEXTS, EncodedText("a\ud800b")], [*(text.text for text in TEXTS), "a�b"]
+    with served(embeddings(packed), embeddings(put([float("nan"), "\ud800"], "usage"))) as (server, encoder, _):
+        for _ in range(2):
+            assert vectors(encoder.batches(texts)).tolist() == list(map(vector_of, said))
+    assert [json.loads(asked.body)["input"] for asked in server.log] == [said] * 2
 
 
 @pytest.mark.parametrize(
@@ -88,7 +78,7 @@ def test_requests_hold_no_more_texts_and_characters_than_allowed(limits: dict[st
     assert [position for batch in found for position in batch.positions] == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
+@pytest.mark.parametrize("status", [408, 429, 503])
 def test_passing_failures_are_asked_again_after_growing_waits(status: int) -> None:
     with served(answer(status), answer(status), answer(status), embeddings()) as (server, encoder, waits):
         assert len(vectors(encoder.batches(TEXTS))) == 5
@@ -113,24 +103,16 @@ def test_retry_after_is_kept_to_within_a_minute() -> None:
     ("behaviour", "message"),
     [
         (embeddings(lambda found: found["data"].pop()), r"expected 5 vectors with the indices 0\.\.4, got 4"),
-        (embeddings(lambda found: found["data"].append(found["data"][0])), "expected 5 vectors .* got 6"),
         (embeddings(put(7, "data", 0, "index")), r"indices 0\.\.4"),
         (embeddings(put([1.0], "data", 0, "embedding")), r"expected vectors of one length, got \[1, 4\]"),
         (embeddings(put([1e300] * 4, "data", 2, "embedding")), "expected finite numbers, got others"),
         (embeddings(put([0.0] * 4, "data", 2, "embedding")), "one of zeros only"),
         (embeddings(put(base64.b64encode(b"\xff\xff\xff\x7f" * 4).decode(), "data", 2, "embedding")), "finite numbers"),
-        (
-            embeddings(put([float("nan")] * 4, "data", 2, "embedding")),
-            "2 attempts.* expected embeddings as JSON",
-        ),
-        (embeddings(put([None] * 4, "data", 2, "embedding")), "expected embeddings as JSON"),
+        (embeddings(put([float("nan")] * 4, "data", 2, "embedding")), "2 attempts.* expected embeddings as JSON"),
         (embeddings(put("!", "data", 2, "embedding")), "expected embeddings as JSON"),
         (answer(200, b"<html>busy</html>"), "expected embeddings as JSON"),
         (answer(200, b"[" * 100_000), "expected embeddings as JSON"),
-        (answer(200, b"\xff\xfe"), "expected embeddings as JSON"),
-        (answer(200, b'{"data": []}'), "expected 5 vectors"),
-        (answer(204), "status 204"),
-        *((answer(status, b"no such model"), f"m': status {status}: no such") for status in (400, 401, 404, 413, 422)),
+        *((answer(status, b"no such model"), f"m': status {status}: no such") for status in (400, 401)),
         *((behaviour, r"m': no usable reply in 2 attempts, .*; try again") for behaviour in (answer(429), answer(500))),
         (reset_at_once, "no usable reply in 2 attempts"),
         *((behaviour, r"no usable reply in 2 attempts.*within 0\.3 s") for behaviour in (hang, drip)),
@@ -181,14 +163,10 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_
     ("options", "message"),
     [
         ({"base_url": ""}, "base_url: expected an http or https address .* got none behind 'base_url='"),
-        ({"base_url": "ftp://localhost/v1"}, "base_url: expected an http or https address"),
-        ({"base_url": "localhost:8000"}, "base_url: expected an http or https address"),
-        ({"base_url": "http://localhost:port/v1"}, "base_url: expected an http or https address"),
         ({"base_url": f"http://me:{KEY}@localhost/v1"}, "base_url: expected an address without user, password"),
         ({"base_url": f"http://localhost/v1?key={KEY}"}, "without user, password, query"),
         ({"base_url": "https://example.org/v1", "key_env": "UNSET"}, "environment variable UNSET, which is not set"),
         ({"base_url": "http://example.org/v1", "key_env": "SET"}, "base_url: expected https"),
-        ({"max_attempts": 0}, "max_attempts: expected more than 0, got 0"),
         ({"timeout_seconds": float("nan")}, "timeout_seconds: expected more than 0, got nan"),
         ({"neighbours": -1}, "neighbours: expected at least 0, got -1"),
     ],
@@ -215,14 +193,3 @@ def test_a_server_ranks_as_its_vectors_say_and_is_asked_each_text_once() -> None
     sentences = np.array([vector_of(text) for text in QUERY.sentences])
     cosines = sentences / np.linalg.norm(sentences, axis=1)[:, None] @ vector_of(f"query: {QUERY.hypothesis}")
     assert found.sentences == tuple(np.argsort(-cosines, kind="stable"))
-
-
-def test_an_instruction_is_chosen_by_the_task() -> None:
-    with hostile_server(b"", embeddings()) as server:
-        system = DenseApi(endpoint=Endpoint(model="m", base_url=server.address("v1")), format="e5_mistral")
-        assert system.traits.reads_brief
-        for scope in ("all", "results"):
-            system.rank(QUERY, Brief(budget=3, scope=scope))
-    prompts = {text for one in server.log for text in json.loads(one.body)["input"] if text.startswith("Instruct: ")}
-    assert len(prompts) == 2
-    assert all(re.fullmatch(rf"Instruct: .+\nQuery: {re.escape(QUERY.hypothesis)}", prompt) for prompt in prompts)

@@ -71,9 +71,9 @@ def _split(block: str) -> list[str]:
     return [reply.replace(r"\n", "\n") for line in block.split("\n") for reply in line.split(" ¦ ") if reply]
 
 
-def _same(group: str, *replies: str) -> list[Shape]:
+def _same(group: str, *replies: str, finish: Finish = "stop") -> list[Shape]:
     """Return shapes that all name 3, 17 and 42."""
-    return [Shape(f"{group} {n}", reply) for n, reply in enumerate(replies, 1)]
+    return [Shape(f"{group} {n}", reply, finish=finish) for n, reply in enumerate(replies, 1)]
 
 
 def _none(group: str, expected: Expected, *replies: str, finish: Finish = "stop") -> list[Shape]:
@@ -84,22 +84,7 @@ def _none(group: str, expected: Expected, *replies: str, finish: Finish = "stop"
 KEYWORD = _same(
     "keyword",
     *_split(r"""
-ANSWER: [3, 17, 42] ¦ ANSWER:[3,17,42] ¦ answer: [3, 17, 42] ¦ Answer : [3, 17, 42]
-AnSwEr: [3, 17, 42]. ¦ **ANSWER:** [3, 17, 42] ¦ **ANSWER: [3, 17, 42]**
-**ANSWER**: **[3, 17, 42]** ¦ *Answer:* _[3, 17, 42]_ ¦ __Final answer__: [3, 17, 42]
-### ANSWER: [3, 17, 42] ¦ ## Final Answer\n\n[3, 17, 42] ¦ **Final Answer**\n\n**[3, 17, 42]**
-Final answer: [3, 17, 42] ¦ FINAL ANSWER = [3, 17, 42] ¦ Answer -> [3, 17, 42]
-Answer → [3, 17, 42] ¦ Answer - [3, 17, 42] ¦ Answer is [3, 17, 42]
-The answer is: [3, 17, 42]. ¦ So, my final answer is [3, 17, 42].
-Therefore, the final answer is **[3, 17, 42]**. ¦ Answers: [3, 17, 42] ¦ ANSWER [3, 17, 42]
-ANSWER\n[3, 17, 42] ¦ ANSWER:\n\n\n[3, 17, 42] ¦ - ANSWER: [3, 17, 42] ¦ > ANSWER: [3, 17, 42]
-`ANSWER: [3, 17, 42]` ¦ "ANSWER: [3, 17, 42]" ¦ ANSWER: `[3, 17, 42]` ¦ ✅ ANSWER: [3, 17, 42]
-3. ANSWER: [3, 17, 42] ¦ Step 3: Answer: [3, 17, 42] ¦ ANSWER：[3, 17, 42]
-ＡNSWER is not a keyword, but this is:\nANSWER： 【3，17，42】
-ANSWER (at most 5 sentences): [3, 17, 42] ¦ ANSWER (5): [3, 17, 42]
-Answer indices: [3, 17, 42] ¦ [ANSWER]: [3, 17, 42] ¦ <ANSWER>: [3, 17, 42]
-All of this gives ANSWER: [3, 17, 42]
-Given what the trial measured, the answer is [3, 17, 42].
+All of this gives ANSWER: [3, 17, 42] ¦ Given what the trial measured, the answer is [3, 17, 42].
 """),
     "Some thoughts.\n\nANSWER: [3, 17, 42]\n",
     "  ANSWER:   [ 3 ,17 ,  42 ]  ",
@@ -109,31 +94,14 @@ Given what the trial measured, the answer is [3, 17, 42].
 BRACKETS = _same(
     "brackets",
     *_split(r"""
-ANSWER: (3, 17, 42) ¦ ANSWER: {3, 17, 42} ¦ ANSWER: 【3, 17, 42】 ¦ ANSWER: ［3，17，42］
-ANSWER: [[3, 17, 42]] ¦ ANSWER: [[3], [17], [42]] ¦ ANSWER: [3], [17], [42]
-ANSWER: [3] [17] [42] ¦ ANSWER: [3][17][42] ¦ ANSWER: [3]; [17]; and [42].
-ANSWER: (3), (17) and (42) ¦ ANSWER: [3; 17; 42] ¦ ANSWER: [3 17 42] ¦ ANSWER: [3, 17 and 42]
-ANSWER: [3, 17, 42,] ¦ ANSWER: [3,, 17, 42] ¦ ANSWER: [03, 017, 42] ¦ ANSWER: [3.0, 17.0, 42.0]
-ANSWER: ["3", "17", "42"] ¦ ANSWER: ['3', '17', '42'] ¦ ANSWER: [“3”, “17”, “42”]
-ANSWER: [#3, #17, #42] ¦ ANSWER: [S3, S17, S42] ¦ ANSWER: [Sentence 3, Sentence 17, Sentence 42]
-ANSWER: [sentence_3, sentence_17, sentence_42] ¦ ANSWER: [\n  3,\n  17,\n  42\n]
-ANSWER: [\n  3,  # the pressure\n  17,  # the risk\n  42  # more\n]
-ANSWER: [3 (pressure), 17 (risk of 5 kinds), 42 (more)] ¦ ANSWER: [3] > [17] > [42]
-ANSWER: \[3, 17, 42\] ¦ ANSWER: [**3**, **17**, **42**] ¦ ANSWER: $[3, 17, 42]$
-ANSWER: [3, 17, 42 ¦ ANSWER: 3, 17, 42]
+ANSWER: [[3, 17, 42]] ¦ ANSWER: [[3], [17], [42]] ¦ ANSWER: [3]; [17]; and [42]. ¦ ANSWER: (3), (17) and (42)
+ANSWER: [3 (pressure), 17 (risk of 5 kinds), 42 (more)] ¦ ANSWER: [3, 17, 42
 """),
 )
 BARE = _same(
     "bare",
     *_split(r"""
-ANSWER: 3, 17, 42 ¦ ANSWER: 3, 17, 42. ¦ ANSWER: 3,17,42 ¦ ANSWER: 3; 17; 42 ¦ ANSWER: 3 17 42
-ANSWER: 3, 17 and 42 ¦ ANSWER: 3, 17, and 42 because they give the figures.
-ANSWER: 3 & 17 & 42 ¦ ANSWER: 3 / 17 / 42 ¦ ANSWER: **3**, **17**, **42** ¦ ANSWER: #3, #17, #42
-ANSWER: Sentences 3, 17 and 42. ¦ ANSWER: sentences 3, 17, 42 (the results)
-ANSWER: sentence 3, sentence 17, sentence 42 ¦ ANSWER: "3", "17", "42" ¦ ANSWER: 3,\n17,\n42
-ANSWER: 3\n17\n42 ¦ ANSWER:\n3,\n17,\n42 ¦ ANSWER:\n\n3\n\n17\n\n42
-ANSWER: 3 (pressure), 17 (risk), 42 (more) ¦ <answer>3, 17, 42</answer> ¦ ANSWER: 3 → 17 → 42
-ANSWER: 3 > 17 > 42
+ANSWER: 3\n17\n42 ¦ ANSWER:\n\n3\n\n17\n\n42 ¦ ANSWER: 3 (pressure), 17 (risk), 42 (more) ¦ <answer>3, 17, 42</answer>
 """),
     "ANSWER:\n3\n17\n42\n",
     "ANSWER:\n3.\n17.\n42.\n",
@@ -141,27 +109,11 @@ ANSWER: 3 > 17 > 42
 ITEMS = _same(
     "items",
     *_split(r"""
-ANSWER:\n- 3\n- 17\n- 42 ¦ ANSWER:\n* 3\n* 17\n* 42 ¦ ANSWER:\n• 3\n• 17\n• 42
-ANSWER:\n+ 3\n+ 17\n+ 42 ¦ ANSWER:\n- [3]\n- [17]\n- [42] ¦ ANSWER:\n[3]\n[17]\n[42]
-ANSWER: [3]\n[17]\n[42] ¦ ANSWER:\n[3] lowered pressure\n[17] lowered risk\n[42] more
-ANSWER: [3] lowered pressure\n[17] lowered risk\n[42] more
-ANSWER:\n1. [3] lowered pressure\n2. [17] lowered risk\n3. [42] more
-ANSWER:\n1. 3\n2. 17\n3. 42 ¦ ANSWER:\n1) 3\n2) 17\n3) 42 ¦ ANSWER:\n(1) 3\n(2) 17\n(3) 42
-ANSWER:\n1. **[3]** lowered pressure\n2. **[17]** lowered risk\n3. **[42]** more
-ANSWER:\n1. Sentence 3 - pressure\n2. Sentence 17 - risk\n3. Sentence 42 - more
-ANSWER:\n- Sentence 3\n- Sentence 17\n- Sentence 42
-ANSWER:\n- #3: pressure\n- #17: risk\n- #42: more ¦ ANSWER:\n3: pressure\n17: risk\n42: more
-ANSWER:\n- 3 - pressure\n- 17 - risk\n- 42 - more
-ANSWER:\n- 3 – pressure\n- 17 – risk\n- 42 – more
-ANSWER:\n- 3 (pressure)\n- 17 (risk)\n- 42 (more)
-ANSWER:\n- **3**: pressure\n- **17**: risk\n- **42**: more ¦ ANSWER:\n- `3`\n- `17`\n- `42`
-ANSWER:\n- "3"\n- "17"\n- "42"
+ANSWER: [3]\n[17]\n[42] ¦ ANSWER:\n3: pressure\n17: risk\n42: more ¦ ANSWER:\n- 3 - pressure\n- 17 - risk\n- 42 - more
+ANSWER:\n- **3**: pressure\n- **17**: risk\n- **42**: more
 ANSWER:\n- [3]\nIt gives the pressure.\n- [17]\nIt gives the risk.\n- [42]\nIt gives more.
-ANSWER:\n\n- [3]\n\n- [17]\n\n- [42]\n\nNote that [5] was left out.
-ANSWER:\n- 3\n- 17\n- 42\n\nThese 3 sentences cover 5 aspects.
-ANSWER:\nThe chosen sentences are:\n- [3]\n- [17]\n- [42]
-ANSWER: Here are the sentences:\n1. [3]\n2. [17]\n3. [42]
-ANSWER:\n3 | pressure\n17 | risk\n42 | more ¦ ANSWER: [3] (pressure), [17] (risk), [42] (more)
+ANSWER:\nThe chosen sentences are:\n- [3]\n- [17]\n- [42] ¦ ANSWER: Here are the sentences:\n1. [3]\n2. [17]\n3. [42]
+ANSWER: [3] (pressure), [17] (risk), [42] (more)
 """),
     "ANSWER:\n1. **Sentence 3**: pressure\n2. **Sentence 17**: risk of 5 kinds\n3. **Sentence 42**: more",
     "ANSWER:\n- [3]: lowered pressure\n  - the main outcome, see [5]\n- [17]: risk\n  - secondary\n- [42]: more",
@@ -172,30 +124,10 @@ ANSWER:\n3 | pressure\n17 | risk\n42 | more ¦ ANSWER: [3] (pressure), [17] (ris
 JSON = _same(
     "json",
     *_split(r"""
-{"reasoning": "It lowers [5].", "sentences": [3, 17, 42]}
-{"sentences": [3, 17, 42], "reasoning": "It lowers [5]."} ¦ {"sentences":["3","17","42"]}
-{"sentences": [3, 17, 42,],} ¦ {'reasoning': 'it\'s [5]', 'sentences': [3, 17, 42]}
-{sentences: [3, 17, 42]} ¦ {"indices": [3, 17, 42]} ¦ {"answer": [3, 17, 42]}
-{"ANSWER": "[3, 17, 42]"} ¦ {"Answer": "3, 17, 42"} ¦ {"selected_sentences": [3, 17, 42]}
-{"selectedSentenceIndices": [3, 17, 42]}
-{"sentences": [{"sentence": 3}, {"sentence": 17}, {"sentence": 42}]}
-{"sentences": ["[3] Green tea", "[17] In arm", "[42] x"]}
-{"sentences": ["Sentence 3", "Sentence 17", "Sentence 42"]} ¦ {"sentences": [[3], [17], [42]]}
-[{"id": 3}, {"id": 17}, {"id": 42}] ¦ ["3", "17", "42"] ¦ [3, 17, 42]
-```json\n{"sentences": [3, 17, 42]}\n``` ¦ ```\n[3, 17, 42]\n```
-Here is the JSON:\n\n```json\n{"sentences": [3, 17, 42]}\n```
-Sure!\n{"sentences": [3, 17, 42]} ¦ ANSWER: {"sentences": [3, 17, 42]}
-ANSWER:\n```json\n{"sentences": [3, 17, 42]}\n``` ¦ ANSWER:\n```json\n[3, 17, 42]\n```
-```\nANSWER: [3, 17, 42]\n``` ¦ ANSWER: {"answer": {"sentences": [3, 17, 42]}}
-{"reasoning": "He said "tea" lowers it", "sentences": [3, 17, 42]}
-{"reasoning": "He said "tea", and left, see [5]", "sentences": [3, 17, 42]}
-{"sentences": [3, 17, 42] // final\n} ¦ {"sentences": [3, /* pressure */ 17, 42]}
-{“sentences”: [3, 17, 42]} ¦ {"sentences": [3, 17, 42], "confidence": 0.9, "n": 3}
-{"sentences": [3\n17\n42]} ¦ {"sentences": [3, 17, 42]
-{"answer": "It lowers pressure [5].", "sentences": [3, 17, 42]}
-{\n  "sentences": [3, 17, 42],\n  "answer": "It lowers pressure, see [5]."\n}
+{"ANSWER": "[3, 17, 42]"} ¦ {"Answer": "3, 17, 42"} ¦ [{"id": 3}, {"id": 17}, {"id": 42}] ¦ ```\n[3, 17, 42]\n```
+ANSWER: {"sentences": [3, 17, 42]} ¦ ```\nANSWER: [3, 17, 42]\n``` ¦ ANSWER: {"answer": {"sentences": [3, 17, 42]}}
+{"sentences": [3, 17, 42] // final\n} ¦ {\n  "sentences": [3, 17, 42],\n  "answer": "It lowers pressure, see [5]."\n}
 {"sentences": [1, 2]}\n\nWait, that is wrong.\n\n{"sentences": [3, 17, 42]}
-{"reasoning": "The list \"ANSWER: [5]\" is wrong", "sentences": [3, 17, 42]}
 """),
     '{"evidence": [{"index": 3, "why": "a 5"}, {"index": 17, "why": "b"}, {"index": 42, "why": "c"}]}',
     '{"sentences": [{"sentence_index": "3"}, {"sentence_index": "17"}, {"sentence_index": "42"}]}',
@@ -205,40 +137,25 @@ MODELS = _same(
     "models",
     *_split(r"""
 <think>\nMaybe ANSWER: [1, 2]?\nANSWER: [9]\n</think>\n\nANSWER: [3, 17, 42]
-Maybe [1, 2]?\nANSWER: [9]\n</think>\n\nANSWER: [3, 17, 42]
-<think>short</think>ANSWER: [3, 17, 42]
-<thinking>a [5]</thinking>\n<answer>[3, 17, 42]</answer>
+Maybe [1, 2]?\nANSWER: [9]\n</think>\n\nANSWER: [3, 17, 42] ¦ <think>short</think>ANSWER: [3, 17, 42]
 <reasoning>\nSentence [5] is weak.\n</reasoning>\n<answer>\n[3, 17, 42]\n</answer>
-<answer><sentence>3</sentence><sentence>17</sentence><sentence>42</sentence></answer>
-<final_answer>3, 17, 42</final_answer> ¦ <sentences>\n[3]\n[17]\n[42]\n</sentences>
-$$\boxed{3, 17, 42}$$ ¦ Thus the answer is $\boxed{[3, 17, 42]}$.
-ANSWER: $\boxed{\{3, 17, 42\}}$ ¦ \[ \boxed{\text{3, 17, 42}} \]
+<answer><sentence>3</sentence><sentence>17</sentence><sentence>42</sentence></answer> ¦ $$\boxed{3, 17, 42}$$
+Thus the answer is $\boxed{[3, 17, 42]}$.
 The best evidence:\n\n\boxed{3}, \boxed{17} and more.\n\nANSWER: [3, 17, 42]
-[THINK]\nANSWER: [1]\n[/THINK]\nANSWER: [3, 17, 42] ¦ ANSWER: [3, 17, 42]<|im_end|>
-ANSWER: [3, 17, 42]</s> ¦ ANSWER: [3, 17, 42]</answer>
-ANSWER: [3, 17, 42]\nANSWER: [3, 17, 42]
+[THINK]\nANSWER: [1]\n[/THINK]\nANSWER: [3, 17, 42] ¦ ANSWER: [3, 17, 42]<|im_end|> ¦ ANSWER: [3, 17, 42]</s>
+ANSWER: [3, 17, 42]</answer> ¦ ANSWER: [3, 17, 42]\nANSWER: [3, 17, 42]
 I may name at most 5 sentences.\n\nANSWER: [3, 17, 42]\n\n(3 of at most 5 sentences)
 ANSWER: [3, 17, 42]\n\nI left out [5], which is background, and [6, 7].
-ANSWER: [3, 17, 42]\n\n**Why these:**\n- [5] would repeat [3].\n- [6] is weak.
-ANSWER: [3, 17, 42] (3 sentences)
+ANSWER: [3, 17, 42]\n\n**Why these:**\n- [5] would repeat [3].\n- [6] is weak. ¦ ANSWER: [3, 17, 42] (3 sentences)
 ANSWER: [1, 2]\n\nOn reflection, that misses the risk.\n\nANSWER: [3, 17, 42]
 Draft answer: [1, 2]\n\nFinal answer: [3, 17, 42]
-ANSWER: [3, 17, 42]\n\nThis answer is based on the abstract and the results [5].
 The reply must end with ANSWER: [index, index].\n\nANSWER: [3, 17, 42]
-ANSWER: [3, 17, 42]\n\n(format: ANSWER: [i, j, k])
-ANSWER: [3, 17, 42]\n\nLet me know if you would like a longer answer.
-Okay! 😊 Here we go:\n\n🎯 **Final Answer:** [3, 17, 42] 🎉
+ANSWER: [3, 17, 42]\n\n(format: ANSWER: [i, j, k]) ¦ Okay! 😊 Here we go:\n\n🎯 **Final Answer:** [3, 17, 42] 🎉
 **Reasoning:** ...\n\n---\n\n**ANSWER: [3, 17, 42]**\n\n--- ¦ Selected sentences: [3, 17, 42]
-**Selected Sentences:** 3, 17, 42 ¦ Sentence indices: [3, 17, 42]
-Here is my reasoning.\n\n[3, 17, 42] ¦ I would select sentences [3, 17, 42].
-After weighing everything, the best sentences are [3, 17, 42].
-I choose sentences 3, 17, and 42. ¦ Sentences 3, 17 and 42. ¦ 3, 17, 42 ¦ 3\n17\n42
-- 3\n- 17\n- 42 ¦ Here are the selected sentences:\n\n- [3] pressure\n- [17] risk\n- [42] more
-The final set is therefore: [3, 17, 42]. ¦ Based on all of it, I'd go with [3, 17, 42].
-Thus: [3, 17, 42] ¦ ```python\nsentences = [3, 17, 42]\n```
-```python\nanswer = [3, 17, 42]\n```
-The evidence runs over [12]–[18].\n\nANSWER: [3, 17, 42].\nConfidence: 0.9
-Réflexion : [5].\nANSWER: [3, 17, 42]
+**Selected Sentences:** 3, 17, 42 ¦ Sentence indices: [3, 17, 42] ¦ Here is my reasoning.\n\n[3, 17, 42]
+I would select sentences [3, 17, 42]. ¦ After weighing everything, the best sentences are [3, 17, 42].
+- 3\n- 17\n- 42 ¦ Here are the selected sentences:\n\n- [3] pressure\n- [17] risk\n- [42] more ¦ Thus: [3, 17, 42]
+```python\nsentences = [3, 17, 42]\n``` ¦ The evidence runs over [12]–[18].\n\nANSWER: [3, 17, 42].\nConfidence: 0.9
 """),
     "<|channel|>analysis<|message|>ANSWER: [1]<|end|><|start|>assistant<|channel|>final<|message|>ANSWER: [3, 17, 42]",
     "The trial [1] compared tea [2, 3] with water [4].\nSentence [5] is background.\n\nANSWER: [3, 17, 42]",
@@ -250,20 +167,15 @@ INJECTIONS = _same(
     "injection",
     f"ANSWER: [3, 17, 42]\n\n[49] {PAPER[49]}",
     f"ANSWER: [3, 17, 42]\n\n```json\n\n[41] {PAPER[40]}",
-    f"ANSWER: [3, 17, 42]\n\n{PAPER[40]}",
     f"ANSWER: [3, 17, 42]\n\n> {PAPER[40]}",
     f'ANSWER: [3, 17, 42]\n\nI ignored "{PAPER[40]}".',
-    f"ANSWER: [3, 17, 42]\n\n[41] {PAPER[41]}",
     f"ANSWER: [3, 17, 42]\n\n{PAPER[41]}",
-    f"ANSWER: [3, 17, 42]\n\n> {PAPER[41]}",
     f"ANSWER: [3, 17, 42]\n\n`{PAPER[41]}`",
     f'ANSWER: [3, 17, 42]\n\n"{PAPER[41]}" is no order to me.',
     f"{PAPER[41]}\n\nANSWER: [3, 17, 42]",
-    f"ANSWER: [3, 17, 42]\n\n{PAPER[42]}",
     f"ANSWER: [3, 17, 42]\n\n```\n{PAPER[42]}\n```",
     f"ANSWER: [3, 17, 42]\n\nSentence 43: {PAPER[43]}",
     f"ANSWER: [3, 17, 42]\n\nSentence 44 reads '{PAPER[44]}'.",
-    f"ANSWER: [3, 17, 42]\n\n- {PAPER[45]}",
     f"ANSWER: [3, 17, 42]\n\n{PAPER[46]}",
     f"ANSWER: [3, 17, 42]\n\n{PAPER[47]}",
     "ANSWER: [3, 17, 42]\n\nThe paper holds '<answer>[1]</answer>', which I ignored.",
@@ -271,60 +183,19 @@ INJECTIONS = _same(
     f"Quoting: {PAPER[40]}\n\nI select sentences [3, 17, 42].",
 )
 QUOTES = [
-    Shape(
-        "sentences with their numbers, one of which looks like an answer",
-        f"ANSWER:\n[12] {PAPER[12]}\n[49] {PAPER[49]}\n[9] {PAPER[9]}",
-        (12, 49, 9),
-    ),
-    Shape("quote of a sentence", f"ANSWER:\n{PAPER[12]}", (12,)),
-    Shape("quote in quotation marks", f'ANSWER: "{PAPER[12]}"', (12,)),
+    Shape("one looks like an answer", f"ANSWER:\n[12] {PAPER[12]}\n[49] {PAPER[49]}\n[9] {PAPER[9]}", (12, 49, 9)),
     Shape("quote in other case and without a stop", f"ANSWER: {PAPER[12].upper().rstrip('.')}", (12,)),
-    Shape(
-        "quotes and dashes of another kind",
-        'ANSWER:\n- "Green" tea - three cups a day - lowered systolic pressure by 3.1 mmHg',
-        (3,),
-    ),
-    Shape("quotes as bullets", f"ANSWER:\n- {PAPER[12]}\n- {PAPER[9]}", (12, 9)),
+    Shape("other dashes", 'ANSWER:\n- "Green" tea - three cups a day - lowered systolic pressure by 3.1 mmHg', (3,)),
     Shape("quotes as a numbered list", f"ANSWER:\n1. {PAPER[12]}\n2. {PAPER[9]}", (12, 9)),
     Shape("numbered quotes in marks", f'ANSWER:\n1. "{PAPER[17]}"\n2. "{PAPER[9]}"', (17, 9)),
-    Shape("a sentence that begins with a number", f"ANSWER:\n- {PAPER[4]}\n- {PAPER[14]}", (4, 14)),
-    Shape("a sentence that begins with a number alone", f"ANSWER: {PAPER[4]}", (4,)),
     Shape("a title that begins with a number", f"ANSWER:\n- {PAPER[8]}\n- {PAPER[12]}", (8, 12)),
-    Shape("a sentence that begins with no", f'ANSWER:\n- "{PAPER[9]}"\n- "{PAPER[12]}"', (9, 12)),
     Shape("a sentence with a citation", f"ANSWER: {PAPER[10]}", (10,)),
-    Shape("a text that stands twice is the first", f"ANSWER: {PAPER[7]}", (2,)),
-    Shape("a part of a sentence", 'ANSWER: "larger still after the menopause"', (), "unparseable"),
-    Shape(
-        "a quote cut short",
-        "ANSWER: The effect was larger in women than in men, and larger still ...",
-        (),
-        "unparseable",
-    ),
-    Shape("JSON of texts", f'{{"sentences": ["{PAPER[12]}", "{PAPER[9]}"]}}', (12, 9)),
     Shape("JSON objects of texts", f'[{{"text": "{PAPER[12]}"}}, {{"quote": "{PAPER[9]}"}}]', (12, 9)),
     Shape("brackets of texts", f'ANSWER: ["{PAPER[12]}", "{PAPER[9]}"]', (12, 9)),
-    Shape("a reply of quotes alone", f"{PAPER[12]}\n{PAPER[9]}", (12, 9)),
-    Shape(
-        "quotes with reasons below",
-        f"ANSWER:\n- {PAPER[12]}\n  Reason: it has 2 groups.\n- {PAPER[9]}\n  Reason: safety.",
-        (12, 9),
-    ),
+    Shape("quotes with reasons", f"ANSWER:\n- {PAPER[12]}\n  Reason: 2 groups.\n- {PAPER[9]}\n  Reason: x", (12, 9)),
 ]
 RANGES = [
-    Shape("range", "ANSWER: [3-5]", (3, 4, 5)),
-    Shape("range with an en dash", "ANSWER: 3–5, 9", (3, 4, 5, 9)),
-    Shape("range with an em dash", "ANSWER: [3—5]", (3, 4, 5)),
-    Shape("range with a minus sign", "ANSWER: [3−5]", (3, 4, 5)),
     Shape("range in words", "ANSWER: 3 to 5 and 9", (3, 4, 5, 9)),
-    Shape("range with through", "ANSWER: sentences 3 through 5", (3, 4, 5)),
-    Shape("range with dots", "ANSWER: [3..5]", (3, 4, 5)),
-    Shape("range with an ellipsis", "ANSWER: [3…5]", (3, 4, 5)),
-    Shape("range with blanks", "ANSWER: [3 - 5, 9]", (3, 4, 5, 9)),
-    Shape("range of bracketed numbers", "ANSWER: [3]-[5]", (3, 4, 5)),
-    Shape("range as a bullet", "ANSWER:\n- 3-5: pressure\n- 9: harms", (3, 4, 5, 9)),
-    Shape("range in JSON", '{"sentences": ["3-5", "9"]}', (3, 4, 5, 9)),
-    Shape("range in JSON without quotes", '{"sentences": [3-5, 9]}', (3, 4, 5, 9)),
-    Shape("range of one", "ANSWER: [4-4]", (4,)),
     Shape("range backwards", "ANSWER: [5-3, 9]", (9,), "out_of_range", (5, 3)),
     Shape("range too long", "ANSWER: [9, 0-999999999999]", (9,), "out_of_range", (0, 999999999999)),
     Shape("range over the end", "ANSWER: 58-61", (58, 59), "out_of_range", (60, 61)),
@@ -335,15 +206,9 @@ EMPTY = _none(
     "empty",
     "empty",
     *_split(r"""
-ANSWER: [] ¦ ANSWER: [ ] ¦ ANSWER: () ¦ ANSWER: {} ¦ ANSWER: [[]] ¦ ANSWER: none ¦ ANSWER: None.
-ANSWER: [none] ¦ ANSWER: N/A ¦ ANSWER: null ¦ ANSWER: ∅ ¦ ANSWER: no sentences
-ANSWER: No relevant sentences were found.
-ANSWER: None of the sentences bears on the hypothesis. ¦ **Answer:** *none*
-ANSWER: 0 sentences ¦ ANSWER: empty list ¦ ANSWER: \emptyset ¦ <answer>[]</answer>
-<answer>none</answer> ¦ $\boxed{\emptyset}$ ¦ {"reasoning": "nothing [5]", "sentences": []}
-{"sentences": null} ¦ {"sentences": "none"} ¦ {"sentences": ["none"]} ¦ ```json\n[]\n``` ¦ []
-None ¦ No sentences in this section are evidence.
-Sentence [5] comes close, but it is background.\n\nANSWER: []
+ANSWER: {} ¦ ANSWER: [[]] ¦ ANSWER: none ¦ ANSWER: None. ¦ ANSWER: N/A ¦ ANSWER: null ¦ ANSWER: no sentences
+ANSWER: No relevant sentences were found. ¦ ANSWER: 0 sentences ¦ <answer>none</answer> ¦ {"sentences": null}
+{"sentences": "none"} ¦ {"sentences": ["none"]} ¦ [] ¦ None ¦ No sentences in this section are evidence.
 """),
 )
 REFUSED = [
@@ -352,72 +217,41 @@ REFUSED = [
         "refused",
         *_split(r"""
 I'm sorry, but I can't help with that. ¦ I’m sorry, but I can’t assist with that request.
-I cannot provide medical advice. ¦ I am unable to help with this request.
-I'm not able to answer this. ¦ As an AI language model, I cannot give medical advice.
-I must decline. ¦ ANSWER: I cannot answer this question.
-Sorry, I won't do that. It is against my guidelines.
+I cannot provide medical advice. ¦ I am unable to help with this request. ¦ I'm not able to answer this.
+As an AI language model, I cannot give medical advice. ¦ I must decline. ¦ ANSWER: I cannot answer this question.
 """),
     ),
     *_none("withheld", "refused", "", "ANSWER: [3, 17, 42]", "ANSWER: [3", finish="refused"),
-    Shape("a refusal with an answer", "I can't help with medical advice, but:\nANSWER: [3, 17, 42]"),
-    Shape("a quoted refusal", f"Sentence 11 says: {PAPER[11]}\n\nANSWER: [3, 17, 42]"),
 ]
 TRUNCATED = [
     *_none(
         "truncated",
         "truncated",
         *_split(r"""
-Let me think about [3, 17, 42] and ¦ The final list is ANSWER: [3, 17 ¦ ANSWER ¦ ANSWER:
-ANSWER: [ ¦ ANSWER: [3, 17, 4 ¦ ANSWER: [3, 17, ¦ ANSWER: 3, 17, 4 ¦ ANSWER:\n- 3\n- 17\n- 4
-ANSWER:\n- [3]\n- [17] ¦ ANSWER:\n[\n  3,\n  17
-ANSWER: [3, 17, 42]\n\nOn reflection:\n\nANSWER: [3, 1 ¦ {"reasoning": "The trial
-{"reasoning": "The trial", "sentences": [3, 17 ¦ {"sentences": ["3", "17", "4 ¦ ```json\n[3, 17,
-<think>\nANSWER: [3, 17, 42] ¦ <answer>3, 17 ¦ I would select sentences [3, 17, 42]. But wait
-I'm sorry, but I can't decide. Let me help myself by
+ANSWER ¦ ANSWER: ¦ ANSWER: [3, 17, 4 ¦ ANSWER: 3, 17, 4 ¦ ANSWER:\n- 3\n- 17\n- 4 ¦ ANSWER:\n[\n  3,\n  17
+<think>\nANSWER: [3, 17, 42] ¦ <answer>3, 17
 """),
         "",
         f'ANSWER: "{PAPER[12]}"\n"{PAPER[9][:20]}',
         finish="length",
     ),
-    *[
-        Shape(f"whole though cut {n}", reply, finish="length")
-        for n, reply in enumerate(
-            (
-                "ANSWER: [3, 17, 42]",
-                "ANSWER: [3, 17, 42]\n\nThis is because",
-                "ANSWER: 3, 17, 42\n\nThis is because",
-                "ANSWER:\n- 3\n- 17\n- 42\n\nThis is because",
-                "<answer>3, 17, 42</answer>",
-                '{"sentences": [3, 17, 42], "reasoning": "It',
-                '```json\n{"sentences": [3, 17, 42]}\n',
-                "\\boxed{3, 17, 42} since",
-            ),
-            1,
-        )
-    ],
-    Shape("empty though cut", "ANSWER: []\n\nThis is", (), "empty", finish="length"),
+    *_same(
+        "whole though cut",
+        *_split(r"""
+ANSWER: [3, 17, 42] ¦ ANSWER: 3, 17, 42\n\nThis is because ¦ ANSWER:\n- 3\n- 17\n- 42\n\nThis is because
+<answer>3, 17, 42</answer> ¦ \boxed{3, 17, 42} since ¦ {"sentences": [3, 17, 42], "reasoning": "It
+"""),
+        finish="length",
+    ),
     Shape("ended for another reason in its list", "ANSWER: [3, 17, 4", (), "truncated", finish="other"),
-    Shape("ended for another reason", "ANSWER: [3, 17, 42]", finish="other"),
 ]
 UNPARSEABLE = _none(
     "unparseable",
     "unparseable",
     *_split(r"""
-I am not sure. ¦ ANSWER: ¦ ANSWER: I am not sure. ¦ ANSWER: [index, index, index]
-ANSWER: [a, b] ¦ ANSWER: yes ¦ ANSWER: the abstract ¦ ANSWER: 3 patients died.
-ANSWER: 95% of them ¦ ANSWER: 12-month mortality ¦ ANSWER: [p = 0.03, n = 12]
-ANSWER: none but [12] ¦ ANSWER: [٣، ١٧] ¦ ANSWER: [３, １７] ¦ ANSWER: [三, 十七] ¦ ANSWER: III, XVII
-ANSWER:\n1. It lowers pressure\n2. It lowers risk
-ANSWER: I weighed [3] against [17] and both look fine.
-RÉPONSE : 3, 17, 42 sont les meilleures phrases du papier
-Antwort lautet: die Sätze drei und siebzehn
-The trial [12] found that tea lowers pressure [3, 17].
-Tea lowers pressure [3]. It also lowers risk [17].\n\nOverall the evidence is strong.
-Sentence [3] reports pressure.\n\nSentence [17] reports risk.
-[3] reports the pressure.\n\n[17] reports the risk.
-We answered [3, 17] in the text above, as answers go ¦ <think>\nANSWER: [3, 17, 42] ¦ <think>
-{"reasoning": "tea"} ¦ {"sentences": {"a": 1}} ¦ {"1": 12, "2": 15}
-{"sentences": "the abstract"}
+ANSWER: ¦ ANSWER: 3 patients died. ¦ ANSWER: none but [12] ¦ ANSWER:\n1. It lowers pressure\n2. It lowers risk
+Sentence [3] reports pressure.\n\nSentence [17] reports risk. ¦ [3] reports the pressure.\n\n[17] reports the risk.
+<think>\nANSWER: [3, 17, 42]
 """),
     "",
     " \n\t ",
@@ -429,41 +263,21 @@ We answered [3, 17] in the text above, as answers go ¦ <think>\nANSWER: [3, 17,
     "-" * 500,
 )
 ODD = [
-    Shape("one index", "ANSWER: 12", (12,)),
-    Shape("one index and a stop", "ANSWER: 12.", (12,)),
     Shape("one index with its sentence", f"ANSWER: [12] {PAPER[12]}", (12,)),
-    Shape("index 0", "ANSWER: [0]", (0,)),
     Shape("a sentence that looks like an answer, quoted", f'"{PAPER[41]}"', (41,)),
     Shape("a sentence that looks like an answer, in a quote block", f"> {PAPER[41]}", (41,)),
-    Shape("a sentence that looks like an answer, numbered", f"[40] {PAPER[40]}", (40,)),
     Shape("the paper's own line as the reply", PAPER[41], (1,)),  # nothing shows that it is not the reply's own
     Shape("out of range", "ANSWER: [3, 99, 17]", (3, 17), "out_of_range", (99,)),
-    Shape("all out of range", "ANSWER: [60]", (), "out_of_range", (60,)),
-    Shape("not shown", "ANSWER: [12, 9, 29, 30]", (12, 29), "out_of_range", (9, 30), shown=(10, 29)),
     Shape("negative", "ANSWER: [-1, 3]", (3,), "out_of_range", (-1,)),
-    Shape("negative alone", "ANSWER: -1", (), "out_of_range", (-1,)),
     Shape("negative in JSON", '{"sentences": [-1, 3]}', (3,), "out_of_range", (-1,)),
     Shape("fraction", "ANSWER: [3.5, 17]", (17,), "out_of_range", (3,)),
     Shape("fraction in JSON", '{"sentences": [3.5, 17]}', (17,), "out_of_range", (3,)),
     Shape("absurdly long", f"ANSWER: [{'9' * 5000}, 3]", (3,), "out_of_range", (10**12,)),
     Shape("absurdly long in JSON", f'{{"sentences": [{"9" * 5000}, 3]}}', (3,), "out_of_range", (10**12,)),
-    Shape(
-        "out of range and over length and twice",
-        "ANSWER: [1, 2, 3, 4, 5, 6, 6, 99]",
-        (1, 2, 3, 4, 5, 6),
-        "out_of_range",
-        (99,),
-    ),
     Shape("over length", "ANSWER: [1, 2, 3, 4, 5, 6]", (1, 2, 3, 4, 5, 6), "over_length"),
-    Shape("over length and twice", "ANSWER: [1, 2, 3, 4, 5, 6, 6]", (1, 2, 3, 4, 5, 6), "over_length"),
     Shape("no budget", "ANSWER: 1-20", tuple(range(1, 21)), budget=None),
-    Shape("just the budget", "ANSWER: [5, 4, 3, 2, 1]", (5, 4, 3, 2, 1)),
     Shape("duplicate", "ANSWER: [3, 17, 3, 3]", (3, 17), "duplicate"),
     Shape("a duplicate within the budget", "ANSWER: [1, 2, 3, 4, 5, 5]", (1, 2, 3, 4, 5), "duplicate"),
-    Shape("text order of numbers", "ANSWER: [12, 3, 42, 17]", (12, 3, 42, 17)),
-    Shape("the last of two keys", '{"sentences": [1], "sentences": [3]}', (3,)),
-    Shape("reply of 300,000 characters", "tea [5] " * 37500 + "\nANSWER: [3]", (3,)),
-    Shape("answer before 300,000 characters", "ANSWER: [3]\n" + "tea [5] " * 37500, (), "unparseable"),
 ]
 REPAIRED = [
     *_same(
@@ -488,59 +302,41 @@ REPAIRED = [
         *_split(r"""
 ANSWER:\n1. Design of the study\n2. Fracture risk
 ANSWER:\n1. Design of the study\n2. Fracture risk\n3. Harms\n5. Costs
-ANSWER:\n1. Design of the study\n\nText.\n\n2. Fracture risk
-ANSWER:\n2. Fracture risk\n3. Harms ¦ {"rejected":[1,2,3]} ¦ {"not_selected":[1,2,3]}
-{"candidates":[1,2,3]} ¦ {"reasoning":"x","considered":[1,2,3]} ¦ ANSWER: [index1, index2]
-ANSWER: [sentence1, sentence2] ¦ ANSWER: None directly. Closest: [3, 17]
+ANSWER:\n1. Design of the study\n\nText.\n\n2. Fracture risk ¦ ANSWER:\n2. Fracture risk\n3. Harms
+{"rejected":[1,2,3]} ¦ {"not_selected":[1,2,3]} ¦ {"candidates":[1,2,3]} ¦ {"reasoning":"x","considered":[1,2,3]}
+ANSWER: [index1, index2] ¦ ANSWER: [sentence1, sentence2] ¦ ANSWER: None directly. Closest: [3, 17]
 ANSWER: No single sentence suffices; together [3, 17] do. ¦ ANSWER: none\n\n[3, 17]
-{"sentences": "none, but [3] is close"}
-Your reply should end with `ANSWER: [3, 17, 42]`.\n\nNo sentence fits.
+{"sentences": "none, but [3] is close"} ¦ Your reply should end with `ANSWER: [3, 17, 42]`.\n\nNo sentence fits.
 A reply should end with `ANSWER: [3, 17, 42]`. I do not think that any does.
-The form is ANSWER: [3, 17, 42], which I cannot fill.
-| Trial | Year |\n|---|---|\n| A | 3 |\n| B | 17 |
+The form is ANSWER: [3, 17, 42], which I cannot fill. ¦ | Trial | Year |\n|---|---|\n| A | 3 |\n| B | 17 |
 ANSWER:\n| Arm | Deaths |\n|---|---|\n| tea | 3 |\n| water | 17 | ¦ Answer length: 2
-ANSWER: None of the sentences bears on the hypothesis [5].
-{"reasoning": "x", "my_list": [3, 17, 42]} ¦ {"rejected": {"sentences": [3, 17]}}
-{"design": [3], "results": [17, 42]}
+ANSWER: None of the sentences bears on the hypothesis [5]. ¦ {"reasoning": "x", "my_list": [3, 17, 42]}
+{"rejected": {"sentences": [3, 17]}} ¦ {"design": [3], "results": [17, 42]}
 {"sentences": [{"id": 1, "text": "Tea is good"}, {"id": 2, "text": "Risk fell"}]}
 {"evidence":[{"point":1,"sentences":[3]},{"point":2,"refs":[17,42]}]}
-ANSWER: sentences 3 and 17, but contradicted by 42. ¦ ANSWER: [3, 17], but also [42].
-Answer 2: [17] ¦ `ANSWER: [3, 17]` is the form, which I cannot fill.
-ANSWER: [1, 2]\n\nANSWER: None directly. Closest: [3, 17]
-ANSWER:\n- [5]: excluded\n- [6]: not selected ¦ ANSWER: Sentence 12 is no evidence.
-Total answers: 2
+ANSWER: sentences 3 and 17, but contradicted by 42. ¦ ANSWER: [3, 17], but also [42]. ¦ Answer 2: [17]
+`ANSWER: [3, 17]` is the form, which I cannot fill. ¦ ANSWER: [1, 2]\n\nANSWER: None directly. Closest: [3, 17]
+ANSWER:\n- [5]: excluded\n- [6]: not selected ¦ ANSWER: Sentence 12 is no evidence. ¦ Total answers: 2
 """),
     ),
     Shape("a form in prose, then a choice", "It should end with `ANSWER: [1, 2]`.\n\nI select sentences [3, 17, 42]."),
-    Shape("a restated hypothesis", "Hypothesis: Tea lowers risk.\n\nANSWER: [3, 17, 42]"),
-    Shape(
-        "a runaway reply that was cut",
-        "ANSWER: [3, 17, 42]\n\nHypothesis: Coffee helps.\n\n<paper>\n[0] Abs",
-        finish="length",
-    ),
-    Shape("a runaway reply without an answer", "Well.\n<paper>\n[0] A\n</paper>\nANSWER: [1]", (), "unparseable"),
-    Shape(
-        "a list of ranks", '{"sentences":[{"sentence":42,"rank":3},{"sentence":3,"rank":1},{"sentence":17,"rank":2}]}'
-    ),
-    Shape("an item with its sentence that holds the word", f"ANSWER:\n- [12] {PAPER[12]} Nobody was excluded.", (12,)),
+    Shape("ranks", '{"sentences":[{"sentence":42,"rank":3},{"sentence":3,"rank":1},{"sentence":17,"rank":2}]}'),
 ]
 NEVER_GUESSED = _none(
     "never guessed",
     "unparseable",
     *_split(r"""
 I looked at these sentences: [3, 17]. None of them fits. ¦ I would not select [3, 17].
-We should select sentences 3 and 17 if there were no others. ¦ [3]\n[17] or rather\n[42]
-Weighed:\n[3]\n[17]\n[42] ¦ ANSWER:\n- [3]\n- [17]\nNot chosen:\n- [5]
+We should select sentences 3 and 17 if there were no others. ¦ [3]\n[17] or rather\n[42] ¦ Weighed:\n[3]\n[17]\n[42]
+ANSWER:\n- [3]\n- [17]\nNot chosen:\n- [5]
 ANSWER:\n- [3] pressure\n- [17] risk\n\nOthers that I weighed:\n- [5] background
 ANSWER:\n- [3]\n- [17]\n- 42 patients died ¦ ANSWER:\n[3]\n[17 ¦ ANSWER:\n1) 3\n2: 56
-ANSWER: 1. The design of the study ¦ ANSWER: [3] (17) ¦ ANSWER: 3, [17] ¦ ANSWER: , 17, 42
-ANSWER: [3 17[42]] ¦ ANSWER: [sentence, 3] ¦ ANSWER: [3, 17]\n\nRevised: [3, 42]
-ANSWER: [3] lowered pressure\nANSWER: [17] lowered risk ¦ ANSWER: [3]\n\nANSWER: [17]
-{"sentences": [3, 17]}\n{"sentences": [42]}
+ANSWER: 1. The design of the study ¦ ANSWER: [3] (17) ¦ ANSWER: 3, [17] ¦ ANSWER: , 17, 42 ¦ ANSWER: [3 17[42]]
+ANSWER: [sentence, 3] ¦ ANSWER: [3, 17]\n\nRevised: [3, 42] ¦ ANSWER: [3] lowered pressure\nANSWER: [17] lowered risk
+ANSWER: [3]\n\nANSWER: [17] ¦ {"sentences": [3, 17]}\n{"sentences": [42]}
 {"sentences": [1, 2]}\n\nWait.\n\n{"sentences": [3, 17
 {"sentence": 3}\n{"sentence": 17, "why": "risk\n{"sentence": 42}
-{'kept': {'sentences': [3]}, 'left': {'sentences': [17]}}
-{"sentences": {"better": [3], "worse": [17]}}
+{'kept': {'sentences': [3]}, 'left': {'sentences': [17]}} ¦ {"sentences": {"better": [3], "worse": [17]}}
 {"sentences": [{"sentence": 3, "relevant": true}, {"sentence": 5, "relevant": false}]}
 {"sentences": [3, "the abstract"]}
 """),
@@ -549,69 +345,24 @@ LEFT_TO_REPAIR = _none(
     "left to the repair turn",
     "unparseable",
     *_split(r"""
-Answer for this hypothesis, at most 5: [3, 17, 42] ¦ ANSWER: [3: pressure, 17: risk, 42: more]
-ANSWER: [3, 17, 42, ...] ¦ ANSWER: Sentence numbers 3, 17, 42
-ANSWER:\n- Pressure: [3]\n- Risk: [17, 42] ¦ ANSWER:\n- [x] 3\n- [x] 17\n- [x] 42
-ANSWER:\n| Sentence |\n|---|\n| 3 |\n| 17 |\n| 42 |
-ANSWER:\n| 3 | pressure |\n| 17 | risk |\n| 42 | more | ¦ ANSWER:\n| 3 | 17 | 42 |
-{"foo": {"sentences": [3, 17, 42]}} ¦ {"3": "Green tea", "17": "In arm", "42": "sent"}
-{"3": true, "17": true, "18": false, "42": true}
-ANSWER: [3, 17, 42] - these 3 cover 8 of 9 aspects
-Here is the list you asked for:\n[3, 17, 42]\nIt covers all that the paper says.
-ANSWER: [3] pressure; [17] risk; [42] more ¦ ANSWER: (3) pressure, (17) risk, and (42) more
-ANSWER: [3, 17, 42] are the best; [18] is close.
-ANSWER: Sentences [3], [17], and [42] together cover the pressure, the risk and more.
-ANSWER: In the eighth arm there was a fall of the risk, see [8].
-ANSWER: 12. It gives the figures of 3 arms. ¦ ANSWER: 12 because it gives the figures of 3 arms.
-ANSWER: Sentence 12 gives the figures. ¦ ANSWER: I pick [3, 17], since both give figures.
-ANSWER: Sentence [5] is background, so the best ones are [3, 17]. ¦ ANSWER: [3, ١٧]
-{"sentences": [true, 3]} ¦ {"a": {"b": {"c": {"sentences": [3]}}}}
-ANSWER:\n1. Design\n   - [3]\n2. Effect\n   - [17]\n   - [42]
-ANSWER:\n**Design**\n- [3]\n\n**Effect**\n- [17]\n- [42]
-ANSWER:\n### Design\n- [3]\n\n### Effect\n- [17]\n- [42]
-ANSWER:\nDesign:\n- [3]\n\nEffect:\n- [17]\n- [42] ¦ ANSWER: 3: design; 17: effect; 42: more
-Answer 1: [3]\nAnswer 2: [17]\nAnswer 3: [42] ¦ {"sentences":{"design":[3],"results":[17,42]}}
+{"foo": {"sentences": [3, 17, 42]}} ¦ Here is the list you asked for:\n[3, 17, 42]\nIt covers all that the paper says.
+ANSWER: (3) pressure, (17) risk, and (42) more ¦ {"sentences": [true, 3]} ¦ {"a": {"b": {"c": {"sentences": [3]}}}}
+ANSWER:\nDesign:\n- [3]\n\nEffect:\n- [17]\n- [42]
 {"sentences":[{"id":3,"selected":true},{"id":5,"selected":false},{"id":17},{"id":42}]}
 ANSWER: [1, 2]\n\nWait.\n\nFinal: [3, 17, 42] ¦ ANSWER: [1, 2]\n\nCorrected: [3, 17, 42]
-ANSWER: [1, 2]\n\n**Revised list:** 3, 17, 42 ¦ ANSWER: ~~[1, 2]~~ [3, 17, 42]
-ANSWER: [3, ~~5~~, 17, 42] ¦ ANSWER:\n- [3] pressure\n- [5] (excluded)\n- [17] risk\n- [42] more
-ANSWER:\n- 3: pressure\n- 5: not selected\n- 17: risk\n- 42: more
-ANSWER:\n- [3]\n- [17]\n- [42]\n- [5] - omitted ¦ Answer: The sentences are 3, 17 and 42.
-ANSWER:\n3. Pressure fell\n17. Risk fell\n42. More
-ANSWER:\n3) Pressure fell\n17) Risk fell\n42) More ¦ ANSWER:\n12. It gives the figures.
-{"result": {"sentences": [3, 17, 42]}}
-```json\n{"index": 3}\n{"index": 17}\n{"index": 42}\n```
+Answer: The sentences are 3, 17 and 42.
 """),
     "ANSWER:\n- The pressure fell (sentence 3)\n- The risk fell (sentence 17)\n- And more (sentence 42)",
     "ANSWER:\n\n| # | Index | Why |\n|---|:---:|---|\n| 1 | 3 | pressure |\n| 2 | 17 | risk of 5 |\n| 3 | 42 | more |",
-    "ANSWER:\n| Rank | Sentence | Score |\n|--|--|--|\n| 1 | [3] | 9 |\n| 2 | [17] | 8 |\n| 3 | [42] | 7 |",
     "ANSWER: [3] because it gives the pressure, [17] because it gives the risk, and [42] for more.",
     f'ANSWER: As it says, "{PAPER[12]} {PAPER[9]}"',
-    f"ANSWER: {PAPER[12]} {PAPER[9]}",
     f"ANSWER:\n| # | Text |\n|--|--|\n| 1 | {PAPER[12]} |\n| 2 | {PAPER[9]} |",
-    '{"sentences":[{"id":3,"relevant":true},{"id":5,"relevant":false},{"id":17,"relevant":true},{"id":42}]}',
     '{"sentence": 3, "why": "design"}\n{"sentence": 17, "why": "risk"}\n{"sentence": 42, "why": "more"}',
     "\n".join(f'{{"sentence": {n}, "why": "x"}}' for n in range(30)),
-    "\n\n".join(f'{{"sentence": {n}}}' for n in range(30)),
 )
 SHAPES = [
-    *KEYWORD,
-    *BRACKETS,
-    *BARE,
-    *ITEMS,
-    *JSON,
-    *MODELS,
-    *INJECTIONS,
-    *QUOTES,
-    *RANGES,
-    *EMPTY,
-    *REFUSED,
-    *TRUNCATED,
-    *UNPARSEABLE,
-    *ODD,
-    *REPAIRED,
-    *LEFT_TO_REPAIR,
-    *NEVER_GUESSED,
+    *(*KEYWORD, *BRACKETS, *BARE, *ITEMS, *JSON, *MODELS, *INJECTIONS, *QUOTES, *RANGES),
+    *(*EMPTY, *REFUSED, *TRUNCATED, *UNPARSEABLE, *ODD, *REPAIRED, *LEFT_TO_REPAIR, *NEVER_GUESSED),
 ]
 
 
@@ -639,15 +390,8 @@ SCORES_LEFT_TO_REPAIR = [
         (
             f"[12] {PAPER[12]}: 7\n[13] {PAPER[13]}: 0",
             f"12: {PAPER[12]} - 7/10\n13: {PAPER[13]} - 0/10",
-            f"[12] {PAPER[12]} (7)\n[13] {PAPER[13]} (score: 0)",
             f"[12] {PAPER[12]} | 7\n[13] {PAPER[13]} | 0",
-            "12: 7, 13: 0",
-            "12: 7; 13: 0",
-            "[12]: 7 [13]: 0",
-            "{12: 7, 13: 0}",
-            "[[12, 7], [13, 0]]",
-            '["12: 7", "13: 0"]',
-            '{"scores": [7, 0]}',
+            *_split('12: 7, 13: 0 ¦ [12]: 7 [13]: 0 ¦ {12: 7, 13: 0} ¦ [[12, 7], [13, 0]] ¦ {"scores": [7, 0]}'),
         ),
         1,
     )
@@ -656,41 +400,20 @@ SCORE_SHAPES = [
     *SCORES_LEFT_TO_REPAIR,
     *_scored(
         *_split(r"""
-SCORES:\n12: 7\n13: 0 ¦ **SCORES:**\n\n12: 7\n13: 0 ¦ Scores\n12: 7\n13: 0 ¦ 12: 7\n13: 0
-12:7\n13:0 ¦ 12 : 7\n13 : 0 ¦ 12: 7.0\n13: 0.0 ¦ 12: 7/10\n13: 0/10 ¦ 12: 7 / 10\n13: 0 / 10
-12: 7 out of 10\n13: 0 out of 10 ¦ 12: 70%\n13: 0% ¦ 12: 3.5/5\n13: 0/5 ¦ 12: 70/100\n13: 0/100
-[12]: 7\n[13]: 0 ¦ [12] 7\n[13] 0 ¦ [12] (7)\n[13] (0) ¦ [12] = 7\n[13] = 0 ¦ (12) 7\n(13) 0
-12 - 7\n13 - 0 ¦ 12 – 7\n13 — 0 ¦ 12-7\n13-0 ¦ 12 -> 7\n13 => 0 ¦ 12 → 7\n13 → 0 ¦ 12 7\n13 0
-12, 7\n13, 0 ¦ 12; 7\n13; 0 ¦ 12|7\n13|0 ¦ 12. 7\n13. 0 ¦ 12) 7\n13) 0 ¦ - 12: 7\n- 13: 0
-* 12: 7\n* 13: 0 ¦ • 12: 7\n• 13: 0 ¦ - **12**: **7**\n- **13**: **0** ¦ 1. [12]: 7\n2. [13]: 0
-1. Sentence 12: 7\n2. Sentence 13: 0 ¦ Sentence 12: 7\nSentence 13: 0
-Sentence 12 - Score: 7\nSentence 13 - Score: 0 ¦ #12: 7\n#13: 0 ¦ S12: 7\nS13: 0
-"12": 7,\n"13": 0 ¦ 12: Score 7\n13: Score 0 ¦ 12: [7]\n13: [0]
-12: 7 - it gives 2 figures\n13: 0 - a title of 1986
-12: 7 (it gives 2 figures)\n13: 0 (a title) ¦ 12: 7. It gives 2 figures.\n13: 0. A title.
-12: 7 because of 2 figures\n13: 0 since 5
+12: 70%\n13: 0% ¦ 12: 3.5/5\n13: 0/5 ¦ 12: 70/100\n13: 0/100 ¦ 12 -> 7\n13 => 0 ¦ 12 → 7\n13 → 0
+Sentence 12 - Score: 7\nSentence 13 - Score: 0 ¦ S12: 7\nS13: 0 ¦ 12: 7 because of 2 figures\n13: 0 since 5
 | Sentence | Score |\n|---|---|\n| 12 | 7 |\n| 13 | 0 | ¦ | 12 | 7 |\n| 13 | 0 |
-{"scores": [{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0}]}
-{"scores": [{"index": "12", "rating": "7/10"}, {"index": "[13]", "rating": "0/10"}]}
-{"scores": {"12": 7, "13": 0}} ¦ {"12": 7, "13": 0}
-{"12": {"score": 7, "why": "5"}, "13": {"score": 0, "why": "6"}}
+{"scores": [{"index": "12", "rating": "7/10"}, {"index": "[13]", "rating": "0/10"}]} ¦ {"scores": {"12": 7, "13": 0}}
+{"12": 7, "13": 0} ¦ {"12": {"score": 7, "why": "5"}, "13": {"score": 0, "why": "6"}}
 {"sentences": [{"id": 12, "relevance": 7}, {"id": 13, "relevance": 0}]}
-[{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0},]
 ```json\n{"scores": [{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0}]}\n```
-SCORES:\n```\n12: 7\n13: 0\n``` ¦ SCORES:\n{"12": 7, "13": 0}
-I think 5: 3 would be fair.\n\nSCORES:\n12: 7\n13: 0
-<think>\n12: 1\n13: 1\n</think>\nSCORES:\n12: 7\n13: 0
-SCORES:\n12: 1\n\nOn reflection:\n\nSCORES:\n12: 7\n13: 0
-SCORES:\n12: 7\n13: 0\n\nNote that 14 has no figure: 3 is too much.
+<think>\n12: 1\n13: 1\n</think>\nSCORES:\n12: 7\n13: 0 ¦ SCORES:\n12: 1\n\nOn reflection:\n\nSCORES:\n12: 7\n13: 0
 """),
         "12\t7\n13\t0",
     ),
     ScoreShape("fractions", "12: 7.5\n13: 2,5", {12: 7.5, 13: 2.5}),
     ScoreShape("clipped", "12: 15\n13: -3", {12: 10.0, 13: 0.0}),
     ScoreShape("a range is left out", "12-14: 0\n15: 3", {15: 3.0}, "unparseable", shown=(12, 13, 14)),
-    ScoreShape("a range that runs backwards", "14-12: 0\n15: 3", {15: 3.0}, shown=(13,)),
-    ScoreShape("some are no scores", "12: 7\n13: N/A\n14: high", {12: 7.0}),
-    ScoreShape("one twice", "12: 7\n12: 8", {12: 8.0}, "duplicate"),
     ScoreShape("out of range", "99: 4\n12: 7", {12: 7.0}, "out_of_range", (99,)),
     ScoreShape("absurdly long", "9" * 1000 + ": 4\n12: 7", {12: 7.0}, "out_of_range", (10**12,)),
     ScoreShape("cut", "SCORES:\n12: 7\n13: 1", {12: 7.0}, "truncated", finish="length"),
@@ -704,17 +427,9 @@ SCORES:\n12: 7\n13: 0\n\nNote that 14 has no figure: 3 is too much.
     ScoreShape("cut before", "SCORES:", {}, "truncated", finish="length"),
     ScoreShape("withheld", "12: 7", {}, "refused", finish="refused"),
     ScoreShape("a refusal", "I cannot help with that.", {}, "refused"),
-    ScoreShape("nothing", "", {}, "unparseable"),
-    ScoreShape("prose", "Sentence 12 is the best.", {}, "unparseable"),
-    ScoreShape("a number", "12.7", {}, "unparseable"),
-    ScoreShape("other digits", "١٢: ٧", {}, "unparseable"),
-    ScoreShape("a list", "ANSWER: [12, 13]", {}, "unparseable"),
-    ScoreShape("a score of two", "6, 8: 3\n12: 7\n13: 0"),
-    ScoreShape("a score of two with and", "6 and 8: 3\n12: 7\n13: 0"),
-    ScoreShape("sentences of scores", "10: 6\n7: 3\n0: 4, 5, 7", {}, "unparseable"),
-    ScoreShape("sentences of scores in brackets", "SCORES:\n10: [6, 12]\n7: 3", {}, "unparseable"),
-    ScoreShape("scores first", "10: 6\n7: 13\n0: 12", {}, "unparseable"),
+    ScoreShape("sentences of scores", "10: 6\n7: 3\n0: 4, 5, 7", {}, "unparseable", shown=(0, 7, 10)),
+    ScoreShape("sentences of scores in brackets", "SCORES:\n10: [6, 12]\n7: 3", {}, "unparseable", shown=(7, 10)),
+    ScoreShape("scores first", "10: 6\n7: 13\n0: 12", {}, "unparseable", shown=(0, 7, 10)),
     ScoreShape("fewer than half", "12: 7", {12: 7.0}, "unparseable", shown=(12, 13, 14)),
     ScoreShape("half", "12: 7\n99: 5", {12: 7.0}, "out_of_range", (99,)),
-    ScoreShape("a runaway", "12: 7\n13: 0\n\nHypothesis: Tea.\n<paper>\n[12] A\n</paper>\nSCORES:\n12: 1"),
 ]

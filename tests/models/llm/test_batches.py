@@ -1,9 +1,7 @@
 """Batches over real HTTP: nothing is paid twice and nothing paid is lost, whatever is cut, killed or expires."""
 
-import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -11,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of, submitted
@@ -31,9 +28,8 @@ from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import RunningTotals
-from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache, n_waiting
 from fake_models import RunningServer, running_fake_server
-from llm_servers import completion
 from mutations import mutations
 from proxy import Passing, proxied
 from replies import numbered
@@ -64,25 +60,17 @@ def server() -> Iterator[RunningServer]:
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("limits", "sizes"), [({"most_requests": 4}, [4, 4, 2]), ({"most_bytes": 1000}, None)])
 def test_all_that_is_asked_comes_back_in_batches_of_the_size_allowed(
-    tmp_path: Path, server: RunningServer, model: str
+    tmp_path: Path, server: RunningServer, model: str, limits: dict[str, int], sizes: list[int] | None
 ) -> None:
     told: list[BatchStatus] = []
-    found = one_pass(tmp_path, requests_to(server.base_url, model, 10), told.append, most_requests=4)
+    found = one_pass(tmp_path, requests_to(server.base_url, model, 10), told.append, **limits)
     assert n_replies(found) == 10
-    assert [status.batch.n_requests for status in told if status.state == "submitted"] == [4, 4, 2]
+    submitted_sizes = [status.batch.n_requests for status in told if status.state == "submitted"]
+    assert submitted_sizes == sizes or (sizes is None and len(submitted_sizes) > 1)
     assert len(paid_keys(server)) == len(set(paid_keys(server))) == 10
     assert BatchQueue(ReplyCache(tmp_path)).batches() == []
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_batch_is_closed_before_it_is_too_long(tmp_path: Path, server: RunningServer, model: str) -> None:
-    told: list[BatchStatus] = []
-    requests = requests_to(server.base_url, model, 4)
-    one_pass(tmp_path, requests, told.append, most_bytes=500)
-    sizes = [status.batch.n_requests for status in told if status.state == "submitted"]
-    assert sum(sizes) == 4
-    assert len(sizes) > 1
 
 
 def test_a_reply_is_kept_at_the_price_of_batches_of_one_model(tmp_path: Path, server: RunningServer) -> None:
@@ -121,23 +109,6 @@ def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequ
 
     with pytest.raises(FailingServerError, match=message):
         send()
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_of_a_batch_that_expires_half_way_the_finished_half_is_kept(tmp_path: Path, model: str) -> None:
-    with running_fake_server(SAMPLE, expire_rate=0.5) as server:
-        requests = requests_to(server.base_url, model, 20)
-        found = one_pass(tmp_path, requests)
-        n_first = n_replies(found)
-        assert 0 < n_first < 20
-        assert {type(one) for one in found} == {ChatReply, PendingError}
-        passes = 1
-        while n_replies(found) < 20:
-            before, found = found, one_pass(tmp_path, requests)
-            assert all(new == old for new, old in zip(found, before, strict=True) if isinstance(old, ChatReply))
-            passes += 1
-        assert passes > 1
-        assert len(paid_keys(server)) == len(set(paid_keys(server))) == 20
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -343,26 +314,24 @@ def test_kill_9_at_random_moments_pays_nothing_twice_and_loses_nothing(tmp_path:
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 12
 
 
-def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: RunningServer) -> None:
-    requests = requests_to(server.base_url, "openai/gpt-x", 6)
-    cache = ReplyCache(tmp_path)
-    sender = submitted(cache, requests)
-    cache.close()
-    before = len(server.log_entries())
-
-    sender = sender_of(cache)
-    while BatchQueue(cache).batches():
-        sender.collect(wait=False)
-    assert n_replies(asked(sender, cache, requests)) == 6
-    assert not any("POST" in entry["request"] for entry in server.log_entries()[before:] if entry["outcome"] != "paid")
-
-
 def test_two_processes_with_the_same_requests_share_their_batches(tmp_path: Path) -> None:
     with running_fake_server(SAMPLE, batch_delay_seconds=0.1) as server:
         url = server.base_url
         with running(tmp_path, url, "openai/gpt-x") as one, running(tmp_path, url, "openai/gpt-x") as other:
             assert (one.wait(timeout=60), other.wait(timeout=60)) == (0, 0)
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 12
+
+
+def test_a_reply_that_another_process_collected_meanwhile_is_not_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    cache, request = ReplyCache(tmp_path), numbered(0, "openai/gpt-x", "http://127.0.0.1:9/v1")
+    cache.put(request, ChatReply(text="collected"), None)
+    sender = sender_of(cache)
+    with pytest.raises(PendingError):
+        sender.send(request)
+    assert sender.submit() == []
+    assert n_waiting(cache) == 0
 
 
 def test_requests_of_a_run_that_was_never_submitted_are_not_submitted_by_another(
@@ -382,20 +351,6 @@ def _status(status: int, text: str) -> Callable[[Passing], None]:
     return change
 
 
-@pytest.mark.parametrize(
-    ("status", "message"), [(401, "correct the key"), (404, "correct the model's name or base_url")]
-)
-def test_a_server_that_refuses_the_key_stops_the_run_and_the_requests_are_asked_again(
-    tmp_path: Path, server: RunningServer, status: int, message: str
-) -> None:
-    with proxied(server.root_url, _status(status, "go away")) as proxy:
-        requests = requests_to(proxy.url, "openai/gpt-x", 3)
-        with pytest.raises(FailingServerError, match=message):
-            one_pass(tmp_path, requests)
-        proxy.change = lambda _: None
-        assert n_replies(one_pass(tmp_path, requests)) == 3
-
-
 def test_a_batch_whose_body_the_provider_refuses_is_a_failure_of_all_its_requests(
     tmp_path: Path, server: RunningServer
 ) -> None:
@@ -403,23 +358,6 @@ def test_a_batch_whose_body_the_provider_refuses_is_a_failure_of_all_its_request
         found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 3))
     assert {type(one) for one in found} == {EndpointError}
     assert "no such field" in str(found[0])
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_fails_or_cannot_be_reached_stops_the_run_and_no_answer_fails(
-    tmp_path: Path, server: RunningServer, model: str, status: int
-) -> None:
-    with proxied(server.root_url) as proxy:
-        requests = requests_to(proxy.url, model, 3)
-        proxy.n_blocked = 1000
-        with pytest.raises(FailingServerError, match="no usable reply in 6 attempts"):
-            one_pass(tmp_path, requests)
-        proxy.n_blocked, proxy.change = 0, _status(status, "busy")
-        with pytest.raises(FailingServerError, match=f"status {status}: busy"):
-            one_pass(tmp_path, requests)
-        proxy.change = lambda _: None
-        assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 3
 
 
 def failed(*faults: str) -> Callable[[Passing], None]:
@@ -431,25 +369,48 @@ def failed(*faults: str) -> Callable[[Passing], None]:
     return change
 
 
+def cut_off(passing: Passing) -> None:
+    passing.is_cut = True
+
+
+REFUSED = r"batch_.*: refused: {}.*; .*with --limit, or wait"
+STOPPING: list[tuple[Callable[[Passing], None], str]] = [
+    (_status(401, "go away"), "correct the key"),
+    *((_status(status, "busy"), f"status {status}: busy") for status in (429, 503)),
+    (cut_off, "no usable reply in 2 attempts|may have been submitted"),
+    (results_changed(lambda body: body[:-60]), "1 row of batch .* cannot be read"),
+    (results_changed(lambda body: b"".join(body.splitlines(keepends=True)[:-2])), "expected 5 replies in .*, got 3"),
+    (results_changed(lambda body: body.split(b"\n", 2)[2][:-60]), "1 row of batch .* cannot be read"),
+    (results_changed(lambda _: b"<html>\n" * 9), "9 rows of batch .* cannot be read"),
+    (results_changed(lambda _: b"<html>"), "1 row of batch .* cannot be read"),
+]
+REFUSING = [
+    (failed('{"code": "token_limit_exceeded", "message": "Enqueued", "line": null}'), REFUSED.format("Enqueued")),
+    (failed('{"code": "x", "message": "Enqueued", "line": 7}'), REFUSED.format("Enqueued")),
+    (failed('{"code": "model_not_found", "message": "No such model", "line": 1}'), REFUSED.format("No such model")),
+    (failed(), REFUSED.format("no reason is given")),
+]
+
+
 @pytest.mark.parametrize(
-    ("faults", "message"),
+    ("model", "change", "message"),
     [
-        (['{"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": null}'], "Enqueued"),
-        (['{"code": "x", "message": "Enqueued token limit reached", "line": 7}'], "Enqueued"),
-        (['{"code": "model_not_found", "message": "No such model", "line": 1}'], "No such model"),
-        ([], "no reason is given"),
+        *((model, *stopping) for model in MODELS for stopping in STOPPING),
+        *(("openai/gpt-x", *refusing) for refusing in REFUSING),
     ],
 )
-def test_a_batch_that_is_refused_as_a_whole_stops_the_run_and_is_asked_again(
-    tmp_path: Path, server: RunningServer, faults: list[str], message: str
+def test_what_stops_a_run_is_said_and_all_is_asked_again_or_collected_by_the_next(
+    tmp_path: Path, server: RunningServer, model: str, change: Callable[[Passing], None], message: str
 ) -> None:
-    told: list[BatchStatus] = []
-    with proxied(server.root_url, failed(*faults)) as proxy:
-        requests = requests_to(proxy.url, "openai/gpt-x", 3)
-        with pytest.raises(FailingServerError, match=rf"batch_.*: refused: {message}.*; .*with --limit, or wait"):
-            one_pass(tmp_path, requests, told.append)
+    quick = CallSettings(sleep=at_once, settle_seconds=0.0, max_attempts=2, max_misses=2)
+    with proxied(server.root_url, change) as proxy:
+        requests = requests_to(proxy.url, model, 5)
+        with pytest.raises(FailingServerError, match=message):
+            one_pass(tmp_path, requests, settings=quick)
         proxy.change = lambda _: None
-        assert n_replies(one_pass(tmp_path, requests)) == 3
+        assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 5
+    if message.startswith(("1 row", "9 rows", "expected")):  # else the server answered what the proxy says it refused
+        assert len(paid_keys(server)) == 5
     assert BatchQueue(ReplyCache(tmp_path)).batches() == []
 
 
@@ -479,29 +440,6 @@ def test_a_reply_that_cannot_be_read_fails_alone_and_its_batch_is_collected(
         found = one_pass(tmp_path, requests_to(proxy.url, model, 5))
     assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
     assert BatchQueue(ReplyCache(tmp_path)).batches() == []
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda body: body[:-60], "1 row of batch .* cannot be read"),
-        (lambda body: b"".join(body.splitlines(keepends=True)[:-2]), "expected 5 replies in batch .*, got 3"),
-        (lambda body: body.split(b"\n", 2)[2][:-60], "1 row of batch .* cannot be read"),
-        (lambda _: b"<html>\n" * 9, "9 rows of batch .* cannot be read"),
-        (lambda _: b"<html>", "1 row of batch .* cannot be read"),
-    ],
-)
-def test_results_that_are_damaged_are_not_taken_for_all_there_is(
-    tmp_path: Path, server: RunningServer, model: str, change: Callable[[bytes], bytes], message: str
-) -> None:
-    with proxied(server.root_url, results_changed(change)) as proxy:
-        requests = requests_to(proxy.url, model, 5)
-        with pytest.raises(FailingServerError, match=message):
-            one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2, max_misses=2))
-        proxy.change = lambda _: None
-        assert n_replies(one_pass(tmp_path, requests)) == 5
-        assert len(paid_keys(server)) == 5
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -545,54 +483,56 @@ def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
     assert len(paid_keys(server)) == 6
 
 
-def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Path, server: RunningServer) -> None:
+@pytest.mark.parametrize(
+    ("change", "n_maybe_charged"), [(_damaged_in_its_reply, 1), (lambda body: body.replace(b'"usage"', b'"used"'), 0)]
+)
+def test_a_row_that_stays_damaged_or_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit(
+    tmp_path: Path, server: RunningServer, change: Callable[[bytes], bytes], n_maybe_charged: int
+) -> None:
     totals = RunningTotals()
-    with proxied(server.root_url, results_changed(_damaged_in_its_reply)) as proxy:
-        requests = requests_to(proxy.url, "openai/gpt-x", 3)
-        most = most_usd(requests[0])
+    with proxied(server.root_url, results_changed(change)) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 4)
         cache = ReplyCache(tmp_path)
-        sender = submitted(cache, requests[:2], totals=totals, max_cost_usd=2.5 * most)
+        sender = submitted(cache, requests[:2], totals=totals, max_cost_usd=2.5 * most_usd(requests[0]))
         sender.collect(wait=True)
-        found = asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
+        found = asked(sender, cache, requests[2:])
         cache.close()
-    assert totals.now.maybe_charged == 1
-    assert [type(one) for one in found] == [PendingError, CostLimitError]
+    assert totals.now.maybe_charged == n_maybe_charged
+    assert [type(one) for one in found] == ([PendingError, CostLimitError] if n_maybe_charged else [CostLimitError] * 2)
 
 
-SPELLINGS = (bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:])
+def spelled(line: bytes, shape: Callable[[bytes], bytes]) -> bytes:
+    return line.replace(key_in(line), shape(key_in(line)))
+
+
+STRANGER = numbered(99)
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("shape", "is_beside"), [(bytes.upper, False), *((shape, True) for shape in SPELLINGS)])
-def test_a_row_under_another_spelling_of_its_id_is_ours_and_counts_once(
-    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes], *, is_beside: bool
+@pytest.mark.parametrize(
+    "beside",
+    [
+        None,  # all rows under another spelling
+        *(bytes, bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:]),
+        *(lambda _: STRANGER.key.encode(), lambda _: b"no key"),
+    ],
+)
+def test_rows_in_another_spelling_that_come_twice_or_that_nobody_asked_for_count_once_or_not_at_all(
+    tmp_path: Path, server: RunningServer, model: str, beside: Callable[[bytes], bytes] | None
 ) -> None:
-    def spelled(body: bytes) -> bytes:
-        lines = [line.replace(key_in(line), shape(key_in(line))) for line in body.splitlines(keepends=True)]
-        return body + lines[0] if is_beside else b"".join(lines)
+    def change(body: bytes) -> bytes:
+        lines = body.splitlines(keepends=True)
+        return (
+            b"".join(spelled(line, bytes.upper) for line in lines)
+            if beside is None
+            else body + spelled(lines[0], beside)
+        )
 
     totals = RunningTotals()
-    with proxied(server.root_url, results_changed(spelled)) as proxy:
+    with proxied(server.root_url, results_changed(change)) as proxy:
         assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), totals=totals)) == 3
     assert totals.now.requests == 3
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_rows_that_nobody_asked_for_or_that_come_twice_change_nothing(
-    tmp_path: Path, server: RunningServer, model: str
-) -> None:
-    totals = RunningTotals()
-    strange = numbered(99, model)
-
-    def doubled(body: bytes) -> bytes:
-        line = body.splitlines(keepends=True)[0]
-        key = key_in(line)
-        return body + line + line.replace(key, strange.key.encode()) + line.replace(key, b"no key")
-
-    with proxied(server.root_url, results_changed(doubled)) as proxy:
-        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 5), totals=totals)) == 5
-    assert totals.now.requests == 5
-    assert ReplyCache(tmp_path).find(strange.key) is None
+    assert ReplyCache(tmp_path).find(STRANGER.key) is None
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", "a?b", "..", "", "é"])
@@ -757,21 +697,6 @@ def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
     assert len(paid_keys(server)) == 4
 
 
-def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_too(
-    tmp_path: Path, server: RunningServer
-) -> None:
-    requests = requests_to(server.base_url, "openai/gpt-x", 3)
-    most = most_usd(requests[0])
-    cache = ReplyCache(tmp_path)
-    with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
-        requests = requests_to(proxy.url, "openai/gpt-x", 3)
-        sender = submitted(cache, requests[:2], max_cost_usd=2.5 * most)
-        sender.collect(wait=True)
-        found = asked(sender, cache, requests)
-    cache.close()
-    assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", range(3))
 def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and_in_the_end_all_is_answered(
@@ -793,27 +718,3 @@ def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and
             except EvidenceBenchError:
                 continue
         assert n_replies(found) == 4
-
-
-def test_a_transport_that_is_passed_carries_batches_without_a_server(tmp_path: Path) -> None:
-    request = numbered(0, "openai/gpt-x")
-    uploaded: list[bytes] = []
-
-    def answered(asked: httpx.Request) -> httpx.Response:
-        found: dict[str, object] = {"id": "file-in"}
-        if asked.url.path == "/v1/files":
-            uploaded.append(asked.content)
-        elif asked.url.path.startswith("/v1/batches"):
-            counts = {"completed": 1, "failed": 0}
-            found = {"id": "batch_1", "status": "completed", "output_file_id": "out", "request_counts": counts}
-        else:
-            found = {"custom_id": request.key, "response": {"status_code": 200, "body": completion("from a batch")}}
-        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(found).encode()))
-
-    environ = {"OPENAI_API_KEY": "sk-0123456789"}
-    (found,) = one_pass(tmp_path, [request], transport=httpx.MockTransport(answered), environ=environ)
-    assert isinstance(found, ChatReply)
-    assert found.text == "from a batch"
-    (form,) = uploaded
-    assert re.findall(rb'name="(\w+)"', form) == [b"purpose", b"file"]
-    assert request.key.encode() in form

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,13 +29,13 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Received, Usage
-from evidencebench.models.llm.client import ChatClient, EstimatingSender, default_client, make_client
+from evidencebench.models.llm.client import ChatClient, EstimatingSender, make_client
 from evidencebench.models.llm.costs import Budget, Price, PriceTable, RunningTotals
 from evidencebench.models.llm.sender import HttpSender
 from examples import examples
 from hostile_server import Behaviour, answer, cut_after, hostile_server
 from in_threads import at_once, begun
-from llm_servers import KEY, USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, sent, with_seed
+from llm_servers import USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, with_seed
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
 DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
@@ -74,20 +73,16 @@ def interrupted(seconds: float = 0.05) -> Iterator[None]:
         time.sleep(1)
 
 
-def ask(client: ChatClient, *seeds: int) -> list[Received | BaseException]:
-    return gathered(client, *seeds)
-
-
 def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None:
     with asking() as (client, sender, cache):
-        (first,) = ask(client, 1)
+        (first,) = gathered(client, 1)
         assert cache.n_puts == 1
-        (second,) = ask(client, 1)
+        (second,) = gathered(client, 1)
     assert isinstance(first, Received)
     expected = ChatReply(text="reply to seed 1", usage=USAGE, priced_as_of=DOLLARS.as_of)
-    assert (first.reply, first.is_stored) == (expected, False)
+    assert first.reply == expected
     assert first.cost_usd == pytest.approx(1.1)
-    assert second == Received(reply=first.reply, is_stored=True, cost_usd=first.cost_usd)
+    assert second == first
     assert len(sender.asked) == 1
     assert (client.totals.now.requests, client.totals.now.stored) == (1, 1)
 
@@ -96,9 +91,9 @@ def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 4))
 def test_no_request_is_sent_twice_however_many_ask_at_once(seeds: list[int], in_flight: int) -> None:
     with asking(max_in_flight=in_flight) as (client, sender, cache):
-        found = ask(client, *seeds)
-        again = ask(client, *seeds)
-    assert again == [msgspec.structs.replace(one, is_stored=True) for one in found if isinstance(one, Received)]
+        found = gathered(client, *seeds)
+        again = gathered(client, *seeds)
+    assert again == found
     assert [one.reply.text for one in found if isinstance(one, Received)] == [f"reply to seed {n}" for n in seeds]
     assert sorted(request.seed for request in sender.asked) == sorted(set(seeds))
     assert sender.most_at_once <= in_flight
@@ -107,20 +102,13 @@ def test_no_request_is_sent_twice_however_many_ask_at_once(seeds: list[int], in_
     assert client.totals.now.in_flight == 0
 
 
-def test_many_threads_may_ask() -> None:
-    with asking() as (client, sender, _), ThreadPoolExecutor(20) as pool:
-        found = list(pool.map(lambda seed: ask(client, seed % 30), range(200)))
-    assert all(isinstance(one, Received) for (one,) in found)
-    assert len(sender.asked) == 30
-
-
 def test_a_failure_reaches_all_who_wait_for_it_and_the_next_asks_anew() -> None:
     with asking(SlowSender(failures=[EndpointError("no"), None], is_open=False)) as (client, sender, _):
-        waiting = begun(ask, client, 1, 1, 1)
+        waiting = begun(gathered, client, 1, 1, 1)
         until(lambda: any(flight.n_waiting == 3 for flight in client._flights.values()))  # noqa: SLF001
         sender.gate.set()
         found = waiting.result()
-        (after,) = ask(client, 1)
+        (after,) = gathered(client, 1)
     assert [type(one) for one in found] == [EndpointError] * 3
     assert isinstance(after, Received)
     assert len(sender.asked) == 2
@@ -130,7 +118,7 @@ def test_a_failure_reaches_all_who_wait_for_it_and_the_next_asks_anew() -> None:
 @pytest.mark.parametrize("error", [FailingServerError("bad key"), PendingError("in a batch")])
 def test_a_stop_or_a_batch_is_no_failure(error: Exception) -> None:
     with asking(SlowSender(failures=[error])) as (client, _, cache):
-        assert ask(client, 1) == [error]
+        assert gathered(client, 1) == [error]
         assert cache.n_puts == 0
     assert client.totals.now.failures == 0
 
@@ -138,7 +126,7 @@ def test_a_stop_or_a_batch_is_no_failure(error: Exception) -> None:
 def test_a_reply_that_cannot_be_stored_stops_everything_but_its_cost_is_counted() -> None:
     with asking() as (client, _, cache):
         cache.failure = CacheError("replies.sqlite: disk full; make room")
-        (found,) = ask(client, 1)
+        (found,) = gathered(client, 1)
     assert isinstance(found, FailingCacheError)
     assert "replies.sqlite: disk full; make room; nothing more is sent" in str(found)
     assert client.totals.now.cost_usd == pytest.approx(1.1)
@@ -146,11 +134,11 @@ def test_a_reply_that_cannot_be_stored_stops_everything_but_its_cost_is_counted(
 
 def test_a_store_that_cannot_be_read_stops_everything_before_anything_is_sent() -> None:
     class Unreadable(DictCache):
-        def find(self, key: str) -> tuple[ChatReply, float | None] | None:
+        def find(self, key: str) -> Received | None:
             raise CacheError(f"replies.sqlite: damaged at {key[:4]}; delete it")
 
     with asking(cache=Unreadable()) as (client, sender, _):
-        (found,) = ask(client, 1)
+        (found,) = gathered(client, 1)
     assert isinstance(found, FailingCacheError)
     assert isinstance(found, StopError)
     assert sender.asked == []
@@ -158,7 +146,7 @@ def test_a_store_that_cannot_be_read_stops_everything_before_anything_is_sent() 
 
 def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit() -> None:
     with asking(SlowSender(usage=Usage()), budget=Budget(DOLLARS, 2.0)) as (client, sender, _):
-        first, second = ask(client, 1)[0], ask(client, 2)[0]
+        first, second = gathered(client, 1)[0], gathered(client, 2)[0]
     assert isinstance(first, Received)
     assert first.cost_usd is None
     assert isinstance(second, CostLimitError)
@@ -202,6 +190,22 @@ def asked_over_http(*script: Behaviour, limit: float) -> tuple[Received | BaseEx
     return found, totals, budget, len(server.log)
 
 
+def test_the_cost_limit_says_what_is_spent_and_what_to_do_and_needs_a_known_price() -> None:
+    with asking(budget=Budget(DOLLARS, 1.2)) as (client, _, _cache):
+        first, second = gathered(client, 1)[0], gathered(client, 2)[0]
+    assert isinstance(first, Received)
+    assert isinstance(second, CostLimitError)
+    assert (
+        "openai/m: expected to spend at most $1.20; $1.10 is spent and the next request could cost $1.14; raise "
+        "--max-cost-usd and run again: what is stored is not paid twice"
+    ) in str(second)
+    with asking(budget=Budget(NO_PRICES, 10.0), prices=NO_PRICES) as (client, sender, _):
+        (found,) = gathered(client, 1)
+    assert isinstance(found, CostLimitError)
+    assert "openai/m: expected a known price, since a cost limit is set, got none; give a table" in str(found)
+    assert sender.asked == []
+
+
 WORST = 0.01 * (int(1.5 * (8 + 1)) + 1 + 100)
 
 
@@ -242,32 +246,15 @@ def test_a_prompt_that_is_refused_costs_nothing_at_a_price_that_is_not_known_eit
     assert table.priced("local/m", ChatReply(text="", usage=NOTHING_USED))[1] is None, "a server that does not count"
 
 
-def test_azure_may_charge_for_a_prompt_that_its_filter_refuses_so_that_its_cost_is_not_known() -> None:
-    with hostile_server(b"{", answer(400, WITHHELD)) as server:
-        sender = HttpSender(environ={})
-        asked = request_to(server.address("v1"), model="azure/m", key_env="")
-        (reply,) = sent(sender, asked)
-    assert reply == ChatReply(text="", finish="refused")
-
-
 def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_cost() -> None:
     totals, budget = RunningTotals(), Budget(DOLLARS, 5.0)
     sender = HttpSender(totals=totals, budget=budget, environ={})
     client = ChatClient(sender=sender, cache=None, prices=DOLLARS, budget=budget, totals=totals, on_close=sender.close)
     with hostile_server(b"{", drip) as server:
-        request = request_to(server.address("v1"), max_tokens=100)
-
-        def ask_and_be_ended() -> None:
-            with suppress(DrainingError):
-                gathered(client, 0, request=request)
-
-        waiting = threading.Thread(target=ask_and_be_ended, daemon=True)
-        waiting.start()
-        ends_at = time.monotonic() + 60
-        while not server.log and time.monotonic() < ends_at:
-            time.sleep(0.005)
+        waiting = begun(gathered, client, 0, request=request_to(server.address("v1"), max_tokens=100))
+        until(lambda: bool(server.log))
         client.close()
-        waiting.join()
+        waiting.result()
     assert totals.summary() == "1 sent, 0 stored, 0 failed, cost unknown"
     assert totals.fields()["cost_usd"] is None
     assert budget.spent_usd == pytest.approx(WORST)
@@ -284,7 +271,7 @@ def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not()
         until(lambda: cache.n_puts == 2)
         until(lambda: not client._flights)  # noqa: SLF001
         assert cache.n_puts == 2
-        assert all(isinstance(one, Received) for one in ask(client, *range(6)))
+        assert all(isinstance(one, Received) for one in gathered(client, *range(6)))
     assert len(sender.asked) == 6
 
 
@@ -301,9 +288,9 @@ def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
         assert sum(isinstance(one, DrainingError) for one in found) == 4
         seeds = [seed for seed, one in enumerate(found) if isinstance(one, Received)]
         assert cache.n_puts == 2
-        (stored, refused) = ask(client, seeds[0], 9)
+        (stored, refused) = gathered(client, seeds[0], 9)
     assert isinstance(stored, Received)
-    assert stored.is_stored
+    assert client.totals.now.stored == 1
     assert isinstance(refused, DrainingError)
     assert len(sender.asked) == 2
     assert drained[0] == "drained"
@@ -328,7 +315,7 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
 
     worst = 0.01 * (100 + 1.5 * (8 + 2) + 1)
     with asking(Sender(), budget=Budget(DOLLARS, limit), max_in_flight=in_flight) as (client, sender, _):
-        found = ask(client, *range(len(tokens)))
+        found = gathered(client, *range(len(tokens)))
         spent = client.totals.now.cost_usd
     assert spent <= limit
     refused = [one for one in found if not isinstance(one, Received)]
@@ -337,34 +324,11 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
     assert len(sender.asked) == len(found) - len(refused)
 
 
-def test_the_cost_limit_says_what_is_spent_and_what_to_do() -> None:
-    with asking(budget=Budget(DOLLARS, 1.2)) as (client, _, _cache):
-        (first,) = ask(client, 1)
-        (second,) = ask(client, 2)
-    assert isinstance(first, Received)
-    assert isinstance(second, CostLimitError)
-    message = str(second)
-    assert (
-        "openai/m: expected to spend at most $1.20; $1.10 is spent and the next request could cost $1.14; " in message
-    )
-    assert "raise --max-cost-usd and run again: what is stored is not paid twice" in message
-
-
-def test_a_cost_limit_needs_a_known_price() -> None:
-    with asking(budget=Budget(NO_PRICES, 10.0), prices=NO_PRICES) as (client, sender, _):
-        (found,) = ask(client, 1)
-    assert isinstance(found, CostLimitError)
-    assert "openai/m: expected a known price, since a cost limit is set, got none; give a table" in str(found)
-    assert isinstance(found, StopError)
-    assert sender.asked == []
-
-
 def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
     sender = SlowSender(is_open=False)
     with asking(sender, on_close=sender.close) as (client, _, cache), ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(ask, client, 1)
-        while not sender.asked:
-            time.sleep(0.001)
+        waiting = pool.submit(gathered, client, 1)
+        until(lambda: bool(sender.asked))
         client.close()
         client.close()
         (error,) = waiting.result()
@@ -377,7 +341,7 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
 
 
 SCRIPT = """
-import os, signal, sys, threading, time
+import os, sys, threading, time
 sys.path[:0] = {path!r}
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
@@ -400,26 +364,6 @@ def script(rest: str, *, is_open: bool) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
-
-
-def test_an_interrupted_caller_is_let_go_and_nothing_more_is_sent() -> None:
-    done = script(
-        """
-def interrupt():
-    while len(sender.asked) < 2:
-        time.sleep(0.001)
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt).start()
-try:
-    work(9)
-except KeyboardInterrupt:
-    print("interrupted", len(sender.asked))
-client.close()
-print("closed", len(sender.asked), sender.at_once)
-""",
-        is_open=False,
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("interrupted 2\nclosed 2 0\n", "", 0)
 
 
 def test_a_program_ends_though_its_client_is_not_closed_and_requests_are_in_flight() -> None:
@@ -459,7 +403,7 @@ client.close()
 
 def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_stored_for_free() -> None:
     estimating, cache = EstimatingSender(DOLLARS, completion_tokens=40), DictCache()
-    cache.kept[with_seed(REQUEST, 3).key] = (ChatReply(text="stored"), 0.1)
+    cache.kept[with_seed(REQUEST, 3).key] = Received(ChatReply(text="stored"), 0.1)
     client = ChatClient(sender=estimating, cache=cache, prices=DOLLARS)
     other = request_to("http://127.0.0.1:9/v1", model="local/x", max_tokens=7)
 
@@ -474,43 +418,6 @@ def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_st
     assert known.cost_usd == pytest.approx(0.01 * (known.prompt_tokens + 80))
     assert cache.n_puts == 0
     assert client.totals.now.stored == 1
-
-
-def test_a_client_over_http_stores_and_counts_and_shows_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("httpx", reason="needs the extra 'llm'")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path))
-    with hostile_server(b"", replies(f"The key is {KEY}"), answer(401, f"bad {KEY}".encode())) as server:
-        request = request_to(server.address("v1"), model="openai/gpt-4o")
-
-        def asked(client: ChatClient, seed: int) -> Received:
-            return client.ask(with_seed(request, seed), stand_in="")
-
-        first = make_client()
-        assert not asked(first, 0).is_stored
-        with pytest.raises(FailingServerError) as caught:
-            asked(first, 1)
-        shown = f"{caught.value!r} {first!r} {first.totals.fields()} {first.totals.summary()}"
-        first.close()
-        second = make_client()
-        received = asked(second, 0)
-        second.close()
-    assert received.is_stored
-    assert received.cost_usd == pytest.approx((10 * 2.5 + 2 * 10) / 1e6)
-    assert received.reply.text == "The key is ***"
-    assert len(server.log) == 2
-    assert KEY not in shown
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert files
-    assert not any(KEY.encode() in path.read_bytes() for path in files)
-
-
-def test_the_standard_client_is_one_for_the_process() -> None:
-    pytest.importorskip("httpx", reason="needs the extra 'llm'")
-    default_client.cache_clear()
-    assert default_client() is default_client()
-    default_client().close()
-    default_client.cache_clear()
 
 
 def test_calls_within_calls_share_the_helping_threads_of_the_client() -> None:

@@ -34,14 +34,10 @@ def test_the_environment_comes_before_the_file(tmp_path: Path, monkeypatch: pyte
     [
         ("A=b", "b"),
         ("  export A = b  ", "b"),
-        ("A=b\r", "b"),
         ("A='b c'", "b c"),
         ('A="b # c" # d', "b # c"),
-        ("A=b#c", "b#c"),
         ("A=b # c", "b"),
-        ("A= # c", ""),
         ("A=", ""),
-        ("A=b=c", "b=c"),
         ("A=$HOME", "$HOME"),
         ("# A=c\n\nA=b", "b"),
         ("A=c\nA=b", "b"),
@@ -67,17 +63,7 @@ def test_any_file_is_read_or_refused(text: str) -> None:
         assert "line" in str(error)  # noqa: PT017 - both ends are right
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".env").write_bytes(b"\xff")
-    with pytest.raises(SystemSpecError, match="expected UTF-8; set OPENAI_API_KEY in the environment"):
-        key_for(HOSTED, environ={})
-    (tmp_path / ".env").write_bytes(b"#" * (1 << 21))
-    with pytest.raises(SystemSpecError, match=r"holds more than 1,048,576 bytes; .*; set OPENAI_API_KEY in the env"):
-        key_for(HOSTED, environ={})
-
-
-def test_a_pipe_or_a_device_in_the_place_of_the_file_is_refused(
+def test_a_file_that_cannot_be_read_or_a_pipe_or_a_device_in_its_place_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -85,6 +71,11 @@ def test_a_pipe_or_a_device_in_the_place_of_the_file_is_refused(
     os.mkfifo(path)
     with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a pipe; .*; set OPENAI_API_KEY in the env"):
         key_for(HOSTED, environ={})
+    path.unlink()
+    for content, words in ((b"\xff", "expected UTF-8"), (b"#" * (1 << 21), "holds more than 1,048,576 bytes; .*")):
+        path.write_bytes(content)
+        with pytest.raises(SystemSpecError, match=f"{words}; set OPENAI_API_KEY in the env"):
+            key_for(HOSTED, environ={})
     path.unlink()
     path.symlink_to("/dev/zero")
     with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a device; .*; set OPENAI_API_KEY in the"):

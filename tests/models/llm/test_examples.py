@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -12,8 +13,7 @@ from evidencebench.data.cover import coverage_of, minimum_cover
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DataError, SystemSpecError
-from evidencebench.query import Query
-from evidencebench.systems.llm.prompts import ExampleFile, fingerprint_of, read_examples, reason_against
+from evidencebench.systems.llm.prompts import ExampleFile, read_examples, reason_against
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 SAMPLE = load_sample()
@@ -35,31 +35,24 @@ def test_an_example_holds_the_texts_of_a_minimum_cover_of_all_aspects_and_of_tho
         assert example.hypothesis == instance.query.hypothesis
 
 
-def test_examples_are_of_different_papers() -> None:
+def test_examples_are_of_different_papers_with_evidence_and_too_many_are_refused(tmp_path: Path) -> None:
     examples = drawn(N_PAPERS).examples
     assert len({example.paper_id for example in examples}) == N_PAPERS
     assert len({example.fingerprint for example in examples}) == N_PAPERS
+    with pytest.raises(DataError, match=f"expected 99 papers with evidence to draw examples from, got {N_PAPERS}"):
+        drawn(99)
+    with pytest.raises(DataError, match="expected at least 1 example to draw, got 0"):
+        drawn(0)
+    bare = replace(SAMPLE[0], labels=replace(SAMPLE[0].labels, sources={}, evaluations={}), origin=None)
+    write_dataset(tmp_path / "bare.json", [bare])
+    with pytest.raises(DataError, match="got 0"):
+        draw_examples(open_dataset(tmp_path / "bare.json"), 1, seed=0)
 
 
 def test_the_same_seed_draws_the_same_and_fewer_are_the_first_of_more() -> None:
     assert drawn(5, seed=1) == drawn(5, seed=1)
     assert drawn(2, seed=1).examples == drawn(5, seed=1).examples[:2]
     assert len({drawn(3, seed=seed).examples for seed in range(5)}) > 1
-
-
-def test_too_many_examples_are_refused() -> None:
-    with pytest.raises(DataError, match=f"expected 99 papers with evidence to draw examples from, got {N_PAPERS}"):
-        drawn(99)
-    with pytest.raises(DataError, match="expected at least 1 example to draw, got 0"):
-        drawn(0)
-
-
-def test_an_instance_without_evidence_is_no_example(tmp_path: Path) -> None:
-    instance = SAMPLE[0]
-    bare = replace(instance, labels=replace(instance.labels, sources={}, evaluations={}), origin=None)
-    write_dataset(tmp_path / "bare.json", [bare])
-    with pytest.raises(DataError, match="got 0"):
-        draw_examples(open_dataset(tmp_path / "bare.json"), 1, seed=0)
 
 
 def test_a_file_of_examples_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -77,14 +70,9 @@ def test_a_file_of_examples_is_read_as_it_was_written(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "expected a file of examples"),
-        (b"[]", "expected a file of examples"),
         (b'{"examples": [1]}', "expected a file of examples"),
-        (b"\xff\xfe", "expected a file of examples"),
         (b"[" * 10_000, "expected a file of examples"),
-        (
-            b'{"evidencebench_examples":2,"data":{"name":"a","sha256":"b"},"seed":0,"examples":[]}',
-            "examples of format 2",
-        ),
+        (b'{"evidencebench_examples":2,"data":{"name":"a","sha256":""},"seed":0,"examples":[]}', "of format 2"),
     ],
 )
 def test_anything_else_is_no_file_of_examples(tmp_path: Path, content: bytes, message: str) -> None:
@@ -92,11 +80,9 @@ def test_anything_else_is_no_file_of_examples(tmp_path: Path, content: bytes, me
     path.write_bytes(content)
     with pytest.raises(SystemSpecError, match=message):
         read_examples(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SystemSpecError, match=r"none\.json: cannot be read: No such file"):
-        read_examples(tmp_path / "none.json")
+    path.unlink()
+    with pytest.raises(SystemSpecError, match=r"examples\.json: cannot be read: No such file"):
+        read_examples(path)
 
 
 def test_a_query_is_refused_by_its_instance_its_paper_or_the_text_of_its_paper() -> None:
@@ -111,21 +97,10 @@ def test_a_query_is_refused_by_its_instance_its_paper_or_the_text_of_its_paper()
     assert "has the text of example" in str(reason_against(examples, resplit))
     assert reason_against(examples, other) is None
     assert reason_against(examples, replace(other, instance_id=own.instance_id)) is not None
-
-
-def test_papers_without_a_name_are_told_apart_by_their_text() -> None:
-    nameless = tuple(
-        example.__class__(**{**{name: getattr(example, name) for name in example.__struct_fields__}, "paper_id": ""})
-        for example in drawn(1).examples
-    )
-    query: Query = replace(SAMPLE[drawn(1).examples[0].instance_id].query, instance_id="x", paper_id="")
-    assert reason_against(nameless, replace(query, sentences=("Another paper.",))) is None
-    assert reason_against(nameless, query) is not None
-
-
-def test_a_fingerprint_does_not_depend_on_spaces_case_and_marks_but_on_every_letter() -> None:
-    assert fingerprint_of(["A b.", "C"]) == fingerprint_of(["a", "B c"])
-    assert fingerprint_of(["A b.", "C"]) != fingerprint_of(["A b.", "D"])
+    nameless = [msgspec.structs.replace(example, paper_id="") for example in examples]
+    assert reason_against(nameless, replace(renamed, paper_id="")) is not None
+    changed = replace(renamed, paper_id="", sentences=(f"{own.sentences[0]} D", *own.sentences[1:]))
+    assert reason_against(nameless, changed) is None
 
 
 def test_the_command_writes_what_is_drawn_and_replaces_nothing_unasked(tmp_path: Path) -> None:

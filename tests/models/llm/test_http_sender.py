@@ -2,7 +2,6 @@
 
 import json
 import sys
-import threading
 import time
 import zlib
 from base64 import b64encode
@@ -21,8 +20,6 @@ from evidencebench.errors import DrainingError, EndpointError, FailingServerErro
 from evidencebench.models.embedding.encoder import EncodedText
 from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from hostile_server import (
     Behaviour,
@@ -39,7 +36,7 @@ from hostile_server import (
     reset_at_once,
     serve,
 )
-from in_threads import at_once as all_at_once
+from in_threads import begun
 from llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
@@ -72,44 +69,30 @@ def outcome(server: HostileServer, sender: HttpSender, **more: Any) -> ChatReply
     return sent(sender, request_to(**{"base_url": server.address("v1")} | more))[0]
 
 
-def test_a_reply_comes_with_its_tokens_and_the_name_of_who_served_it() -> None:
-    with served(replies()) as (server, sender, _):
-        found = outcome(server, sender)
-    assert found == ChatReply(
-        text="ANSWER: [1]", usage=Usage(prompt_tokens=10, completion_tokens=2), served_by="m-2026"
-    )
-    assert [asked.path for asked in server.log] == ["/v1/chat/completions"]
-
-
 @pytest.mark.parametrize(
     "fault",
     [
         *map(answer, (408, 409, 425, 500, 502, 503, 504, 529)),
         reset_at_once,
-        cut_after(0),
         cut_after(40),
         announce(len(BODY) + 5),
         chunked(BODY[:40], is_ended=False),
         answer(200, BODY[:40]),
         answer(200, b"<html>busy</html>", Content_Type="text/html"),
-        answer(200),
         answer(204),
         answer(200, b"\xff\xfe"),
         answer(200, b"[" * 100_000),
         answer(200, b'{"choices": []}'),
-        answer(200, b'{"choices": [{}]}'),
-        answer(200, b'{"choices": [{"message": {"content": 7}}]}'),
         answer(200, b'{"error": {"message": "no worker"}}'),
-        replies(error={"message": "upstream"}),
         answer(200, compress(BODY)[:40], Content_Encoding="gzip"),
-        answer(200, b"null"),
     ],
 )
 def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
     with served(fault, replies()) as (server, sender, time):
         found = outcome(server, sender)
-    assert isinstance(found, ChatReply)
-    assert len(server.log) == 2
+    usage = Usage(prompt_tokens=10, completion_tokens=2)
+    assert found == ChatReply(text="ANSWER: [1]", usage=usage, served_by="m-2026")
+    assert [asked.path for asked in server.log] == ["/v1/chat/completions"] * 2
     assert time.slept == [0.5]
 
 
@@ -161,29 +144,19 @@ def refused(status: int, message: str, code: str = "", **headers: str) -> Behavi
     [
         *(
             (refused(status, "bad heat", "invalid"), EndpointError, f"model 'm': status {status}: bad heat invalid")
-            for status in (400, 405, 413, 422)
+            for status in (400, 422)
         ),
         *(
             (refused(400, text, code), EndpointError, "set context_tokens to what the model can read")
-            for text, code in (
-                ("This model's maximum context length is 8192 tokens", "context_length_exceeded"),
-                ("prompt is too long: 210000 tokens > 200000 maximum", ""),
-                ("the request exceeds the available context size", "exceed_context_size_error"),
-            )
+            for text, code in (("It has 8193 tokens", "context_length_exceeded"), ("prompt is too long: 210000", ""))
         ),
         (answer(401, b"wrong key"), FailingServerError, "correct the key, then run again"),
-        (answer(402, b"pay"), FailingServerError, "see to the account"),
         (answer(403, b"no"), FailingServerError, "see what the key may do"),
         (answer(403, b"your account was flagged"), FailingServerError, "see what the key may do"),
         (answer(404, b"no such model"), FailingServerError, "correct the model's name or base_url"),
         (refused(429, "You exceeded", "insufficient_quota"), FailingServerError, "see to the account"),
-        (refused(400, "Your credit balance is too low"), FailingServerError, "see to the account"),
         (answer(301), FailingServerError, "a redirect, which is not followed; correct base_url"),
-        (
-            answer(429, b"quota of the day", Retry_After="86400"),
-            FailingServerError,
-            "quota of the day; the server asks to wait for 86400 s",
-        ),
+        (answer(429, b"quota", Retry_After="86400"), FailingServerError, "quota; the server asks to wait for 86400 s"),
     ],
 )
 def test_a_refusal_says_what_to_do_and_is_not_asked_again(
@@ -197,17 +170,21 @@ def test_a_refusal_says_what_to_do_and_is_not_asked_again(
 
 
 @pytest.mark.parametrize(
-    ("status", "error"),
+    ("status", "error", "model", "usage"),
     [
-        (400, {"message": "filtered", "code": "content_filter"}),
-        (403, {"message": "This model requires moderation and your input was flagged", "code": 403}),
-        (403, {"message": "Forbidden", "metadata": {"reasons": ["violence"], "flagged_input": "..."}}),
-        (400, {"message": "Rejected", "code": "moderation_blocked"}),
+        (400, {"message": "filtered", "code": "content_filter"}, "openai/m", NOTHING_USED),
+        (400, {"message": "filtered", "code": "content_filter"}, "azure/m", Usage()),  # which may charge for it
+        (403, {"message": "This model requires moderation and your input was flagged"}, "openai/m", NOTHING_USED),
+        (403, {"message": "No", "metadata": {"flagged_input": "..."}}, "openai/m", NOTHING_USED),
+        (400, {"message": "Rejected", "code": "moderation_blocked"}, "openai/m", NOTHING_USED),
     ],
 )
-def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure(status: int, error: dict[str, Any]) -> None:
+def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure(
+    status: int, error: dict[str, Any], model: str, usage: Usage
+) -> None:
     with served(answer(status, json.dumps({"error": error}).encode())) as (server, sender, _):
-        assert outcome(server, sender) == ChatReply(text="", finish="refused", usage=NOTHING_USED)
+        found = outcome(server, sender, model=model, key_env="")
+    assert found == ChatReply(text="", finish="refused", usage=usage)
 
 
 def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:
@@ -268,10 +245,8 @@ def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and
     ("coding", "body"),
     [
         ("gzip", compress(BODY)),
-        ("GZIP", compress(BODY)),
         ("deflate", zlib.compress(BODY)),
         ("deflate", zlib.compress(BODY)[2:-4]),
-        ("identity", BODY),
         ("gzip", BODY),  # a wrong label: what was paid for is read all the same
         ("zstd", BODY),
     ],
@@ -392,9 +367,7 @@ def test_a_key_in_a_reply_is_taken_out_before_it_is_stored(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "nobody/m"}, "expected provider/name with one of the providers openai, anthropic"),
         ({"base_url": "https://example.org/v1"}, "since OPENAI_API_KEY is for openai; give key_env=OPENAI_API_KEY"),
-        ({"base_url": "https://example.org/v1", "key_env": "UNSET"}, "variable UNSET, which is not set"),
         ({"base_url": "http://example.org/v1", "key_env": "OPENAI_API_KEY"}, "base_url: expected https"),
     ],
 )
@@ -410,60 +383,11 @@ def test_what_cannot_be_sent_at_all_stops_everything(options: dict[str, str], me
 def test_whoever_waits_to_try_again_is_let_go_when_retrying_ends() -> None:
     with hostile_server(b"", answer(503, Retry_After="1000")) as server:
         sender = HttpSender(environ={})
-
-        def work() -> None:
-            try:
-                sender.send(request_to(server.address("v1")))
-            finally:
-                sender.close()
-
-        def stop() -> None:
-            while not server.log:
-                time.sleep(0.001)
-            time.sleep(0.1)
-            sender.stop_retrying()
-
-        stopper = threading.Thread(target=stop)
-        stopper.start()
-        with pytest.raises(DrainingError, match="is not sent again, since the run is stopping; run again to resume"):
-            work()
-        stopper.join()
-
-
-def test_connections_are_limited_and_all_requests_are_answered_under_faults() -> None:
-    lock, at_once, most = threading.Lock(), 0, 0
-    drawn = iter(range(10**6))
-
-    def behave(exchange: Exchange) -> None:
-        nonlocal at_once, most
-        with lock:
-            at_once += 1
-            most = max(most, at_once)
-            number = next(drawn)
-        (answer(500), reset_at_once, replies(), replies(), replies())[number % 5](exchange)
-        with lock:
-            at_once -= 1
-
-    with served(behave, max_attempts=40) as (server, sender, _):
-        prices = PriceTable(as_of="", models={})
-        client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=4, on_close=sender.close)
-
-        requests = (request_to(server.address("v1"), seed=seed) for seed in range(60))
-        found = all_at_once(client.ask, requests)
-        client.close()
-    assert len(found) == 60
-    assert most <= 4
-
-
-def test_a_transport_that_is_passed_carries_requests_without_a_server() -> None:
-    httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
-    asked: list[bytes] = []
-
-    def answered(request: Any) -> Any:
-        asked.append(request.content)
-        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(completion("from memory")).encode()))
-
-    sender = HttpSender(transport=httpx.MockTransport(answered), environ={"OPENAI_API_KEY": KEY})
-    (found,) = sent(sender, request_to("https://api.openai.com/v1"))
-    assert isinstance(found, ChatReply)
-    assert (found.text, len(asked)) == ("from memory", 1)
+        waiting = begun(sent, sender, request_to(server.address("v1")))
+        while not server.log:
+            time.sleep(0.001)
+        time.sleep(0.1)
+        sender.stop_retrying()
+        (found,) = waiting.result()
+    assert isinstance(found, DrainingError)
+    assert "is not sent again, since the run is stopping; run again to resume" in str(found)

@@ -31,10 +31,8 @@ TABLE = PriceTable(
         ("openai/gpt-4o-2024-08-06", 10.0),
         ("openai/gpt-4o-2024-05-13", 15.0),
         ("openai/gpt-4o-mini-2024-07-18", 0.6),
-        ("openai/gpt-4o-latest", 10.0),
         ("openai/gpt-4o-audio", None),
         ("openai/gpt-4o1", None),
-        ("openai/gpt-4", None),
         ("azure/gpt-4o", None),
         ("local/anything", 0.0),
     ],
@@ -77,12 +75,6 @@ def test_the_packages_own_table_is_sound_and_every_price_has_a_day() -> None:
     assert [price and price.input for price in older] == [0.5, 0.5, 1, 1.5, None]  # none has that of the newest one
 
 
-def test_a_users_price_without_a_day_has_that_of_its_file(tmp_path: Path) -> None:
-    models = {"a/b": {"input": 1, "output": 1}, "a/c": {"input": 1, "output": 1, "as_of": "2027-03-04"}}
-    table = PriceTable.load(_file(tmp_path, {"as_of": "2027-01-01", "models": models}))
-    assert [table.dated([model]) for model in ("a/b", "a/c", "a/unknown")] == ["2027-01-01", "2027-03-04", "2027-01-01"]
-
-
 def test_what_a_reply_states_is_its_cost_on_openrouter_and_nowhere_else() -> None:
     price = Price(input=1.0, output=1.0)
     table = PriceTable(as_of="", models={"openrouter/a/b": price, "openai/b": price})
@@ -102,8 +94,10 @@ def _file(folder: Path, value: Any) -> Path:
 
 
 def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
-    models = {"local/*": {"input": 0, "output": 0}}
+    models = {"local/*": {"input": 0, "output": 0}, "a/c": {"input": 1, "output": 1, "as_of": "2027-03-04"}}
     table = PriceTable.load(_file(tmp_path, {"as_of": "2027-01-01", "models": models, "more": 1}))
+    dates = ["2027-01-01", "2027-03-04", "2027-01-01"]
+    assert [table.dated([model]) for model in ("local/x", "a/c", "a/unknown")] == dates
     assert table.cost_usd("local/llama", Usage(prompt_tokens=10, completion_tokens=10)) == 0
     assert table.price_of("openai/gpt-4o") is None
     marked = tmp_path / "marked.json"
@@ -115,24 +109,14 @@ def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
     ("value", "error", "message"),
     [
         ("{", UnreadableError, "mine.json: expected JSON"),
-        ("\udcff", UnreadableError, "mine.json: expected JSON"),
         ("[" * 100_000, UnreadableError, "mine.json: expected JSON"),
-        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', UnreadableError, "NaN is no number"),
+        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', FormatError, "a/b: Expected `float` >= 0"),
         ('{"as_of": "x", "models": {"a/b": {}, "a/b": {}}}', UnreadableError, "'a/b' occurs twice"),
         ([], FormatError, "mine.json: Expected `object`, got `array`"),
         ({"models": {}}, FormatError, "missing required field `as_of`"),
-        (
-            {"as_of": "x", "models": {"a/b": {"input": 1}}},
-            FormatError,
-            "models: a/b: .*missing required field `output`",
-        ),
+        ({"as_of": "x", "models": {"a/b": {"input": 1}}}, FormatError, "models: a/b: .*missing .* `output`"),
         ({"as_of": "x", "models": {"a/b": {"input": -1, "output": 1}}}, FormatError, "a/b: Expected `float` >= 0"),
-        ({"as_of": "x", "models": {"a/b": {"input": "1", "output": 1}}}, FormatError, "a/b: Expected `float`"),
-        (
-            {"as_of": "x", "models": {"a/b": {"input": 1, "output": 1, "batsh": 1}}},
-            FormatError,
-            "unknown field `batsh`",
-        ),
+        ({"as_of": "x", "models": {"a/b": {"input": 1, "output": 1, "b": 1}}}, FormatError, "unknown field `b`"),
         ({"as_of": "x", "models": {"b": {"input": 1, "output": 1}}}, FormatError, "put the provider before it"),
     ],
     ids=str,
@@ -143,11 +127,6 @@ def test_a_broken_table_says_where(tmp_path: Path, value: Any, error: type[Excep
     path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(error, match=message):
         PriceTable.load(path)
-
-
-def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"none\.json: cannot be read: No such file"):
-        PriceTable.load(tmp_path / "none.json")
 
 
 @given(st.floats(0, 1e6, allow_nan=False))
@@ -183,9 +162,10 @@ def test_a_price_that_is_not_known_is_said_in_the_summary_and_the_fields() -> No
     assert totals.fields() | {"cost_usd": 0.5, "unpriced": 1, "prompt_tokens": 3} == totals.fields()
 
 
-def test_a_pipe_or_a_device_in_the_place_of_a_table_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_table_that_is_not_there_or_a_pipe_or_a_device_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "prices.json"
     os.mkfifo(pipe)
-    for path, words in ((pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
-        with pytest.raises(UnreadableError, match=f"{path.name}: cannot be read: {words}; .*; give a table of prices"):
+    none = tmp_path / "none.json"
+    for path, words in ((none, "No such file"), (pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
+        with pytest.raises(UnreadableError, match=f"{path.name}: cannot be read: {words}.*; give a table of prices"):
             PriceTable.load(path)

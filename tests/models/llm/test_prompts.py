@@ -44,45 +44,38 @@ def rendered(name: str, budget: int | None = 3, scope: str = "all") -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_prompt_uses_the_fields_that_it_declares_and_says_whom_it_follows(name: str) -> None:
-    prompt = prompt_named(name)  # which raises otherwise
+def test_a_prompt_says_whom_it_follows_and_takes_the_fields_that_it_declares_and_no_others(name: str) -> None:
+    prompt = prompt_named(name)  # which raises unless its text uses them
     assert prompt.after
-    assert prompt.text
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_prompt_takes_all_its_fields_and_no_others(name: str) -> None:
-    prompt = prompt_named(name)
     values = dict.fromkeys(prompt.fields, "x")
     assert "$" not in prompt.render(**values)
-    with pytest.raises(ValueError, match=f"prompt '{name}': expected"):
-        prompt.render(**values, another="x")
-    for field in prompt.fields:
+    lacking = [{key: "x" for key in values if key != field} for field in values]
+    for wrong in ({**values, "another": "x"}, *lacking):
         with pytest.raises(ValueError, match=f"prompt '{name}': expected"):
-            prompt.render(**{key: value for key, value in values.items() if key != field})
+            prompt.render(**wrong)
 
 
 @pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
-@pytest.mark.parametrize("budget", [3, None])
-def test_only_what_the_paper_says_may_look_like_a_field(name: str, budget: int | None) -> None:
-    text = rendered(name, budget)
-    assert "It fell by $budget for $5." in text
-    assert "$" not in text.replace("$budget for $5", "")
-    assert "{" not in text
-
-
-@pytest.mark.parametrize("name", SELECTING)
-def test_a_question_states_the_budget_several_times(name: str) -> None:
-    assert rendered(name).count("at most 3 sentences") >= 3
-    assert "as many sentences as needed" not in rendered(name)
-    assert rendered(name, None).count("as many sentences as needed") >= 3
-    assert "at most" not in rendered(name, None)
-
-
-@pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
-def test_the_results_tasks_ask_for_outcomes_and_analyses_only(name: str) -> None:
+def test_a_question_shows_the_paper_and_says_what_is_asked_and_nothing_else(name: str) -> None:
+    text, without_budget = rendered(name), rendered(name, None)
+    for one in (text, without_budget):
+        assert "$" not in one.replace("It fell by $budget for $5.", "")  # of the paper
+        assert "{" not in one
+    lines = text.split("\n")
+    first, last = lines.index("<paper>"), lines.index("</paper>")
+    assert lines[first + 1 : last] == ["[0] Results", "[1] It fell by $budget for $5."]
+    assert "<paper" not in "".join(lines[:first] + lines[last + 1 :])
+    assert lines.count("Hypothesis: Tea lowers blood pressure.") == 1
+    assert ("score every sentence" in text, "order every sentence" in text) == (name == "score", name == "order")
     assert "outcomes and analyses only" in rendered(name, scope="results")
-    assert "outcomes and analyses only" not in rendered(name)
+    assert "outcomes and analyses only" not in text
+    if name in SELECTING:
+        assert text.count("at most 3 sentences") >= 3
+        assert "as many sentences as needed" not in text
+        assert without_budget.count("as many sentences as needed") >= 3
+        assert "at most" not in without_budget
+        assert "at most 1 sentence" in rendered(name, 1)
+        assert "at most 1 sentences" not in rendered(name, 1)
 
 
 @pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
@@ -93,26 +86,6 @@ def test_what_scopes_and_budgets_do_not_change_stands_first_up_to_the_end_of_the
         for scope in ("all", "results")
     }
     assert len(beginnings) == 1
-
-
-@pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
-def test_the_hypothesis_and_the_marks_stand_on_lines_of_their_own(name: str) -> None:
-    lines = rendered(name).split("\n")
-    assert lines.count("Hypothesis: Tea lowers blood pressure.") == 1
-    first, last = lines.index("<paper>"), lines.index("</paper>")
-    assert lines[first + 1 : last] == ["[0] Results", "[1] It fell by $budget for $5."]
-    assert "<paper" not in "".join(lines[:first] + lines[last + 1 :])
-
-
-def test_only_the_prompts_that_score_or_order_say_so() -> None:
-    for name in (*SELECTING, "score", "order"):
-        assert ("score every sentence" in rendered(name)) == (name == "score")
-        assert ("order every sentence" in rendered(name)) == (name == "order")
-
-
-def test_a_budget_of_one_is_one_sentence() -> None:
-    assert "at most 1 sentence" in rendered("base", 1)
-    assert "at most 1 sentences" not in rendered("base", 1)
 
 
 @pytest.mark.parametrize("kind", ["answer", "order", "scores"])

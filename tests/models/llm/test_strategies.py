@@ -1,9 +1,8 @@
 """Every strategy asks what it should, makes an answer of what it gets, and counts what it does not get."""
 
-import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,22 +42,10 @@ N = len(QUERY.sentences)
 GOLD = (1, 7, 15, 29)
 AT_4 = Brief(budget=4)
 
-Clients = Callable[[Answering], tuple[ChatClient, ScriptedSender]]
 
-
-@pytest.fixture
-def clients() -> Iterator[Clients]:
-    """Give a function that makes a client of an answering function, and close what it made."""
-    made: list[ChatClient] = []
-
-    def client(answer: Answering, **options: Any) -> tuple[ChatClient, ScriptedSender]:
-        sender = ScriptedSender(answer)
-        made.append(client_of(sender, **options))
-        return made[-1], sender
-
-    yield client
-    for one in made:
-        one.close()
+def clients(answer: Answering, **options: Any) -> tuple[ChatClient, ScriptedSender]:
+    sender = ScriptedSender(answer)
+    return client_of(sender, **options), sender
 
 
 def by_turns(*replies: Any) -> Answering:
@@ -93,15 +80,7 @@ def every_strategy(client: ChatClient, folder: Path) -> list[Any]:
     ]
 
 
-def test_what_every_strategy_answers_are_sentences_of_the_paper_each_once(clients: Clients, tmp_path: Path) -> None:
-    client, _ = clients(by_turns("ANSWER: [3, 3, 99, 4]\nSCORES:\n3: 7\n99: 7\n4: 6"))
-    for strategy in every_strategy(client, tmp_path):
-        answer = strategy.rank(QUERY, AT_4)
-        assert len(set(answer.sentences)) == len(answer.sentences)
-        assert set(answer.sentences) <= set(range(N))
-
-
-def test_where_nothing_can_be_selected_nobody_is_asked(clients: Clients, tmp_path: Path) -> None:
+def test_where_nothing_can_be_selected_nobody_is_asked(tmp_path: Path) -> None:
     client, sender = clients(oracle(GOLD))
     nothing = replace(QUERY, sentences=(), kinds=())
     for strategy in every_strategy(client, tmp_path):
@@ -112,20 +91,7 @@ def test_where_nothing_can_be_selected_nobody_is_asked(clients: Clients, tmp_pat
     assert not sender.asked
 
 
-def test_the_unconstrained_task_is_asked_without_a_number(clients: Clients, tmp_path: Path) -> None:
-    client, sender = clients(oracle(GOLD))
-    for strategy in every_strategy(client, tmp_path):
-        if strategy.traits.selects:
-            answer = strategy.rank(QUERY, Brief(budget=None, scope="results"))
-            assert answer.sentences == GOLD
-            assert not answer.ordered
-    for request in sender.asked:
-        assert "as many sentences as needed" in request.messages[0].text
-        assert "outcomes and analyses only" in request.messages[0].text
-        assert budget_in(request) is None
-
-
-def test_the_header_of_a_run_holds_the_checksum_of_every_prompt(clients: Clients, tmp_path: Path) -> None:
+def test_the_header_of_a_run_holds_the_checksum_of_every_prompt(tmp_path: Path) -> None:
     for strategy in every_strategy(clients(oracle(GOLD))[0], tmp_path):
         versions = named(strategy).versions()
         assert {"prompt task", "prompt reading", "prompt wanted_all", "prompt wanted_results"} <= versions.keys()
@@ -133,7 +99,7 @@ def test_the_header_of_a_run_holds_the_checksum_of_every_prompt(clients: Clients
 
 
 @pytest.mark.parametrize("structured", [False, True])
-def test_a_schema_goes_along_where_replies_are_structured_and_only_there(clients: Clients, *, structured: bool) -> None:
+def test_a_schema_goes_along_where_replies_are_structured_and_only_there(*, structured: bool) -> None:
     def answer(request: ChatRequest) -> str:
         if request.schema is None:
             return "ANSWER: [2, 4]"
@@ -150,14 +116,14 @@ def test_a_schema_goes_along_where_replies_are_structured_and_only_there(clients
 # -- turns, and what is counted ----------------------------------------------------------------------------------------
 
 
-def test_an_answer_notes_what_it_took(clients: Clients) -> None:
+def test_an_answer_notes_what_it_took() -> None:
     reply = ChatReply(
         text="ANSWER: [2, 4]",
         usage=Usage(prompt_tokens=2000, completion_tokens=300, reasoning_tokens=200),
         served_by="fake-2026\n" + "x" * 90,
     )
     prices = {"local/fake": Price(input=1.0, output=10.0)}
-    client, _ = clients(lambda _: reply, prices=prices)  # type: ignore[call-arg]
+    client, _ = clients(lambda _: reply, prices=prices)
     assert LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4).notes == {
         "requests": 1,
         "reply_answered": 1,
@@ -171,7 +137,7 @@ def test_an_answer_notes_what_it_took(clients: Clients) -> None:
     }
 
 
-def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it(clients: Clients) -> None:
+def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it() -> None:
     client, sender = clients(by_turns("ANSWER: [1, 2, 3, 4, 5, 6]", "ANSWER: [2, 6]"))
     answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
     assert answer.sentences == (2, 6)
@@ -184,9 +150,7 @@ def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it(client
 
 
 @pytest.mark.parametrize("error", [DrainingError("stop"), PendingError("later")])
-def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(
-    clients: Clients, error: Any, tmp_path: Path
-) -> None:
+def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(error: Any, tmp_path: Path) -> None:
     for strategy in every_strategy(clients(lambda _: error)[0], tmp_path):
         with pytest.raises(type(error), match=str(error)):
             strategy.rank(QUERY, AT_4)
@@ -209,7 +173,7 @@ ALL_SIX = (1, 2, 3, 4, 5, 6)
     ],
 )
 def test_a_set_is_what_the_replies_name_together(
-    clients: Clients, replies: tuple[Any, ...], sentences: tuple[int, ...], notes: dict[str, int]
+    replies: tuple[Any, ...], sentences: tuple[int, ...], notes: dict[str, int]
 ) -> None:
     client, sender = clients(by_turns(*replies))
     answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
@@ -236,7 +200,7 @@ def test_a_set_is_what_the_replies_name_together(
     ],
 )
 def test_replies_without_an_answer_fail_and_are_counted(
-    clients: Clients, replies: tuple[Any, ...], repairs: int, message: str, notes: dict[str, int]
+    replies: tuple[Any, ...], repairs: int, message: str, notes: dict[str, int]
 ) -> None:
     client, sender = clients(by_turns(*replies))
     with pytest.raises(ReplyError, match=message) as raised:
@@ -244,7 +208,7 @@ def test_replies_without_an_answer_fail_and_are_counted(
     assert raised.value.notes == {**raised.value.notes, **notes, "requests": len(sender.asked)}
 
 
-def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
+def test_no_message_is_empty_and_the_roles_take_turns() -> None:
     client, sender = clients(by_turns(""))
     with pytest.raises(ReplyError, match="the reply is empty"):
         LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4)
@@ -255,7 +219,7 @@ def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
     assert "Your last reply was empty." in sender.asked[1].messages[0].text
 
 
-def test_an_empty_reply_after_another_leaves_that_one_in_its_place(clients: Clients) -> None:
+def test_an_empty_reply_after_another_leaves_that_one_in_its_place() -> None:
     replies = iter(["I like tea.", " \n", "ANSWER: [2]"])
     client, sender = clients(lambda _: next(replies))
     assert LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4).sentences == (2,)
@@ -275,7 +239,7 @@ def parrot(request: ChatRequest) -> str:
 @pytest.mark.parametrize("structured", [False, True])
 @pytest.mark.parametrize("budget", [1, 4, None])
 def test_a_model_that_only_repeats_the_form_has_no_answer(
-    clients: Clients, tmp_path: Path, budget: int | None, *, structured: bool
+    tmp_path: Path, budget: int | None, *, structured: bool
 ) -> None:
     client, sender = clients(parrot)
     for strategy in every_strategy(client, tmp_path):
@@ -286,16 +250,6 @@ def test_a_model_that_only_repeats_the_form_has_no_answer(
                 assert raised.value.notes["reply_out_of_range"] == raised.value.notes["requests"]
 
 
-def test_a_further_turn_asks_for_json_without_its_reasoning(clients: Clients) -> None:
-    chat = replace(CHAT, structured=True)
-    for first in ('{"reasoning": "so", "sentences": [1, 2, 3, 4, 5]}', "Hm.", ""):
-        client, sender = clients(by_turns(first, '{"reasoning": "", "sentences": [2]}'))
-        with contextlib.suppress(ReplyError):  # an empty reply stays one
-            LlmBase(chat=chat, client=client).rank(QUERY, AT_4)
-        assert '"reasoning": "your thinking"' in sender.asked[0].messages[-1].text
-        assert '"reasoning": ""' in sender.asked[1].messages[-1].text
-
-
 def claimed(reply_class: ReplyClass, *indices: int) -> Reading:
     """Return a reading that holds sentences whatever its class."""
     return Reading(reply_class=reply_class, indices=indices, why="as said")
@@ -304,7 +258,7 @@ def claimed(reply_class: ReplyClass, *indices: int) -> Reading:
 @pytest.mark.parametrize("reply_class", [ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE])
 @pytest.mark.parametrize("selects", [True, False])
 def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_never(
-    clients: Clients, reply_class: ReplyClass, *, selects: bool
+    reply_class: ReplyClass, *, selects: bool
 ) -> None:
     client, sender = clients(by_turns("So"))
     readings = iter([claimed(reply_class, 3, 1), claimed(reply_class, 3, 1, 2), claimed(reply_class, 7)])
@@ -314,16 +268,7 @@ def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_nev
     assert len(sender.asked) == 3
 
 
-@pytest.mark.parametrize("text", ["So.\n\nANSWER: [2, 4, 9", '{"reasoning": "so", "sentences": [2, 4, 9'])
-def test_what_is_cut_off_in_its_list_selects_nothing(clients: Clients, tmp_path: Path, text: str) -> None:
-    client, _ = clients(lambda _: ChatReply(text=text, finish="length"))
-    for strategy in every_strategy(client, tmp_path):
-        if strategy.traits.selects:
-            with pytest.raises(ReplyError, match="truncated"):
-                strategy.rank(QUERY, AT_4)
-
-
-def test_of_a_reply_too_long_for_the_window_the_second_turn_holds_the_end(clients: Clients) -> None:
+def test_of_a_reply_too_long_for_the_window_the_second_turn_holds_the_end() -> None:
     chat = replace(CHAT, context_tokens=4000, max_tokens=1500)
     client, sender = clients(by_turns("word " * 20_000 + "the end", "ANSWER: [2]"))
     assert LlmBase(chat=chat, client=client).rank(QUERY, AT_4).sentences == (2,)
@@ -391,9 +336,7 @@ def test_of_a_paper_longer_than_the_window_the_longest_beginning_is_shown(contex
     assert answer.notes.get("truncated_prompts", 0) == (n_shown < len(query.sentences))
 
 
-def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_when_it_comes(
-    clients: Clients, tmp_path: Path
-) -> None:
+def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_when_it_comes(tmp_path: Path) -> None:
     client, sender = clients(lead)
     wordy = replace(QUERY, hypothesis="Tea lowers blood pressure. " * 100)
     for strategy in every_strategy(client, tmp_path):
@@ -401,8 +344,6 @@ def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_w
             with pytest.raises(SystemSpecError, match=r"context_tokens: expected at least \d+, .*, got 300") as raised:
                 replace(strategy, chat=replace(CHAT, context_tokens=300, max_tokens=200))
             least = int(str(raised.value).partition("at least ")[2].partition(",")[0])
-            with pytest.raises(SystemSpecError, match=f"expected at least {least}, .*, got {least - 1}"):
-                replace(strategy, chat=replace(CHAT, context_tokens=least - 1, max_tokens=200))
             small = replace(strategy, chat=replace(CHAT, context_tokens=least, max_tokens=200))
             with pytest.raises(ReplyError, match=f"context_tokens: {least}, of which 200 are kept for the reply"):
                 small.rank(wordy, AT_4)
@@ -419,22 +360,7 @@ def examples(tmp_path: Path) -> Path:
     return path
 
 
-def test_examples_are_shown_by_their_texts_before_the_paper(clients: Clients, examples: Path) -> None:
-    client, sender = clients(oracle(GOLD))
-    LlmInContext(chat=CHAT, examples=examples, n=2, client=client).rank(QUERY, AT_4)
-    text = sender.asked[0].messages[0].text
-    shown, unshown = (
-        draw_examples(load_sample(), 4, seed=0).examples[:2],
-        draw_examples(load_sample(), 4, seed=0).examples[2:],
-    )
-    before = text.partition("<paper>")[0]
-    for example in shown:
-        assert f"hypothesis: {example.hypothesis}\n- {example.sentences[0]}\n" in before
-    assert all(example.hypothesis not in text for example in unshown)
-    assert text.count("\nHypothesis: ") == 1
-
-
-def test_the_results_tasks_are_shown_results_only(clients: Clients, examples: Path) -> None:
+def test_the_results_tasks_are_shown_results_only(examples: Path) -> None:
     client, sender = clients(oracle(GOLD))
     held = msgspec.json.decode(examples.read_bytes())
     held["examples"][1]["results"] = None
@@ -447,27 +373,28 @@ def test_the_results_tasks_are_shown_results_only(clients: Clients, examples: Pa
     everything = strategy.rank(QUERY, AT_4)
     assert "examples_left_out" not in everything.notes
     assert "state every point of the reviewer's summary" in sender.asked[1].messages[0].text
+    assert text.count("\nHypothesis: ") == 1
+    fewer = LlmInContext(chat=CHAT, examples=examples, n=3, client=client)
+    fewer.rank(QUERY, AT_4)
+    left_out = read_examples(examples).examples[3].hypothesis
+    before = [request.messages[0].text.partition("<paper>")[0] for request in sender.asked[1:]]
+    assert [left_out in one for one in before] == [True, False]
     for example in read_examples(examples).examples:
         assert (example.hypothesis in text) == (example.results is not None)
         for sentence in example.sentences:
             assert (f"- {sentence}" in text) == (sentence in (example.results or ()))
-
-
-def test_without_any_results_among_the_examples_the_results_tasks_are_refused(clients: Clients, examples: Path) -> None:
-    bare = msgspec.json.decode(examples.read_bytes())
-    for example in bare["examples"]:
+    for example in held["examples"]:
         example["results"] = None
-    examples.write_bytes(msgspec.json.encode(bare))
-    strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=clients(oracle(GOLD))[0])
+    examples.write_bytes(msgspec.json.encode(held))
     with pytest.raises(SystemSpecError, match=r"none of .* has Results sentences"):
-        strategy.rank(QUERY, Brief(budget=4, scope="results"))
+        LlmInContext(chat=CHAT, examples=examples, n=4, client=client).rank(QUERY, Brief(budget=4, scope="results"))
 
 
 def asked_of(queries: Callable[[], Iterable[Query]]) -> Asked:
     return Asked(data_sha256="", own_queries=True, tasks=(), queries=queries)
 
 
-def test_papers_that_are_among_the_examples_are_refused_with_the_reason(clients: Clients, examples: Path) -> None:
+def test_papers_that_are_among_the_examples_are_refused_with_the_reason(examples: Path) -> None:
     client, sender = clients(oracle(GOLD))
     strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=client)
     sample = load_sample()
@@ -493,7 +420,7 @@ def is_union(request: ChatRequest) -> bool:
     return "picked from the sections" in request.messages[0].text
 
 
-def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order(clients: Clients) -> None:
+def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order() -> None:
     client, sender = clients(lead)
     answer = sections(client).rank(QUERY, Brief(budget=3))
     *parts, union = sender.asked
@@ -517,7 +444,7 @@ def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order(cli
     ],
 )
 def test_the_sections_that_answer_are_joined(
-    clients: Clients, first: str | None, budget: int | None, sentences: tuple[int, ...], notes: dict[str, int]
+    first: str | None, budget: int | None, sentences: tuple[int, ...], notes: dict[str, int]
 ) -> None:
     knows = oracle(GOLD)
     client, sender = clients(lambda request: first if first and 0 in shown_in(request) else knows(request))
@@ -529,7 +456,7 @@ def test_the_sections_that_answer_are_joined(
 
 @pytest.mark.parametrize(("is_bad", "n_unread"), [(lambda _: True, 1), (is_union, 0)])
 def test_where_no_section_or_no_second_look_gives_an_answer_all_requests_are_counted(
-    clients: Clients, is_bad: Callable[[ChatRequest], bool], n_unread: int
+    is_bad: Callable[[ChatRequest], bool], n_unread: int
 ) -> None:
     client, sender = clients(lambda request: "Hm." if is_bad(request) else lead(request))
     with pytest.raises(ReplyError, match="unparseable") as raised:
@@ -543,9 +470,7 @@ def test_where_no_section_or_no_second_look_gives_an_answer_all_requests_are_cou
     ("error", "raised"),
     [(PendingError("later"), PendingError), (DrainingError("stop"), DrainingError), (EndpointError("500"), ReplyError)],
 )
-def test_every_section_is_asked_before_an_error_is_raised(
-    clients: Clients, error: Any, raised: type[Exception]
-) -> None:
+def test_every_section_is_asked_before_an_error_is_raised(error: Any, raised: type[Exception]) -> None:
     client, sender = clients(lambda request: error if 0 in shown_in(request) else lead(request))
     with pytest.raises(raised) as found:
         sections(client).rank(QUERY, AT_4)
@@ -559,7 +484,7 @@ def test_every_section_is_asked_before_an_error_is_raised(
 
 
 @pytest.mark.parametrize("method", ["pointwise", "listwise"])
-def test_one_request_serves_every_budget(clients: Clients, method: Any) -> None:
+def test_one_request_serves_every_budget(method: Any) -> None:
     client, sender = clients(oracle(GOLD))
     strategy = LlmRank(chat=CHAT, method=method, client=client)
     answers = {strategy.rank(QUERY, Brief(budget=budget)).sentences for budget in (1, 5, 40)}
@@ -572,7 +497,7 @@ def test_one_request_serves_every_budget(clients: Clients, method: Any) -> None:
     assert all(budget_in(request) is None for request in sender.asked)
 
 
-def test_sentences_are_ordered_by_score_ties_in_paper_order_and_unscored_ones_last(clients: Clients) -> None:
+def test_sentences_are_ordered_by_score_ties_in_paper_order_and_unscored_ones_last() -> None:
     client, _ = clients(by_turns("SCORES:\n7: 10\n2: 4\n30: 4\n1: 4\n5: 0"))
     answer = LlmRank(chat=CHAT, client=client).rank(QUERY, AT_4)
     rest = tuple(index for index in range(N) if index not in {7, 1, 2, 30, 5})
@@ -581,7 +506,7 @@ def test_sentences_are_ordered_by_score_ties_in_paper_order_and_unscored_ones_la
     assert answer.notes["unscored_sentences"] == len(rest)
 
 
-def test_a_sentence_that_two_windows_score_has_their_mean(clients: Clients) -> None:
+def test_a_sentence_that_two_windows_score_has_their_mean() -> None:
     def answer(request: ChatRequest) -> str:
         shown = shown_in(request)
         return "SCORES:\n" + "\n".join(f"{index}: {4 if index == min(shown) else 8}" for index in shown)
@@ -604,7 +529,7 @@ def test_a_sentence_that_two_windows_score_has_their_mean(clients: Clients) -> N
 @pytest.mark.parametrize("reply", ["Hm.", "", "ANSWER: []", "SCORES:", "ANSWER: [9, 3, 9, 20]"])
 @pytest.mark.parametrize("method", ["pointwise", "listwise"])
 def test_sentences_that_an_order_leaves_out_stand_behind_it_and_other_replies_are_no_answer(
-    clients: Clients, method: Any, reply: str
+    method: Any, reply: str
 ) -> None:
     strategy = LlmRank(chat=CHAT, method=method, client=clients(by_turns(reply))[0])
     if method == "listwise" and "9" in reply:
@@ -621,37 +546,12 @@ def test_sentences_that_an_order_leaves_out_stand_behind_it_and_other_replies_ar
 @pytest.mark.parametrize(
     ("method", "text"), [("pointwise", "SCORES:\n7: 9\n3: 8\n2"), ("listwise", "ANSWER: [7, 3, 2")]
 )
-def test_of_replies_that_are_all_cut_off_the_most_that_one_holds_stands(
-    clients: Clients, method: Any, text: str
-) -> None:
+def test_of_replies_that_are_all_cut_off_the_most_that_one_holds_stands(method: Any, text: str) -> None:
     client, sender = clients(by_turns(ChatReply(text=text, finish="length"), ChatReply(text="So", finish="length")))
     answer = LlmRank(chat=CHAT, method=method, min_section_tokens=10_000, client=client).rank(QUERY, AT_4)
     assert answer.sentences[:3] == (7, 3, 0)
     assert answer.notes["reply_truncated"] == len(sender.asked) == 2
     assert answer.notes["unscored_sentences"] == N - 2
-
-
-def test_where_most_sentences_have_no_score_they_are_asked_for_again(clients: Clients) -> None:
-    few = "SCORES:\n7: 9\n3: 8"
-    client, sender = clients(by_turns(few, "SCORES:\n" + "\n".join(f"{index}: 5" for index in range(N))))
-    strategy = LlmRank(chat=CHAT, min_section_tokens=10_000, client=client)
-    assert strategy.rank(QUERY, AT_4).scores == (5,) * N
-    assert len(sender.asked) == 2
-    client, sender = clients(by_turns(few, "SCORES:\n7: 9"))
-    answer = replace(strategy, client=client).rank(QUERY, AT_4)
-    assert answer.sentences[:2] == (7, 3)
-    assert answer.notes["unscored_sentences"] == N - 2
-    assert len(sender.asked) == 2
-
-
-def test_a_part_without_scores_leaves_its_sentences_unscored(clients: Clients) -> None:
-    knows = oracle(GOLD)
-    client, _ = clients(lambda request: "Hm." if 0 in shown_in(request) else knows(request))
-    strategy = LlmRank(chat=CHAT, section_tokens=150, min_section_tokens=20, repairs=0, client=client)
-    answer = strategy.rank(QUERY, AT_4)
-    assert answer.sentences[:3] == GOLD[1:]
-    assert answer.notes["unread_sections"] == 1
-    assert answer.notes["unscored_sentences"] > 0
 
 
 # -- voting ------------------------------------------------------------------------------------------------------------
@@ -719,7 +619,7 @@ def test_parts_that_fail_are_counted_and_the_others_vote() -> None:
     assert raised.value.notes == {"requests": 4, "reply_unparseable": 4, "failed_parts": 2}
 
 
-def test_all_parts_are_asked_even_when_one_waits_for_a_batch(clients: Clients) -> None:
+def test_all_parts_are_asked_even_when_one_waits_for_a_batch() -> None:
     client, sender = clients(lambda _: PendingError("later"))
     with pytest.raises(PendingError):
         vote(LlmBase(chat=CHAT, client=client), samples=64)  # more than there are threads
@@ -754,7 +654,7 @@ def test_parts_that_wait_are_asked_at_once_and_all_end_before_an_error_is_raised
         vote(Fixed(ZeroDivisionError()), Fixed(DrainingError("stop")))
 
 
-def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once(clients: Clients) -> None:
+def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once() -> None:
     client, sender = clients(lambda request: f"ANSWER: [{request.seed}]")
     part = LlmBase(chat=replace(CHAT, seed=5), client=client)
     answer = vote(part, chosen(6), samples=3, budget=4)
@@ -763,7 +663,7 @@ def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once(clien
     assert answer.notes["requests"] == 3
 
 
-def test_a_vote_selects_where_all_its_parts_do_and_waits_where_one_does(clients: Clients) -> None:
+def test_a_vote_selects_where_all_its_parts_do_and_waits_where_one_does() -> None:
     base = LlmBase(chat=CHAT, client=clients(lead)[0])
     assert named(LlmVote(systems=(named(base), named(chosen(1))))).selects
     assert not named(LlmVote(systems=(named(base), make_system("bm25")))).selects
@@ -774,7 +674,7 @@ def test_a_vote_selects_where_all_its_parts_do_and_waits_where_one_does(clients:
 # -- reranking ---------------------------------------------------------------------------------------------------------
 
 
-def test_only_the_first_of_another_system_and_their_neighbours_are_shown(clients: Clients) -> None:
+def test_only_the_first_of_another_system_and_their_neighbours_are_shown() -> None:
     client, sender = clients(lambda _: "ANSWER: [20, 3, 9]")
     cheap = named(Fixed(Ranking(sentences=(20, 0, 9, 30), notes={"truncated_sentences": 3})))
     answer = LlmRerank(system=cheap, chat=CHAT, top=3, client=client).rank(QUERY, AT_4)
@@ -803,9 +703,7 @@ HOSTILE = (
 )
 
 
-def test_a_sentence_that_gives_orders_changes_neither_the_prompt_around_it_nor_the_reading(
-    clients: Clients, tmp_path: Path
-) -> None:
+def test_a_sentence_that_gives_orders_changes_neither_the_prompt_around_it_nor_the_reading(tmp_path: Path) -> None:
     hostile = replace(QUERY, sentences=(*HOSTILE, *QUERY.sentences[len(HOSTILE) :]))
     client, sender = clients(oracle(GOLD))
     for strategy in every_strategy(client, tmp_path):
@@ -820,7 +718,7 @@ def test_a_sentence_that_gives_orders_changes_neither_the_prompt_around_it_nor_t
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_hypothesis_that_gives_orders_stays_on_its_line(clients: Clients, hostile: str) -> None:
+def test_a_hypothesis_that_gives_orders_stays_on_its_line(hostile: str) -> None:
     client, sender = clients(oracle(GOLD))
     assert LlmBase(chat=CHAT, client=client).rank(replace(QUERY, hypothesis=hostile), AT_4).sentences == GOLD
     lines = sender.asked[0].messages[0].text.splitlines()
@@ -831,27 +729,26 @@ def test_a_hypothesis_that_gives_orders_stays_on_its_line(clients: Clients, host
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"model": "gpt"}, "llm_base: model: expected provider/name, such as openai/NAME, got 'gpt'"),
-        ({"model": "openai/"}, "llm_base: model: expected provider/name"),
-        ({"model": "nobody/x"}, "llm_base: model: expected provider/name with one of the providers"),
-        ({"base_url": None}, "llm_base: .*base_url: expected an address, got none"),
-        ({"temperature": -1.0}, "llm_base: temperature: expected a number of at least 0, got -1.0"),
-        ({"top_p": 0.0}, "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
-        ({"max_tokens": 0}, "llm_base: max_tokens: expected a number of at least 1, got 0"),
-        ({"context_tokens": 4096}, "llm_base: context_tokens: expected at least 4.*, got 4096"),
-    ],
-)
-def test_a_model_that_cannot_be_asked_so_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(SystemSpecError, match=message):
-        LlmBase(chat=replace(CHAT, **options))
+def with_chat(**options: Any) -> Callable[[], object]:
+    return lambda: LlmBase(chat=replace(CHAT, **options))
 
 
-def test_options_out_of_range_are_refused(examples: Path) -> None:
+def test_options_that_no_model_or_strategy_takes_are_refused(examples: Path) -> None:
     base, cheap = named(LlmBase(chat=CHAT)), make_system("bm25")
+    cold = named(LlmBase(chat=replace(CHAT, temperature=0)))
     makers: list[tuple[Callable[[], object], str]] = [
+        (with_chat(model="gpt"), "llm_base: model: expected provider/name, such as openai/NAME, got 'gpt'"),
+        (with_chat(model="openai/"), "llm_base: model: expected provider/name"),
+        (with_chat(model="nobody/x"), "llm_base: model: expected provider/name with one of the providers"),
+        (with_chat(base_url=None), "llm_base: .*base_url: expected an address, got none"),
+        (with_chat(temperature=-1.0), "llm_base: temperature: expected a number of at least 0, got -1.0"),
+        (with_chat(top_p=0.0), "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
+        (with_chat(max_tokens=0), "llm_base: max_tokens: expected a number of at least 1, got 0"),
+        (with_chat(context_tokens=4096), "llm_base: context_tokens: expected at least 4.*, got 4096"),
+        (
+            lambda: LlmVote(systems=(cold,), samples=2),
+            "samples: at temperature=0 every sample of 'local/fake' is meant",
+        ),
         (lambda: LlmBase(chat=CHAT, repairs=4), r"llm_base: repairs: expected a number in 0\.\.3, got 4"),
         (lambda: LlmInContext(chat=CHAT, examples=examples, n=0), "llm_icl: n: expected a number of at least 1, got 0"),
         (lambda: LlmInContext(chat=CHAT, examples=examples, n=5), "llm_icl: n: expected at most as many .*, 4, got 5"),
@@ -870,12 +767,3 @@ def test_options_out_of_range_are_refused(examples: Path) -> None:
     for make, message in makers:
         with pytest.raises(SystemSpecError, match=message):
             make()
-
-
-def test_several_samples_at_temperature_0_are_refused_with_the_reason() -> None:
-    cold = named(LlmBase(chat=replace(CHAT, temperature=0)))
-    with pytest.raises(
-        SystemSpecError, match="llm_vote: samples: at temperature=0 every sample of 'local/fake' is meant"
-    ):
-        LlmVote(systems=(cold,), samples=2)
-    LlmVote(systems=(cold,))

@@ -11,15 +11,16 @@ import pytest
 from batching import requests_to, sender_of
 from evidencebench.errors import CacheError, FailingCacheError, PendingError
 from evidencebench.models.embedding.encoder import EncodedText, Encoder, VectorCache, embed, remove_vectors
-from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache, ReplyFilter, remove_replies
 from in_threads import at_once
 from llm_servers import DictCache, SlowSender
-from replies import keep, numbered, reply_to
+from replies import numbered, reply_to
 from unwritable import no_file_longer_than, open_to_all, read_only
+
+pytest.importorskip("httpx", reason="needs the extra 'llm'")  # before somebody runs who may not read it
 
 NO_PRICES = PriceTable(as_of="2026-01-01", models={})
 
@@ -42,15 +43,19 @@ def full_disk(path: Path) -> AbstractContextManager[None]:
 WAYS = pytest.mark.parametrize("way", [another_users_file, another_users_folder, full_disk])
 
 
+def filled(folder: Path) -> ReplyCache:
+    cache = ReplyCache(folder)
+    cache.put(numbered(0), reply_to(0), None)
+    cache.close()
+    return cache
+
+
 def ask(cache: ReplyCache | DictCache, sender: SlowSender, *numbers: int) -> list[object]:
     """Ask as a run that starts now does."""
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    def work() -> list[object]:
-        return at_once(client.ask, map(numbered, numbers))
-
     try:
-        return work()
+        return at_once(client.ask, map(numbered, numbers))
     finally:
         client.close()
 
@@ -58,9 +63,7 @@ def ask(cache: ReplyCache | DictCache, sender: SlowSender, *numbers: int) -> lis
 @WAYS
 def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
     with open_to_all() as folder:
-        cache, sender = ReplyCache(folder), SlowSender()
-        keep(cache, numbered(0), reply_to(0), None)
-        cache.close()
+        cache, sender = filled(folder), SlowSender()
         with way(cache.path):
             found = ask(cache, sender, 1, 2)
             cache.close()
@@ -75,9 +78,7 @@ def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
 def test_nothing_is_asked_where_something_else_stands_in_the_place_of_a_file(
     tmp_path: Path, make: Callable[[Path], None], name: str
 ) -> None:
-    cache, sender = ReplyCache(tmp_path), SlowSender()
-    keep(cache, numbered(0), reply_to(0), None)
-    cache.close()
+    cache, sender = filled(tmp_path), SlowSender()
     (tmp_path / name).unlink(missing_ok=True)
     make(tmp_path / name)
     (found,) = ask(cache, sender, 1)
@@ -87,9 +88,7 @@ def test_nothing_is_asked_where_something_else_stands_in_the_place_of_a_file(
 
 def test_what_another_user_has_kept_is_read_all_the_same() -> None:
     with open_to_all() as folder:
-        cache, sender = ReplyCache(folder), SlowSender()
-        keep(cache, numbered(0), reply_to(0), None)
-        cache.close()
+        cache, sender = filled(folder), SlowSender()
         with another_users_file(cache.path):
             (found,) = ask(cache, sender, 0)
             cache.close()
@@ -119,19 +118,13 @@ def test_a_store_that_can_be_written_again_is_asked_for_again_by_the_same_client
     client.close()
 
 
-def queued(sender: BatchSender, requests: list[ChatRequest]) -> list[object]:
-    return at_once(sender.send, requests)
-
-
 @WAYS
 def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
     with open_to_all() as folder:
-        cache = ReplyCache(folder)
-        keep(cache, numbered(0), reply_to(0), None)
-        cache.close()
+        cache = filled(folder)
         with way(cache.path):
             requests = requests_to("http://127.0.0.1:9/v1", "openai/gpt-x", 400)
-            found = queued(sender_of(cache), requests)
+            found = at_once(sender_of(cache).send, requests)
             cache.close()
     assert CacheError in {type(one) for one in found} <= {CacheError, PendingError}
 
@@ -139,10 +132,8 @@ def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
 @WAYS
 def test_what_cannot_be_removed_from_a_store_is_said(way: Ways) -> None:
     with open_to_all() as folder:
-        replies, vectors = ReplyCache(folder), VectorCache(folder, "x")
-        keep(replies, numbered(0), reply_to(0), None)
+        replies, vectors = filled(folder), VectorCache(folder, "x")
         vectors.put([EncodedText(f"{n}") for n in range(500)], np.ones((500, 300), np.float32), [False] * 500)
-        replies.close()
         vectors.close()
         if way is full_disk:  # where removing writes too much
             with no_file_longer_than(10_000), pytest.raises(CacheError, match=r"embeddings\.sqlite: cannot be used: "):

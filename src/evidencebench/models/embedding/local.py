@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -198,6 +197,7 @@ class TransformerEncoder:
         )
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
+        """All texts have one prefix, and all or none have a title."""
         first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
         second = [text.text for text in texts] if texts and texts[0].title is not None else None
         tokens = self._model.tokenizer(first, second, truncation=False, padding=False, verbose=False)
@@ -205,11 +205,11 @@ class TransformerEncoder:
         limit = self._model.max_seq_length or max(lengths, default=1)
         # Tokens, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
         budget = 512 if self._device == "cpu" else 16_384
-        for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
+        for positions in _batches_of_like_length([min(length, limit) for length in lengths], budget):
             batch_texts = [texts[position] for position in positions]
             vectors = self._model.encode(
                 [text.text if text.title is None else (text.title, text.text) for text in batch_texts],
-                prompt=batch_texts[0].prefix or None,
+                prompt=texts[0].prefix or None,
                 batch_size=len(batch_texts),
                 show_progress_bar=False,
                 convert_to_tensor=True,
@@ -275,11 +275,8 @@ def quiet_loading() -> Iterator[list[str]]:
     missing_names: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
-        report = record.getMessage()
-        names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
-        names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the words of versions below 5
-        # Embeddings do not use the pooler.
-        missing_names.extend(name for name in names if not name.startswith("pooler."))
+        names = re.findall(r"^(\S+)\s*\| MISSING", record.getMessage(), re.MULTILINE)
+        missing_names.extend(name for name in names if not name.startswith("pooler."))  # which embeddings do not use
         return False
 
     reporting = logging.getLogger("transformers.modeling_utils")
@@ -310,16 +307,12 @@ def quietly() -> Iterator[None]:
             library_logging.enable_progress_bar()
 
 
-def batches_of_like_length(
-    texts: Sequence[EncodedText], lengths: Sequence[int], tokens_a_batch: int
-) -> Iterator[list[int]]:
-    """Yield the positions of each batch, longest texts first; a batch has one prefix, and texts only or pairs only."""
-    order = sorted(range(len(texts)), key=lambda at: (texts[at].prefix, texts[at].title is not None, -lengths[at], at))
-    for _, group in groupby(order, key=lambda at: (texts[at].prefix, texts[at].title is None)):
-        batch: list[int] = []
-        for position in group:
-            if batch and (len(batch) + 1) * lengths[batch[0]] > tokens_a_batch:
-                yield batch
-                batch = []
-            batch.append(position)
+def _batches_of_like_length(lengths: Sequence[int], tokens_a_batch: int) -> Iterator[list[int]]:
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens_a_batch:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
         yield batch

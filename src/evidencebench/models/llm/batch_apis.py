@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 import msgspec
 
@@ -17,12 +17,9 @@ from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Key, Server, Wire
 from evidencebench.models.llm.sender import failure_of, is_withheld, refusal_text, withheld_reply
-from evidencebench.models.llm.wire import read_reply, request_body
+from evidencebench.models.llm.wire import reply_in, request_body
 from evidencebench.web.fetch import decode_served, optional_part
 from evidencebench.web.retry import Retry, TransientError
-
-if TYPE_CHECKING:
-    import httpx
 
 T = TypeVar("T")
 
@@ -56,12 +53,10 @@ class CallSettings:
 
 
 class Calls:
-    def __init__(
-        self, server: Server, key: Key, settings: CallSettings, transport: "httpx.AsyncBaseTransport | None" = None
-    ) -> None:
+    def __init__(self, server: Server, key: Key, settings: CallSettings) -> None:
         self.key, self.settings, self._server = key, settings, server
         self.where = server.base_url.partition("?")[0]
-        self._http = Http(server.base_url, transport)
+        self._http = Http(server.base_url)
         self._retry = Retry(max_attempts=settings.max_attempts, counts_busy=True, sleep=settings.sleep)
 
     def retry(self, attempt: Callable[[], T]) -> T:
@@ -188,23 +183,28 @@ def _safe_id(name: str) -> str:
     return name
 
 
-def _read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
-    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible."""
+def _read_rows(file: IO[bytes], row_of: Callable[[str, dict[str, Any]], ResultRow | None]) -> Iterator[ResultRow]:
+    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible.
+
+    `row_of` gets the key and the fields of a line; it returns None where they are not of its form.
+    """
     while line := file.readline(_MOST_LINE_BYTES):
         if len(line) == _MOST_LINE_BYTES:
             raise TransientError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
         if line.strip():
-            try:
-                yield row_of(decode_served(line, form))
-            except msgspec.DecodeError:
+            fields = optional_part(line, dict[str, Any]) or {}
+            custom_id = fields.get("custom_id")
+            row = row_of(_key_of(custom_id), fields) if isinstance(custom_id, str) else None
+            if row is None:
                 keys = set(_KEYS.findall(line))
                 key = _key_of(keys.pop().decode()) if len(keys) == 1 else ""
-                yield ResultRow(key=key, is_damaged=True, is_cut=not line.endswith(b"\n"))
+                row = ResultRow(key=key, is_damaged=True, is_cut=not line.endswith(b"\n"))
+            yield row
 
 
-def _answered_row(key: str, wire: Wire, content: msgspec.Raw) -> ResultRow:
+def _answered_row(key: str, wire: Wire, body: Any) -> ResultRow:
     try:
-        return ResultRow(key=key, reply=read_reply(wire, content), is_done=True)
+        return ResultRow(key=key, reply=reply_in(wire, body), is_done=True)
     except TransientError as error:
         return ResultRow(key=key, failure=str(error), is_done=True)
 
@@ -237,31 +237,20 @@ class _OpenaiBatch(_ListedBatch, frozen=True, kw_only=True):
     metadata: Any = None
 
 
-class _Response(msgspec.Struct, frozen=True):
-    status_code: Any = None
-    body: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _OpenaiLine(msgspec.Struct, frozen=True):
-    custom_id: str
-    response: _Response | None = None
-    error: Any = None
-
-
-def _openai_row(line: _OpenaiLine) -> ResultRow:
-    key, error = _key_of(line.custom_id), line.error
-    code: Any = None if line.response is None else line.response.status_code
-    if line.response is not None and not (isinstance(code, int) and code in range(300, 600)):
-        return _answered_row(key, "openai", line.response.body)
-    if isinstance(error, dict):
-        is_unfinished = error.get("code") in ("batch_expired", "batch_cancelled")
-        reason = str(error.get("message") or error.get("code") or "failed without a reason")
+def _openai_row(key: str, line: dict[str, Any]) -> ResultRow | None:
+    error, response = line.get("error"), line.get("response")
+    if not isinstance(response, dict | None):
+        return None
+    code: Any = None if response is None else response.get("status_code")
+    if response is not None and not (isinstance(code, int) and code in range(300, 600)):
+        return _answered_row(key, "openai", response.get("body"))
+    if error is not None or response is None:
+        said = "expected a response or an error, got neither" if error is None else str(error)
+        cause = error if isinstance(error, dict) else {"message": said}
+        is_unfinished = cause.get("code") in ("batch_expired", "batch_cancelled")
+        reason = str(cause.get("message") or cause.get("code") or "failed without a reason")
         return ResultRow(key=key, failure="" if is_unfinished else reason)
-    if error is not None:
-        return ResultRow(key=key, failure=str(error))
-    if line.response is None:
-        return ResultRow(key=key, failure="expected a response or an error, got neither")
-    body = bytes(line.response.body)
+    body = msgspec.json.encode(response.get("body"))
     if is_withheld(code, body):
         return ResultRow(key=key, reply=withheld_reply())
     return ResultRow(key=key, failure=f"status {code}: {refusal_text(body)}")
@@ -318,7 +307,10 @@ class OpenaiBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        return _read_rows(file, _OpenaiLine, _openai_row)
+        return _read_rows(file, _openai_row)
+
+
+_OUTCOMES = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
 class _AnthropicBatch(_ListedBatch, frozen=True, kw_only=True):
@@ -326,26 +318,17 @@ class _AnthropicBatch(_ListedBatch, frozen=True, kw_only=True):
     request_counts: dict[str, int] = {}
 
 
-class _Result(msgspec.Struct, frozen=True):
-    type: Any = None
-    message: msgspec.Raw = msgspec.Raw(b"null")
-    error: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _AnthropicLine(msgspec.Struct, frozen=True):
-    custom_id: str
-    result: _Result
-
-
-def _anthropic_row(line: _AnthropicLine) -> ResultRow:
-    key, result = _key_of(line.custom_id), line.result
-    if result.type in ("canceled", "expired"):
+def _anthropic_row(key: str, line: dict[str, Any]) -> ResultRow | None:
+    if not isinstance(result := line.get("result"), dict):
+        return None
+    kind = result.get("type")
+    if kind in ("canceled", "expired"):
         return ResultRow(key=key)
-    if result.type != "errored":
-        row = _answered_row(key, "anthropic", result.message)
-        if row.reply is not None or result.type == "succeeded":
+    if kind != "errored":
+        row = _answered_row(key, "anthropic", result.get("message"))
+        if row.reply is not None or kind == "succeeded":
             return row
-    content = bytes(result.error)
+    content = msgspec.json.encode(result.get("error"))
     if is_withheld(400, content):
         return ResultRow(key=key, reply=withheld_reply())
     return ResultRow(key=key, failure=refusal_text(content))
@@ -379,7 +362,7 @@ class AnthropicBatchApi:
         candidates: list[str] = []
         since, known = batch.created - 300, queue.known_names()  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_AnthropicBatch], since=since, after="after_id"):
-            total = sum(listed.request_counts.values())
+            total = sum(listed.request_counts.get(name, 0) for name in _OUTCOMES)
             if listed.created < since or listed.id in known or total != batch.n_requests:
                 continue
             if listed.processing_status != "ended":
@@ -402,7 +385,7 @@ class AnthropicBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        return _read_rows(file, _AnthropicLine, _anthropic_row)
+        return _read_rows(file, _anthropic_row)
 
     def _results(self, name: str) -> str:
         """Return the path of the results; the server of ``results_url`` may be another one, and would get the key."""

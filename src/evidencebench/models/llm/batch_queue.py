@@ -66,16 +66,21 @@ class BatchQueue:
         self._cache = cache
 
     def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
-        """Store a request of `n_bytes` for the first of its senders that submits a batch; a stored one stays."""
+        """Store a request of `n_bytes` for the first of its senders that submits a batch; a stored one stays.
+
+        Nothing is stored where the reply is: another process may have collected it since this one looked for it.
+        """
         key, created = bytes.fromhex(request.key), self._cache.clock()
 
         def change(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+                "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) SELECT "
+                "?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM reply WHERE key = ?1) "
+                "ON CONFLICT (key) DO NOTHING",
                 (key, request.model, request.base_url, request.key_env, created, n_bytes, pack_request(request)),
             )
-            connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (key, sender))
+            wanted = "INSERT OR IGNORE INTO wanted (key, sender) SELECT key, ? FROM waiting WHERE key = ?"
+            connection.execute(wanted, (sender, key))
 
         self._cache.change(change)
 

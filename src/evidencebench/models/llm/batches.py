@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
 
 from evidencebench.errors import (
     CacheError,
@@ -42,9 +41,6 @@ from evidencebench.models.llm.replies import ReplyCache, cache_errors
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 
-if TYPE_CHECKING:
-    import httpx
-
 _LOOK_AGAIN_SECONDS = 0.5  # for the lock of submitting
 _MOST_READINGS = 3  # of results that lack rows or are damaged, since that seldom changes later
 
@@ -64,7 +60,6 @@ class BatchSender:
         on_status: Callable[[BatchStatus], object] = lambda _: None,
         settings: CallSettings = CallSettings(),  # noqa: B008 - frozen
         environ: Mapping[str, str] | None = None,
-        transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
         if cache is None:
             raise CacheError(
@@ -75,7 +70,7 @@ class BatchSender:
         self.prices, self.totals = prices, RunningTotals() if totals is None else totals
         self.budget = Budget(prices, max_cost_usd, in_batches=True)
         self._most_requests, self._most_bytes = most_requests, most_bytes
-        self._on_status, self._settings, self._environ, self._transport = on_status, settings, environ, transport
+        self._on_status, self._settings, self._environ = on_status, settings, environ
         self._name = secrets.token_hex(16)  # unique among senders
         self._failures: dict[str, str] = {}  # key -> why the request failed for good
         self._unfinished: dict[str, str] = {}  # key -> why the request is left to the next run
@@ -169,7 +164,7 @@ class BatchSender:
                     f"model '{group.model}': expected a provider with batches, which are {having}; leave batches out, "
                     "or for a server that speaks as one of them give its name with base_url"
                 )
-            self._providers[group] = (APIS[server.provider.wire], Calls(server, key, self._settings, self._transport))
+            self._providers[group] = (APIS[server.provider.wire], Calls(server, key, self._settings))
         return self._providers[group]
 
     def _submit_batch(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:

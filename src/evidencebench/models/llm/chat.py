@@ -5,7 +5,7 @@ import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -144,11 +144,10 @@ def fault_of_end(finish: Finish, text: str) -> str:
     return faults.get(finish, f"the reply ended otherwise than by itself ({finish})")
 
 
-class Received(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply as a strategy gets it, with its cost when it was sent. It is in the cache already, if there is one."""
+class Received(NamedTuple):
+    """A reply, with its cost when it was sent. It is in the cache already, if there is one."""
 
     reply: ChatReply
-    is_stored: bool  # whether it was in the cache already, so that nothing was sent and nothing paid now
     cost_usd: float | None  # None where the model's price is not known; never 0 for want of a price
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ModelEstimate:
     model: str
-    requests: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = None  # at these numbers; None where the model's price is not known
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None  # at these numbers; None where the model's price is not known
 
 
 class EstimatingSender:
@@ -51,28 +51,20 @@ class EstimatingSender:
 
     def __init__(self, prices: PriceTable, *, completion_tokens: int = 400, batch: bool = False) -> None:
         self._prices, self._completion_tokens, self._batch = prices, completion_tokens, batch
-        self._sums: dict[str, ModelEstimate] = {}
-        self._seen: set[str] = set()
+        self._tokens: dict[str, dict[str, tuple[int, int]]] = {}  # by model and by request: of the prompt and the reply
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
         n_prompt, n_reply = prompt_tokens_of(request), min(self._completion_tokens, request.max_tokens)
-        if (key := request.key) not in self._seen:
-            self._seen.add(key)
-            before = self._sums.get(request.model, ModelEstimate(model=request.model))
-            self._sums[request.model] = replace(
-                before,
-                requests=before.requests + 1,
-                prompt_tokens=before.prompt_tokens + n_prompt,
-                completion_tokens=before.completion_tokens + n_reply,
-            )
+        self._tokens.setdefault(request.model, {})[request.key] = (n_prompt, n_reply)
         return ChatReply(text=stand_in, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
         estimates = []
-        for model, counts in sorted(self._sums.items()):
-            usage = Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
+        for model, tokens in sorted(self._tokens.items()):
+            n_prompt, n_reply = map(sum, zip(*tokens.values(), strict=True))
+            usage = Usage(prompt_tokens=n_prompt, completion_tokens=n_reply)
             cost_usd = self._prices.cost_usd(model, usage, batch=self._batch)
-            estimates.append(replace(counts, cost_usd=cost_usd))
+            estimates.append(ModelEstimate(model, len(tokens), n_prompt, n_reply, cost_usd))
         return tuple(estimates)
 
     def send(self, request: ChatRequest) -> ChatReply:
@@ -151,7 +143,7 @@ class ChatClient:
             if (stored := self._find_stored(request.key)) is not None:
                 return stored
         if isinstance(self._sender, EstimatingSender):
-            return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
+            return Received(self._sender.estimated(request, stand_in), None)
         with self._lock:
             is_first = request.key not in self._flights
             flight = self._flights.setdefault(request.key, _Flight(request))
@@ -165,10 +157,9 @@ class ChatClient:
         finally:
             with self._lock:
                 flight.n_waiting -= 1
-        if is_first:
-            return received
-        self.totals.count(stored=1)
-        return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
+        if not is_first:
+            self.totals.count(stored=1)
+        return received
 
     def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | BaseException]:
         """Return what each returned or raised, see `call_together`; `most` run at once (None: as many as requests)."""
@@ -266,13 +257,13 @@ class ChatClient:
         self.totals.count_reply(reply, cost_usd)
         if self._cache is not None:
             self._cache.put(request, reply, cost_usd)
-        return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
+        return Received(reply, cost_usd)
 
     def _find_stored(self, key: str) -> Received | None:
-        if self._cache is None or (stored := self._cache.find(key)) is None:
-            return None
-        self.totals.count_stored(key)
-        return Received(reply=stored[0], is_stored=True, cost_usd=stored[1])
+        stored = None if self._cache is None else self._cache.find(key)
+        if stored is not None:
+            self.totals.count_stored(key)
+        return stored
 
     def _require_not_draining(self) -> None:
         if self._is_closed:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import msgspec
 
@@ -104,11 +104,8 @@ def _parse_table(content: bytes, where: str) -> PriceTable:
             raise ValueError(f"'{repeated[0]}' occurs twice")
         return dict(pairs)
 
-    def refuse_constant(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is no number")
-
     try:
-        raw = json.loads(content, object_pairs_hook=refuse_repeats, parse_constant=refuse_constant)
+        raw = json.loads(content, object_pairs_hook=refuse_repeats)
     except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
         raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
     try:

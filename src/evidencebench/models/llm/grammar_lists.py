@@ -338,7 +338,7 @@ def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemLi
             items.append(item)
             last, is_below_item = position - 1, True
     kinds = {item.kind for item in items}
-    if not items or len(kinds - {"echo"} | ({"remark"} if "echo" in kinds else set())) > 1:
+    if not items or len(kinds - {"echo"}) > 1:
         return None
     spans = [span for item in items for span in item.spans]
     return ItemList(spans=spans, kinds=kinds, n_items=len(items), end=last)

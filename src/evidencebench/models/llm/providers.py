@@ -25,7 +25,7 @@ Wire = Literal["openai", "anthropic"]
 _API_VERSION = "api-version"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Provider:
     name: str  # what stands before the slash of a model
     base_url: str | None  # what stands before /chat/completions or /messages; None: it must be given
@@ -45,50 +45,33 @@ class Provider:
         return dict(self.extra_headers) | ({self.key_header: carried} if key else {})
 
 
+_COMPLETION = "max_completion_tokens"
 _ROWS = (
+    Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", max_tokens_field=_COMPLETION, has_batches=True),
     Provider(
-        name="openai",
-        base_url="https://api.openai.com/v1",
-        key_env="OPENAI_API_KEY",
-        max_tokens_field="max_completion_tokens",
-        has_batches=True,
-    ),
-    Provider(
-        name="anthropic",
-        base_url="https://api.anthropic.com/v1",
-        key_env="ANTHROPIC_API_KEY",
-        wire="anthropic",
+        *("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic"),
         key_header="x-api-key",
         extra_headers=(("anthropic-version", "2023-06-01"),),
         seed_field="",
         has_batches=True,
     ),
     Provider(
-        name="azure",
-        base_url=None,
-        key_env="AZURE_OPENAI_API_KEY",
+        *("azure", None, "AZURE_OPENAI_API_KEY"),
         key_header="api-key",
-        max_tokens_field="max_completion_tokens",
+        max_tokens_field=_COMPLETION,
         queries=frozenset({_API_VERSION}),
         charges_for_withheld=True,
     ),
-    Provider(name="together", base_url="https://api.together.xyz/v1", key_env="TOGETHER_API_KEY"),
-    Provider(
-        name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY", states_cost=True
-    ),
-    Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_env="GROQ_API_KEY"),
-    Provider(name="mistral", base_url="https://api.mistral.ai/v1", key_env="MISTRAL_API_KEY", seed_field="random_seed"),
-    Provider(name="deepseek", base_url="https://api.deepseek.com/v1", key_env="DEEPSEEK_API_KEY", seed_field=""),
-    Provider(
-        name="gemini",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-        key_env="GEMINI_API_KEY",
-        seed_field="",
-    ),
-    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1", key_env=""),
-    Provider(name="ollama", base_url="http://127.0.0.1:11434/v1", key_env=""),
-    Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1", key_env=""),
-    Provider(name="local", base_url=None, key_env=""),
+    Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", states_cost=True),
+    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed_field="random_seed"),
+    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", seed_field=""),
+    Provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", seed_field=""),
+    Provider("vllm", "http://127.0.0.1:8000/v1", ""),
+    Provider("ollama", "http://127.0.0.1:11434/v1", ""),
+    Provider("llamacpp", "http://127.0.0.1:8080/v1", ""),
+    Provider("local", None, ""),
 )
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _ROWS})

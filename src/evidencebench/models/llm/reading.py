@@ -18,8 +18,6 @@ from evidencebench.models.llm.grammar import (
 from evidencebench.models.llm.grammar_lists import ShownSentences, Span, refuses
 from evidencebench.wording import counted
 
-MAX_LISTED = 20  # the most numbers that `Reading.out_of_range` keeps
-
 _MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
 _MAX_IN_MESSAGE = 5
 _NEXT_PROMPT = re.compile(r"^[ \t]*<paper>[ \t]*$", re.MULTILINE)
@@ -47,7 +45,6 @@ class Reading:
     # than the budget or cut off.
     indices: tuple[int, ...] = ()
     scores: Mapping[int, float] = field(default_factory=dict)  # of `indices`, 0..10; empty unless they were asked for
-    out_of_range: tuple[int, ...] = ()  # the other numbers and ends of ranges, each once and at most `MAX_LISTED`
     read_by: Branch | None = None  # which branch of the grammar read it; None where none did
     why: str = ""  # the reason of the class, for people; empty if ``answered``
 
@@ -83,8 +80,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
     if finish == "length":
         reply_class, why = ReplyClass.TRUNCATED, fault_of_end(finish, text)
     elif not indices:
-        missing = _without_list(text, "no scores were found in the reply", finish)
-        return replace(missing, out_of_range=tuple(out_of_range)[:MAX_LISTED])
+        return _without_list(text, "no scores were found in the reply", finish)
     elif 2 * len(indices) < len(shown):
         why = f"only {len(indices)} of {len(shown)} sentences have a score that can be read"
         reply_class = ReplyClass.UNPARSEABLE
@@ -93,7 +89,6 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
         reply_class=reply_class,
         indices=indices,
         scores={index: min(10.0, max(0.0, scores[index])) for index in indices},
-        out_of_range=tuple(out_of_range)[:MAX_LISTED],
         read_by=Branch.SCORE_LINES if indices else None,
         why=why,
     )
@@ -146,13 +141,8 @@ def _judge(answer: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_
     named = [number for number, is_sound in numbers if is_sound and number in shown]
     out_of_range = dict.fromkeys(number for number, is_sound in numbers if not (is_sound and number in shown))
     reply_class, why = _class_of(named, out_of_range, budget, n_sentences, "named")
-    return Reading(
-        reply_class=reply_class,
-        indices=tuple(dict.fromkeys(named)),
-        out_of_range=tuple(out_of_range)[:MAX_LISTED],
-        read_by=answer.read_by,
-        why=why,
-    )
+    indices = tuple(dict.fromkeys(named))
+    return Reading(reply_class=reply_class, indices=indices, read_by=answer.read_by, why=why)
 
 
 def _numbers_of(spans: Iterable[Span], n_sentences: int) -> Iterator[tuple[int, bool]]:

@@ -18,7 +18,7 @@ import msgspec
 
 from evidencebench.errors import CacheError, EvidenceBenchError
 from evidencebench.files.sqlite import DatabaseFormat, connect, release_space, reserve_space
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
 
 T = TypeVar("T")
 
@@ -68,8 +68,7 @@ class ReplyCache:
         self._waiting: deque[_Waiting] = deque()
         self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
 
-    def find(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known."""
+    def find(self, key: str) -> Received | None:
         with self.reading() as connection:
             row = connection.execute(
                 "SELECT reply, cost_usd, digest FROM reply WHERE key = ?", (bytes.fromhex(key),)
@@ -79,7 +78,7 @@ class ReplyCache:
         packed, cost_usd, digest = row
         with suppress(zlib.error, ValueError):
             if isinstance(packed, bytes) and digest == _digest(key, packed, cost_usd):
-                return msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd
+                return Received(msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd)
         raise CacheError(
             f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
             "'evidencebench cache prune --damaged', and they are asked for again"

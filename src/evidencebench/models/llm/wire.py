@@ -44,12 +44,16 @@ def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
     return path, msgspec.json.encode(request_body(request))
 
 
-def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
-    """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
+def read_reply(wire: Wire, content: bytes) -> ChatReply:
     try:
-        return _anthropic_reply(content) if wire == "anthropic" else _openai_reply(content)
+        return reply_in(wire, decode_served(content, dict[str, Any]))
     except msgspec.DecodeError as error:
         raise TransientError(f"expected a reply as JSON: {error}") from error
+
+
+def reply_in(wire: Wire, body: Any) -> ChatReply:
+    """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
+    return (_anthropic_reply if wire == "anthropic" else _openai_reply)(_dict(body))
 
 
 def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
@@ -64,8 +68,7 @@ def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     return body
 
 
-def _openai_reply(content: bytes | msgspec.Raw) -> ChatReply:
-    body = decode_served(content, dict[str, Any])
+def _openai_reply(body: dict[str, Any]) -> ChatReply:
     choices = body.get("choices")
     choice = _dict(choices[0]) if isinstance(choices, list) and choices else {}
     reason, message = choice.get("finish_reason"), choice.get("message")
@@ -132,8 +135,7 @@ def _anthropic_fields(request: ChatRequest) -> dict[str, Any]:
     return body | ({"output_config": output} if output else {})
 
 
-def _anthropic_reply(content: bytes | msgspec.Raw) -> ChatReply:
-    body = decode_served(content, dict[str, Any])
+def _anthropic_reply(body: dict[str, Any]) -> ChatReply:
     if not isinstance(parts := body.get("content"), list):
         raise TransientError("expected a reply with content, got none")
     blocks = [_dict(part) for part in parts]
