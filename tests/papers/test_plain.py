@@ -84,23 +84,12 @@ def test_what_is_pasted_is_split_into_sentences_with_or_without_a_last_stop() ->
 
 
 def test_paragraphs_have_headings_in_lines_of_their_own() -> None:
-    lines = [
-        *("Tea and pressure", "Abstract", _PARAGRAPH, "1. Introduction", _PARAGRAPH),
-        *(
-            "2. Methods",
-            "",
-            "2.1 Who was asked",
-            "",
-            _PARAGRAPH,
-            _PARAGRAPH,
-            "",
-            "Dose",
-            "",
-            "3 Cups a day were drunk.",
-        ),
-        *("", "References", "", "1. A tea paper. J Tea. 2001.", "2. Other."),
-    ]
-    paper = read_text("\n".join(lines))
+    text = (
+        f"Tea and pressure\nAbstract\n{_PARAGRAPH}\n1. Introduction\n{_PARAGRAPH}\n2. Methods\n\n2.1 Who was asked\n\n"
+        f"{_PARAGRAPH}\n{_PARAGRAPH}\n\nDose\n\n3 Cups a day were drunk.\n\nReferences\n\n1. A tea paper. J Tea. 2001.\n"
+        "2. Other."
+    )
+    paper = read_text(text)
     assert paper.title == "Tea and pressure"
     assert [(path, text) for path, kind, text in outline(paper) if kind == "section"] == [
         *(("", "Tea and pressure"), ("", "Abstract"), ("", "1. Introduction"), ("", "2. Methods")),
