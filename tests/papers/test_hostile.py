@@ -135,14 +135,10 @@ _OUTSIDE = {
     "entity": article("Tea &x; it.", declared=f'<!ENTITY x SYSTEM "{_THERE}">'),
     "parameter": article(declared=f'<!ENTITY % x SYSTEM "{_THERE}"> %x;'),
     "DTD": f'<!DOCTYPE article SYSTEM "{_THERE}">{article("Tea &x; it.")}',
-    "public DTD": f'<!DOCTYPE article PUBLIC "-//x//EN" "{_THERE}">{article("Tea &x; it.")}',
     "XInclude": article(
         f'<xi:include href="{_THERE}" parse="text"/> Tea.', attributes='xmlns:xi="http://www.w3.org/2001/XInclude"'
     ),
     "stylesheet": f'<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="{_THERE}"?>{article()}',
-    "schema": article(
-        attributes=f'xmlns:a="http://www.w3.org/2001/XMLSchema-instance" a:noNamespaceSchemaLocation="{_THERE}"'
-    ),
     "graphic": article(f'Tea <graphic a:href="{_THERE}"/>.', attributes='xmlns:a="http://www.w3.org/1999/xlink"'),
     "page": f'<!DOCTYPE html><html><head><base href="{_THERE}"><link rel="stylesheet" href="{_THERE}">'
     f'<script src="{_THERE}"></script></head><body><h1>Tea</h1><p>Tea lowered it.</p><img src="{_THERE}">'

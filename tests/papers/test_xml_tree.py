@@ -1,7 +1,6 @@
 """XML as a tree: the same text as another parser's, each piece with its place; hostile files are refused."""
 
 import html
-import re
 import xml.etree.ElementTree as ET
 from xml.sax.saxutils import escape, quoteattr
 
@@ -80,7 +79,6 @@ def test_names_and_attributes_lose_their_namespaces() -> None:
         (b"", "line 1, column 1: expected well-formed XML, got an error: no element found"),
         (b"<a>\n<p>Tea", r"line 2, column 7: expected </p>, got the end of the file; the file is cut off"),
         (b"<a>\n<p>Tea</b></a>", r"line 2, column 9: expected well-formed XML, got an error: mismatched tag"),
-        (b'<?xml version="1.0" encoding="tea"?><a/>', "expected a known encoding, got encoding='tea'"),
         (b'<?xml version="1.0" encoding="punycode"?><a/>', "expected a known encoding, got encoding='punycode'"),
         (b"<a>" * (MOST_DEPTH + 1), f"line 1, column 769: expected at most {MOST_DEPTH} elements within each other"),
         (b"<a>\x0b</a>", "line 1, column 4: expected well-formed XML"),
@@ -94,12 +92,6 @@ def test_a_broken_file_is_refused_with_its_line_and_what_to_do(content: bytes, m
 def test_default_values_of_attributes_are_not_repeated() -> None:
     content = f'<!DOCTYPE a [<!ATTLIST p x CDATA "{"tea" * 1000}">]><a>{"<p/>" * 3}</a>'.encode()
     assert [one.attributes for one in parse_xml(content, name="tea.xml").elements] == [{}, {}, {}]
-
-
-@pytest.mark.parametrize("unit", ["<p/>", "\n", "&lt;", "\u00e9&#233;", "<!---->", "<p>x</p>", "]]&gt;"])
-def test_a_long_file_of_anything_is_read(unit: str) -> None:
-    root = parse_xml(f"<a>{unit * 50_000}</a>".encode(), name="tea.xml")
-    assert root.raw_text == html.unescape(re.sub("<[^>]*>", "", unit)) * 50_000
 
 
 @pytest.mark.parametrize(
