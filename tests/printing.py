@@ -9,8 +9,8 @@ from reportlab.lib.utils import simpleSplit
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
-WIDTH, HEIGHT = A4
-PLAIN, BOLD, ITALIC = "Times-Roman", "Times-Bold", "Times-Italic"
+HEIGHT = A4[1]
+PLAIN, BOLD = "Times-Roman", "Times-Bold"
 
 
 @dataclass(slots=True)
@@ -41,25 +41,15 @@ class Sheet:
         return y
 
     def paragraph(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        width: float = 400,
-        size: float = 10,
-        font: str = PLAIN,
-        indent: str = "",
+        self, x: float, y: float, text: str, *, width: float = 400, size: float = 10, font: str = PLAIN
     ) -> float:
         """Draw a paragraph, wrapped; return where the next one would stand."""
-        return self.lines(x, y, simpleSplit(indent + text, font, size, width), size=size, font=font)
+        return self.lines(x, y, simpleSplit(text, font, size, width), size=size, font=font)
 
     def end_page(self) -> None:
-        """Begin a new page."""
         self.canvas.showPage()
 
     def pdf(self) -> bytes:
-        """Return the file."""
         self.canvas.save()
         return self.target.getvalue()
 

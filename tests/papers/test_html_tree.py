@@ -26,12 +26,10 @@ def shape(element: Element) -> str:
 
 
 _PIECES = (
-    *("tea ", "5 &lt; 6", "p < 0.05", "&beta;", "&#946;", "&#x3b2;", "&copy 2", "&unknown;", "R&D", "<p>", "</p>"),
-    *("<br>",),
+    *("tea ", "5 &lt; 6", "p < 0.05", "&beta;", "&#946;", "&#x3b2;", "&copy 2", "&unknown;", "R&D", "é\n", "<p>"),
     *("<b class='x > y'>", "</b>", "<td>", "<table>", "</table>", '<a href="?a&amp;b" id=x>', "</a>", "<!-- no -->"),
-    *("<li>",),
-    *("<script>a < b && '</p>'</script>", "<title>T &amp; T</title>", "<img alt='>'/>", "<svg/>", "</p >", "<P>"),
-    *("é\n",),
+    *("<script>a < b && '</p>'</script>", "<title>T &amp; T</title>", "<img alt='>'/>", "<svg/>", "</p >", "</p>"),
+    *("<br>", "<li>"),
 )
 
 

@@ -7,39 +7,31 @@ from hypothesis import strategies as st
 from evidencebench.errors import DataError
 from evidencebench.papers.ids import public_id, public_ids
 
-
-@pytest.mark.parametrize(
-    ("spelled", "normal"),
-    [
-        ("PMC1280405", "PMC1280405"),
-        ("pmc_1280405", "PMC1280405"),
-        (" pmc1280405\n", "PMC1280405"),
-        ("PMC0001", "PMC1"),
-        ("PMCID: PMC 1280405", "PMC1280405"),
-        ("https://pmc.ncbi.nlm.nih.gov/articles/PMC1280405/", "PMC1280405"),
-        ("https://www.ncbi.nlm.nih.gov/pmc/articles/PMC1280405/?report=reader#s1", "PMC1280405"),
-        ("https://europepmc.org/article/PMC/PMC1280405", "PMC1280405"),
-        ("https://europepmc.org/article/MED/16162290", "PMID:16162290"),
-        ("https://pubmed.ncbi.nlm.nih.gov/16162290/", "PMID:16162290"),
-        ("https://www.ncbi.nlm.nih.gov/pubmed/16162290", "PMID:16162290"),
-        ("doi:10.1186/1471-2458-5-99.", "10.1186/1471-2458-5-99"),
-        ("16162290", "PMID:16162290"),
-        ("PMID: 16162290", "PMID:16162290"),
-        ("pmid16162290", "PMID:16162290"),
-        ("pubmed_16162290", "PMID:16162290"),
-        ("10.1186/1471-2458-5-99", "10.1186/1471-2458-5-99"),
-        ("doi:10.1186/1471-2458-5-99", "10.1186/1471-2458-5-99"),
-        ("DOI: 10.1371/Journal.PONE.0000001", "10.1371/journal.pone.0000001"),
-        ("https://doi.org/10.1016%2FS0140-6736(05)66545-0", "10.1016/s0140-6736(05)66545-0"),
-        ("http://dx.doi.org/10.1186/1471-2458-5-99", "10.1186/1471-2458-5-99"),
-        (
-            "10.1002/(SICI)1097-0258(19980815)17:15<1661::AID-SIM968>3.0.CO;2-2",
-            "10.1002/(sici)1097-0258(19980815)17:15<1661::aid-sim968>3.0.co;2-2",
-        ),
+_SPELLED = {
+    "PMC1": ["PMC0001"],
+    "PMC1280405": [
+        *("PMC1280405", "pmc_1280405", " pmc1280405\n", "PMCID: PMC 1280405"),
+        *("https://pmc.ncbi.nlm.nih.gov/articles/PMC1280405/", "https://europepmc.org/article/PMC/PMC1280405"),
+        "https://www.ncbi.nlm.nih.gov/pmc/articles/PMC1280405/?report=reader#s1",
     ],
-)
-def test_every_usual_spelling_is_read(spelled: str, normal: str) -> None:
-    assert str(public_id(spelled)) == normal
+    "PMID:16162290": [
+        *("16162290", "PMID: 16162290", "pmid16162290", "pubmed_16162290", "https://pubmed.ncbi.nlm.nih.gov/16162290/"),
+        *("https://europepmc.org/article/MED/16162290", "https://www.ncbi.nlm.nih.gov/pubmed/16162290"),
+    ],
+    "10.1186/1471-2458-5-99": [
+        *("10.1186/1471-2458-5-99", "doi:10.1186/1471-2458-5-99.", "http://dx.doi.org/10.1186/1471-2458-5-99")
+    ],
+    "10.1371/journal.pone.0000001": ["DOI: 10.1371/Journal.PONE.0000001"],
+    "10.1016/s0140-6736(05)66545-0": ["https://doi.org/10.1016%2FS0140-6736(05)66545-0"],
+    "10.1002/(sici)1097-0258(19980815)17:15<1661::aid-sim968>3.0.co;2-2": [
+        "10.1002/(SICI)1097-0258(19980815)17:15<1661::AID-SIM968>3.0.CO;2-2"
+    ],
+}
+
+
+@pytest.mark.parametrize("normal", _SPELLED)
+def test_every_usual_spelling_is_read(normal: str) -> None:
+    assert {str(public_id(spelled)) for spelled in _SPELLED[normal]} == {normal}
 
 
 @pytest.mark.parametrize(
@@ -56,11 +48,7 @@ def test_what_is_no_id_is_refused_in_words(text: str) -> None:
         public_id(text)
 
 
-@given(
-    st.one_of(
-        st.text(max_size=40), st.from_regex(r"(pmc_?|pmid:|doi:|10\.\d{4}/)[0-9a-zA-Z./%\"]{1,12}", fullmatch=True)
-    )
-)
+@given(st.text(max_size=40) | st.from_regex(r"(pmc_?|pmid:|doi:|10\.\d{4}/)[0-9a-zA-Z./%\"]{1,12}", fullmatch=True))
 def test_an_id_is_read_again_as_it_is_shown_and_holds_nothing_that_ends_a_query(text: str) -> None:
     try:
         found = public_id(text)

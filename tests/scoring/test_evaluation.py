@@ -25,7 +25,7 @@ from evidencebench.scoring.evaluate import AnswerSource, TaskScores, answers_of,
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.output import score_fields, signature
 from evidencebench.scoring.query_controls import measure_query_controls
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.significance import ranges_from
 from evidencebench.system import Brief, NamedSystem, Ranking
@@ -214,18 +214,11 @@ def test_every_thing_that_decides_a_score_changes_its_signature(tmp_path: Path) 
     other = tmp_path / sample_path().name
     other.write_bytes(sample_path().read_bytes() + b"\n")
     given: dict[str, Any] = {"dataset": SAMPLE, "system": "bm25(b=0.4)", "task": AT_10, "n": 10}
+    rules = (Rules(over_length="first"), Rules(ties="expected"), Rules(out_of_range="drop"))
     changes: list[dict[str, Any]] = [
-        {},
-        {"dataset": open_dataset(other)},
-        {"system": "bm25(b=0.5)"},
-        {"task": TASKS["er_at_optimal"]},
-        {"n": 9},
-        {"rules": Rules(over_length="first")},
-        {"rules": Rules(ties="expected")},
-        {"rules": Rules(out_of_range="drop")},
-        {"resampling": Resampling(seed=1)},
-        {"resampling": Resampling(n_draws=999)},
-        {"resampling": Resampling(level=0.9)},
+        *({}, {"dataset": open_dataset(other)}, {"system": "bm25(b=0.5)"}, {"task": TASKS["er_at_optimal"]}, {"n": 9}),
+        *({"rules": one} for one in rules),
+        *({"resampling": one} for one in (Resampling(seed=1), Resampling(n_draws=999), Resampling(level=0.9))),
     ]
     assert len({signature(**given | change) for change in changes}) == len(changes)
     assert signature(**given).startswith("aspect_recall|task:er_at_10|data:sample.json@sha256:")
@@ -240,9 +233,8 @@ def test_the_same_seed_gives_the_same_digits_and_another_the_same_mean() -> None
     assert (here.mean, here.n) == (there.mean, there.n)
     assert (here.low, here.high) != (there.low, there.high)
     narrow = scores.estimate("precision", replace(FEW, level=0.5))
-    assert here.interval is not None
-    assert narrow.interval is not None
-    assert here.interval[0] < narrow.interval[0] < here.mean < narrow.interval[1] < here.interval[1]
+    ends = [*(here.interval or ()), *(narrow.interval or ()), here.mean]
+    assert sorted(ends) == [ends[place] for place in (0, 2, 4, 3, 1)]
 
 
 @pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: task.name)
@@ -260,9 +252,7 @@ def test_swapping_the_runs_turns_the_difference_round() -> None:
     a, b = scores_of("abstract_backwards"), scores_of("bm25")
     there, back = compare(a, b, resampling=FEW), compare(b, a, resampling=FEW)
     assert there.test.difference.mean == -back.test.difference.mean > 0
-    assert there.test.difference.interval is not None
-    assert back.test.difference.interval is not None
-    assert there.test.difference.interval == pytest.approx([-end for end in reversed(back.test.difference.interval)])
+    assert there.test.difference.interval == pytest.approx(back.test.difference.negated.interval)
     assert (there.test.p_value, there.overlap) == (back.test.p_value, back.overlap)
     assert (there.test.n_better, there.test.n_worse) == (back.test.n_worse, back.test.n_better)
 
@@ -341,18 +331,6 @@ def test_the_wrong_hypothesis_changes_nothing_for_systems_that_do_not_read_it(sy
         assert (difference.mean, difference.interval) == (0, (0, 0))
         assert overlap is not None
         assert (overlap.mean, overlap.interval) == (1, (1, 1))
-
-
-@pytest.mark.parametrize("system", ["bm25", "tfidf", "tfidf_char", "bm25_abstract_first"])
-def test_the_wrong_hypothesis_changes_what_systems_that_read_it_select(system: str) -> None:
-    (one,) = measure_query_controls(make_system(system), SAMPLE, [AT_10], resampling=FEW)
-    found = one.comparison
-    assert one.p_value == (found.test.p_value if found.test.can_be_significant else None)
-    assert found.overlap is not None
-    assert 0 < found.overlap.mean < 1
-    assert found.first.mean != found.second.mean
-    own: Estimate = scores_of(system).estimate("aspect_recall", FEW)
-    assert found.first == own
 
 
 @pytest.mark.parametrize("system", ["bm25", "random", "oracle"])

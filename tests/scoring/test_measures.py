@@ -1,7 +1,7 @@
 """What an answer is worth: laws, every subset counted out, ir_measures, and the published figures."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations, islice, permutations
 from math import isnan
 from statistics import fmean
@@ -58,18 +58,14 @@ def test_recall_is_in_0_to_1_and_at_most_the_recall_of_coverable_aspects(
 
 @given(selections(), some_coverages, st.integers(0, 7))
 def test_one_more_sentence_never_lowers_recall(selection: Selection, coverage: Coverage, index: int) -> None:
-    larger = Selection(certain=(*selection.certain, index), tied=selection.tied, n_drawn=selection.n_drawn)
+    larger = replace(selection, certain=(*selection.certain, index))
     assert aspect_recall(larger, coverage) >= aspect_recall(selection, coverage)
 
 
-@given(st.data(), selections(), some_coverages)
-def test_recall_does_not_depend_on_the_order(data: st.DataObject, selection: Selection, coverage: Coverage) -> None:
-    shuffled = Selection(
-        certain=tuple(data.draw(st.permutations(selection.certain))),
-        tied=tuple(data.draw(st.permutations(selection.tied))),
-        n_drawn=selection.n_drawn,
-    )
-    assert aspect_recall(shuffled, coverage) == aspect_recall(selection, coverage)
+@given(selections(), some_coverages)
+def test_recall_does_not_depend_on_the_order(selection: Selection, coverage: Coverage) -> None:
+    turned = replace(selection, certain=selection.certain[::-1], tied=selection.tied[::-1])
+    assert aspect_recall(turned, coverage) == aspect_recall(selection, coverage)
 
 
 @given(selections(), some_coverages)

@@ -24,18 +24,9 @@ FEW = Resampling(n_draws=200)
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_a_share_is_in_the_group_that_its_name_says(counts: tuple[int, int]) -> None:
     share = Fraction(*counts)
-    expected = (
-        "over 80 %"
-        if share > Fraction(4, 5)
-        else "60 to 80 %"
-        if share >= Fraction(3, 5)
-        else "40 to 60 %"
-        if share >= Fraction(2, 5)
-        else "20 to 40 %"
-        if share >= Fraction(1, 5)
-        else "under 20 %"
-    )
-    assert SHARES[share_group(*counts)] == expected
+    fits = [share > Fraction(4, 5), *(share >= Fraction(n, 5) for n in (3, 2, 1)), True]
+    names = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")
+    assert SHARES[share_group(*counts)] == names[fits.index(True)]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 2), st.integers(5, 30))

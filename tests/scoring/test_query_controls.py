@@ -54,7 +54,7 @@ def test_the_first_sentences_are_the_strangers_where_it_stands_before() -> None:
     before = np.array([strangers[instance_id].is_before for instance_id in own.ids])
     assert one.comparison.second.mean == pytest.approx(np.mean(own.recalls * ~before))
     assert mean_or_none(one.comparison.overlap) == 0.5
-    assert of_stranger(one)[1:] == (0.5, pytest.approx(np.mean(own.scores["relative_recall"] * before)))
+    assert of_stranger(one)[1:] == pytest.approx((0.5, np.mean(own.scores["relative_recall"] * before)))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def test_two_papers_worked_by_hand(tmp_path: Path) -> None:
     (one,) = measure_query_controls(Longest(), two, "er_at_2", "two_papers", resampling=FEW)
     assert (one.comparison.first.mean, one.comparison.second.mean) == (1, 0.5)
     assert mean_or_none(one.comparison.overlap) == 0.5
-    assert of_stranger(one) == (pytest.approx((2 / 5 + 3 / 5) / 2), 0.5, 0.5)
+    assert of_stranger(one) == pytest.approx(((2 / 5 + 3 / 5) / 2, 0.5, 0.5))
     assert not one.reads_hypothesis
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.papers.blocks import Block, each_paper, paper_of
+from evidencebench.papers.blocks import each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader
 from evidencebench.papers.paper import Loss, Paper
@@ -144,9 +144,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         new = Element("sec", children=[Element("title", children=paragraph.children)])
         around[-1].children.append(new)
         around.append(new)
-    blocks: list[Block] = []
-    for kind, (element, *_) in parts:
-        blocks += BlockReader(kind, count).read(element)
+    blocks = [block for kind, (element, *_) in parts for block in BlockReader(kind, count).read(element)]
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):

@@ -60,12 +60,11 @@ class _Search(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EuropePmc:
-    """The service at an address: ``attempts`` at each request, waits between them, ``most_bytes`` of a full text."""
+    """The service at an address: ``attempts`` at each request, and waits between them."""
 
     base_url: str = BASE_URL
     timeout_seconds: float = 30.0
     attempts: int = 4
-    most_bytes: int = MOST_BYTES
     sleep: Callable[[float], object] = time.sleep
 
     def search_address(self, wanted: PublicId) -> str:
@@ -103,7 +102,7 @@ class EuropePmc:
 
     def full_text(self, pmcid: str) -> bytes:
         address = self.full_text_address(pmcid)
-        content = self._content(address, self.most_bytes, _FULL_TEXT)
+        content = self._content(address, MOST_BYTES, _FULL_TEXT)
         try:
             paper = None if is_html(content) else read_content(content, name=address)
         except UnreadableError as error:  # it is cut off, holds metadata only, or is no paper

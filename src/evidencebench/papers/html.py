@@ -327,9 +327,9 @@ class SectionFinder:
 def _as_jats(element: Element) -> Element:
     """Return an element of a line by its name in JATS, empty but for a formula."""
     attributes = element.attributes
-    target = attributes.get("href", "").rpartition("#")[2] if "#" in attributes.get("href", "") else ""
+    target = attributes.get("href", "").partition("#")[2]
     if element.tag == "a" and target:
-        return Element("xref", {"ref-type": "other"} if _ELSEWHERE.search(target) else {"ref-type": "bibr"})
+        return Element("xref", {"ref-type": "other" if _ELSEWHERE.search(target) else "bibr"})
     if element.tag == "math":
         return element
     if not _TEX_NAMES.isdisjoint(attributes.get("class", "").split()):

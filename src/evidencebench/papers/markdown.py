@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -102,13 +103,9 @@ def with_levels(body: Element) -> Element:
     headings = [element for element in body.elements if element.tag in HEADINGS][1:]
     if len({heading.tag for heading in headings}) != 1:
         return body
-    tags = {
-        id(heading): HEADINGS[min(HEADINGS.index(heading.tag) + max(1, len(number_of(heading.text))) - 1, 5)]
-        for heading in headings
-    }
-    children = (
-        Element(tags.get(id(element), element.tag), element.attributes, element.children) for element in body.elements
-    )
+    level = HEADINGS.index(headings[0].tag)
+    tags = {id(one): HEADINGS[min(level + max(1, len(number_of(one.text))) - 1, 5)] for one in headings}
+    children = (replace(element, tag=tags.get(id(element), element.tag)) for element in body.elements)
     return Element(body.tag, children=[*children])
 
 

@@ -1,7 +1,7 @@
 """Plain text: layout, lines, headings."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -47,14 +47,9 @@ class HeadingFinder:
         return (is_titled or is_next) and len(words) <= _MOST_WORDS and not is_other and leads_on
 
     def _is_next(self, number: tuple[int, ...]) -> bool:
-        if not number:
-            return False
-        *outer, last = number
-        return number == (*self._last, 1) or (
-            len(number) <= len(self._last)
-            and tuple(outer) == self._last[: len(outer)]
-            and last == self._last[len(outer)] + 1
-        )
+        depth = len(number) - 1
+        follows = number and depth < len(self._last) and number == (*self._last[:depth], self._last[depth] + 1)
+        return bool(follows) or number == (*self._last, 1)
 
 
 _MOST_LINES = 2000  # that are examined
@@ -90,22 +85,17 @@ def layout_of(lines: Iterable[str]) -> Layout:
     lines = [line for line in islice(lines, _MOST_LINES) if line[0] != "#"]
     wrapped = [line for line, after in pairwise(lines) if not _LINE_STOP.search(line) and after[0].islower()]
     long, long_wrapped = ([line for line in group if len(line) >= _LONG] for group in (lines, wrapped))
-    if any(_has_signs(len(wrapped), lines, sign) for sign in _WRAPPED) or _has_signs(
-        len(long_wrapped), long, _LONG_WRAPPED
-    ):
+    if _has_signs(len(wrapped), len(lines), *_WRAPPED) or _has_signs(len(long_wrapped), len(long), _LONG_WRAPPED):
         return Layout.WRAPPED
     gaps = [len(sentence_spans(line)) - 1 for line in lines]
     if len(lines) == 1 and gaps[0]:
         return Layout.PARAGRAPHS
     of_prose = [n for n, line in zip(gaps, lines, strict=True) if _ENDED.search(line) or n >= _GAPS_OF_PROSE]
-    if any(_has_signs(sum(of_prose), of_prose, sign) for sign in _GAPS):
-        return Layout.PARAGRAPHS
-    return Layout.SENTENCES
+    return Layout.PARAGRAPHS if _has_signs(sum(of_prose), len(of_prose), *_GAPS) else Layout.SENTENCES
 
 
-def _has_signs(n: int, lines: Sized, sign: tuple[int, float]) -> bool:
-    fewest, share = sign
-    return n >= fewest and n > share * len(lines)
+def _has_signs(n: int, n_lines: int, *signs: tuple[int, float]) -> bool:
+    return any(n >= fewest and n > share * n_lines for fewest, share in signs)
 
 
 # Evidence Inference writes a line before each part: "TITLE:", "ABSTRACT.RESULTS:", "BODY.1. METHODS:".

@@ -95,7 +95,7 @@ def read_content(content: bytes, *, name: str) -> Paper:
 
 
 def read_all_content(content: bytes, *, name: str) -> list[Paper | UnreadableError]:
-    reader, needs_body = next((reader, is_record) for is_its, reader, is_record in READERS if is_its(content))
+    reader, needs_body = next((reader, needs_body) for is_its, reader, needs_body in READERS if is_its(content))
     papers = reader(content, name)
     return [checked(paper, needs_body=needs_body) for paper in ([papers] if isinstance(papers, Paper) else papers)]
 

@@ -204,7 +204,6 @@ class SystemRow:
     label: str  # the run's label, or the control's name
     trained_on_it: bool | None
     scores: Mapping[str, TaskScores]
-    is_control: bool = False  # computed here, beside the runs
     cells: dict[str, SystemCell] = field(default_factory=dict)
 
     @property
@@ -240,27 +239,26 @@ def systems_table(
     """
     boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
     rows = _rows(scored, boards, names or {})
-    row_of = {(row.label, row.is_control): row for row in rows.values()}
+    by_name = {row.name: row for row in rows.values()}
     if against not in {BEST, NO_REFERENCE}:
-        _check_reference(against, rows)
+        _check_reference(against, by_name)
     can_differ = False
     for task, board in boards.items():
-        standings = {row_of[place.system, place.is_control].name: place for place in board.standings}
-        runs = [name for name in standings if rows[name].sort == "run" and rows[name].is_ranked]
-        best = max(runs, key=lambda name: standings[name].recall.mean, default="")
+        places = [(rows[place.system, place.is_control], place) for place in board.standings]
+        recalls = {row.name: place.recall.mean for row, place in places if row.sort == "run" and row.is_ranked}
+        best = max(recalls, key=recalls.__getitem__, default="")
         tests: dict[tuple[str, str], Pair[Standing]] = {}
         for pair in board.pairs if against != NO_REFERENCE else ():
-            first, second = (row_of[place.system, place.is_control] for place in (pair.first, pair.second))
+            first, second = (rows[place.system, place.is_control] for place in (pair.first, pair.second))
             if first.is_ranked and second.is_ranked:
                 tests[first.name, second.name] = tests[second.name, first.name] = pair
         can_differ = can_differ or any(pair.adjusted for pair in tests.values())
-        for name, place in standings.items():
-            test, scores = tests.get((name, best if against == BEST else against)), rows[name].scores[task]
-            rows[name].cells[task] = SystemCell(
+        for row, place in places:
+            test, scores = tests.get((row.name, best if against == BEST else against)), row.scores[task]
+            row.cells[task] = SystemCell(
                 recall=place.recall,
                 standard_error=standard_error(scores.recalls, scores.clusters),
-                is_best=name in runs
-                and round(100 * place.recall.mean, 1) == round(100 * standings[best].recall.mean, 1),
+                is_best=row.name in recalls and round(100 * place.recall.mean, 1) == round(100 * recalls[best], 1),
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
             )
@@ -269,17 +267,20 @@ def systems_table(
         rows=tuple(rows.values()),
         reference=None if against == NO_REFERENCE else against,
         holm=holm_text(pair for board in boards.values() for pair in board.pairs) if can_differ else "",
-        same=same_texts({name: row.scores for name, row in rows.items()}),
+        same=same_texts({row.name: row.scores for row in rows.values()}),
     )
 
 
-def _rows(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, str]) -> dict[str, SystemRow]:
-    rows: list[SystemRow] = []
+def _rows(
+    scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, str]
+) -> dict[tuple[str, bool], SystemRow]:
+    """Return a row for each label of a run, and each name of a control that a board has, and whether it is one."""
+    rows: dict[tuple[str, bool], SystemRow] = {}
     for label, run in scored.runs.items():
         sort: Sort = "ceiling" if knows_labels(run) else "run"
         trained_on_it = scored.trained_on_it(label) if sort == "run" else False
         name, scores = names.get(label, label), scored.scores[label]
-        rows.append(SystemRow(name=name, sort=sort, label=label, trained_on_it=trained_on_it, scores=scores))
+        rows[label, False] = SystemRow(name=name, sort=sort, label=label, trained_on_it=trained_on_it, scores=scores)
     for name in sorted(scored.controls, key=lambda name: CONTROLS[name].knows_labels):
         sort = "ceiling" if CONTROLS[name].knows_labels else "control"
         on_boards = {
@@ -288,13 +289,11 @@ def _rows(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, s
             if any(place.is_control and place.system == name for place in board.standings)
         }
         if on_boards:
-            rows.append(
-                SystemRow(name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards, is_control=True)
-            )
-    for name, n in Counter(row.name for row in rows).items():
+            rows[name, True] = SystemRow(name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards)
+    for name, n in Counter(row.name for row in rows.values()).items():
         if n > 1:
             raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
-    return {row.name: row for row in rows}
+    return rows
 
 
 def _check_reference(against: str, rows: Mapping[str, SystemRow]) -> None:
