@@ -60,10 +60,6 @@ def _n_paid(server: RunningServer) -> Counter[str]:
     return Counter(entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid")
 
 
-def test_the_demo_makes_exactly_the_data_set_that_it_must(command: Command) -> None:
-    assert "5 instances: as they must be" in command("construct demo --faults 0.02").done
-
-
 @pytest.mark.parametrize("at_once", [True, False])
 def test_the_data_set_is_the_gold_one_and_validates(command: Command, *, at_once: bool) -> None:
     with served_construction(HERE, at_once=at_once):
@@ -84,27 +80,17 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
     with served_construction(
         killed, fault_rate=0.2 if IS_THOROUGH else 0.05, hang_seconds=0.2, latency_seconds=0.1
     ) as server:
-        words = [
-            "construct",
-            "run",
-            "killed/construction.toml",
-            "--max-connections",
-            "4",
-            "--jobs",
-            "2",
-            "--engine",
-            "processes",
-        ]
+        call = "construct run killed/construction.toml --max-connections 4 --jobs 2 --engine processes"
         n_stored, paid = [0], [0]
         for n_paid in (15, 60):
-            process = start(*words)
+            process = start(*call.split())
             until(lambda n=n_paid: _n_paid(server).total() >= n, process)  # type: ignore[misc]
             process.kill()
             process.communicate(timeout=60)
             n_stored.append(len(stored_replies(cache)))
             paid.append(_n_paid(server).total())
         assert not (killed / "work" / "dataset").exists()
-        assert command(" ".join(words)).done
+        assert command(call).done
         n_requests, n_paid = len(_n_paid(server)), _n_paid(server).total()
     # What was stored is never asked again; a reply that comes while its process dies cannot be stored.
     assert n_paid - paid[2] == n_requests - n_stored[2]
@@ -140,28 +126,18 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(command: Command) -> None:
     assert data_set() == expected_instances()
 
 
-def test_without_any_passage_the_end_says_so(command: Command) -> None:
-    with served_construction(HERE):
-        review = Path("reviews/review.xml")
-        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
-        assert "a draft for the data set, got none that is left: the first step found no pass" in command(RUN).refusal
-
-
-def test_where_no_draft_is_left_the_end_says_what_the_steps_dropped(command: Command) -> None:
-    with served_construction(HERE):
-        for paper in Path("papers").iterdir():
-            paper.rename(paper.with_stem(f"another-{paper.stem}"))
-            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
-        assert re.search(r"got none that is left: paper not at hand \(\d+\)", command(RUN).refusal)
-
-
-def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(command: Command) -> None:
+def test_reviews_that_cannot_be_read_are_told_and_where_nothing_is_left_the_end_says_why(command: Command) -> None:
     with served_construction(HERE):
         Path("reviews/broken.xml").write_text("<article><front>")
         found = command(RUN)
-    assert found.code == 1
-    assert "broken.xml" in found.err
-    assert data_set() == expected_instances()
+        assert (found.code, "broken.xml" in found.err, data_set()) == (1, True, expected_instances())
+        for paper in Path("papers").iterdir():
+            paper.rename(paper.with_stem(f"another-{paper.stem}"))
+            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
+        assert "got none that is left: paper not at hand (" in command(f"{RUN} --overwrite").err
+        review = Path("reviews/review.xml")
+        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
+        assert "none that is left: the first step found no pass" in command(f"{RUN} --overwrite").err
 
 
 OWN = "Whether a cup of tea is drunk decides what the trial of it measures."
@@ -203,17 +179,6 @@ def test_after_an_edit_the_steps_behind_it_alone_are_made_again_and_it_becomes_p
     assert "stale" not in command("construct status work").out
     assert command(f"{RUN} --overwrite").code == 0
     assert (WORK / "hypotheses.jsonl").read_bytes() == edited
-
-
-@pytest.mark.usefixtures("_served")
-def test_an_edited_step_is_made_again_where_it_is_named_and_a_copy_of_it_is_kept_and_said(command: Command) -> None:
-    assert command(RUN).code == 0
-    edited = edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
-    made = command(f"{RUN} --from hypotheses")
-    assert made.code == 0, made.err
-    assert "hypotheses.jsonl: was edited by hand; what was there is kept as" in made.err
-    assert (WORK / "hypotheses.jsonl.edited").read_bytes() == edited
-    assert data_set() == expected_instances()
 
 
 @pytest.mark.usefixtures("_served")
@@ -267,29 +232,21 @@ def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
     ("before", "after", "why"),
     [
         ('name = "synthetic"', "name = 7", "Expected `str`, got `int` - at `$.name`"),
-        ('name = "synthetic"', 'nam = "synthetic"', "Object contains unknown field `nam`"),
         ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
         ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
         ("test = 1.0", "test = 0.9", "shares: expected shares that add up to 1, got 0.9"),
-        (
-            "[judge]",
-            "[judge]\noverlap = 10",
-            "judge: overlap: expected 0 or more and less than the window of 10, got 10",
-        ),
+        ("[judge]", "[judge]\noverlap = 10", "judge: overlap: expected 0 or more and less than the window of 10"),
         ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
         ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),
         ("[assemble]", '[assemble]\nagainst = ["nope"]', "nope"),
         ("[assemble]", "[assemble]\nagainst = [7]", "Expected `str`, got `int` - at `$.assemble.against[0]`"),
         ("[judge]", '[judge]\nsecond_model = "nope/any"', "expected provider/name with one of the providers"),
-        ("[judge]", '[judge]\nmodel = "nope"', "expected provider/name"),
         ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address, got none"),
         ("[judge]", '[judge]\nmodel = "local/any,base_url=ftp://x"', "base_url"),
         ("[judge]", '[judge]\nsecond_model = "openai/gpt-4o,key_env=NO_SUCH_KEY"', "NO_SUCH_KEY"),
         ("name =", 'licences = ["ccby"]\nname =', "licences: expected one or more of cc0, public-domain, cc-by"),
         ("name =", 'licences = ["cc-by", "CC0"]\nname =', "got ['cc-by', 'CC0']"),
-        ("name =", "licences = []\nname =", "licences: expected one or more of cc0"),
         ("test = 1.0", "test = nan", "Expected `float` >= 0.0 - at `$.assemble.shares[...]`"),
-        ("test = 1.0", "test = inf", "Expected `float` <= 1.0 - at `$.assemble.shares[...]`"),
         ("[assemble]", "[filter]\nleast_covered = nan\n[assemble]", "filter: expected least_covered in 0 to 1"),
     ],
 )
