@@ -21,7 +21,6 @@ from evidencebench.scoring.significance import spent_line
 from fake_models import RunningServer, running_fake_server
 from llm_servers import DictCache, SlowSender
 from stored_replies import stored_replies
-from unwritable import no_file_longer_than
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -272,22 +271,6 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         assert resumed.totals()["paid"] + n_paid == json.loads(output)["notes"]["requests"]
 
 
-def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
-    server: RunningServer, command: Command, tmp_path: Path
-) -> None:
-    arguments = f"run {server.spec()} --data sample -t er_at_10"
-    assert command(f"{arguments} --limit 1 -o first.jsonl").code == 0
-    n_before = server.totals()["requests"]
-    for _ in range(2):
-        with no_file_longer_than((tmp_path / "cache" / "replies.sqlite").stat().st_size + 100_000):
-            found = command(f"{arguments} -o run.jsonl")
-        assert found.code == 3
-        assert "replies.sqlite: cannot be used to keep replies" in found.err
-        assert "set EVIDENCEBENCH_CACHE=off to keep none; finished work is kept" in found.err
-    assert server.totals()["requests"] == n_before
-    assert command(f"{arguments} -o run.jsonl").code == 0
-
-
 def client_of_a_held_cache(n_failures: int) -> ChatClient:
     class Held(DictCache):
         def close(self, seconds: float = 5.0) -> None:
@@ -350,18 +333,6 @@ def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Comma
             command(f"run {server.spec()} --data attack.json -t er_at_optimal -o {name}")
             (score,) = command(f"score {name} --data attack.json --json").json.values()
             assert score["aspect_recall"]["mean"] == 1.0
-
-
-def test_a_batch_under_a_cost_limit_answers_what_fits(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="oracle") as server:
-        spec = server.spec(model="openai/gpt-4o", more=",key_env=,max_tokens=300")
-        arguments = f"run {spec} --data sample -t er_at_10 -o run.jsonl"
-        whole = command(f"{arguments} --estimate --batch --json").json["models"][0]["cost_usd"]
-        stopped = command(f"{arguments} --batch --max-cost-usd {whole / 2:.6f}")
-        assert stopped.code == 3, stopped.err
-        assert 0 < len(read_run(Path("run.jsonl")).done) < len(SAMPLE)
-        assert command(f"{arguments} --batch").code == 0
-        assert server.totals()["paid"] == len(SAMPLE)
 
 
 @pytest.mark.parametrize("goes_on", ["--batch", ""])

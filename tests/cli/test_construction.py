@@ -14,15 +14,14 @@ import pytest
 from command_line import Command, start, until
 from evidencebench import open_dataset
 from evidencebench.construction.assembly.leakage import BY_ID, BY_TEXT
-from evidencebench.construction.demo import expected_instances, synthetic_studies
+from evidencebench.construction.demo import expected_instances
 from evidencebench.construction.draft import open_drafts
-from evidencebench.construction.step import NO_REPLY
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.integrations.fake_server import FakeModel, GoldStudies
 from examples import IS_THOROUGH
 from fake_models import RunningServer
-from malformed_replies import ASKED_AGAIN, SHAPES, Shape
+from malformed_replies import SHAPES
 from served_constructions import served_construction
 from stored_replies import stored_replies
 
@@ -182,16 +181,6 @@ def test_after_an_edit_the_steps_behind_it_alone_are_made_again_and_it_becomes_p
 
 
 @pytest.mark.usefixtures("_served")
-@pytest.mark.parametrize("limit", ["", "--limit 2 "])
-def test_an_edit_of_the_last_file_or_of_a_pilot_counts_too(command: Command, limit: str) -> None:
-    assert command(f"{RUN} {limit}{'' if limit else '--until hypotheses'}").code == 0
-    edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
-    assert command(RUN).code == (2 if limit else 0)
-    assert command(f"{RUN} --overwrite").code == 0
-    assert OWN in hypotheses()
-
-
-@pytest.mark.usefixtures("_served")
 def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command: Command) -> None:
     assert command(RUN).code == 0
     edited = edit(WORK / "aspects.jsonl", "hypothesis", OWN)
@@ -209,7 +198,6 @@ def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command
 @pytest.mark.parametrize(
     ("call", "name", "key"),
     [
-        ("label-results work --model {model}", "results.jsonl", "hypothesis"),
         ("filter work", "filtered.jsonl", "hypothesis"),
         ("harvest reviews -o work --papers papers", "passages.jsonl", "summary"),
     ],
@@ -217,11 +205,10 @@ def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command
 def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
     command: Command, call: str, name: str, key: str
 ) -> None:
-    model = next(line.partition('"')[2].rstrip('"') for line in CONFIG.read_text().splitlines() if "model =" in line)
     assert command(RUN).code == 0
     whole = (WORK / name).read_bytes()
     edited = edit(WORK / name, key, OWN)
-    made = command(f"construct {call.format(model=model)} --overwrite")
+    made = command(f"construct {call} --overwrite")
     assert made.code == 0, made.err
     assert f"{name}: was edited by hand; what was there is kept as" in made.err
     assert (WORK / f"{name}.edited").read_bytes() == edited
@@ -294,47 +281,22 @@ def test_papers_of_other_data_sets_are_left_out_before_anything_is_asked_of_them
     assert left_out.detail.startswith(f"{one.id} of theirs.json: ")
 
 
-def malform(monkeypatch: pytest.MonkeyPatch, shape_for: Callable[[str, bool], Shape | None]) -> None:
-    """Let the trial server's model write a shape, chosen by the text of a prompt and whether it is asked again."""
-    answer = FakeModel.answer
-
-    def malformed(self: FakeModel, personality: str, call: Any, content: Any, key: str) -> Any:
-        reply = answer(self, personality, call, content, key)
-        is_asked_again = any(message.role == "assistant" for message in call.messages)
-        shape = shape_for(f"{content.step}\n{content.instructions}", is_asked_again)
-        if shape is None or not reply.text.startswith("{"):
-            return reply
-        return dataclasses.replace(reply, text=shape(reply.text))
-
-    monkeypatch.setattr(FakeModel, "answer", malformed)
-
-
 def test_a_model_whose_first_replies_are_all_malformed_makes_the_same_data_set(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shapes = list(SHAPES.values())
-    malform(monkeypatch, lambda text, again: None if again else shapes[sum(text.encode()) % len(shapes)])
+    shapes, answer = list(SHAPES.values()), FakeModel.answer
+
+    def malformed(self: FakeModel, personality: str, call: Any, content: Any, key: str) -> Any:
+        reply = answer(self, personality, call, content, key)
+        if not reply.text.startswith("{") or any(message.role == "assistant" for message in call.messages):
+            return reply
+        shape = shapes[sum(f"{content.step}\n{content.instructions}".encode()) % len(shapes)]
+        return dataclasses.replace(reply, text=shape(reply.text))
+
+    monkeypatch.setattr(FakeModel, "answer", malformed)
     with served_construction(HERE):
         assert command(RUN).done
     assert data_set() == expected_instances()
-
-
-@pytest.mark.parametrize("step", ["keep summaries of results", "hypothesis", "verify the aspects"])
-def test_a_draft_whose_replies_stay_malformed_is_dropped_and_counted_and_the_others_become_a_data_set(
-    command: Command, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    summary = next(iter(synthetic_studies())).summary
-    broken = ASKED_AGAIN["single quotes"]
-    malform(monkeypatch, lambda text, _: broken if text.startswith(f"{step}\n") and summary[:60] in text else None)
-    with served_construction(HERE) as server:
-        made = command(RUN)
-        n_asked = len(server.log_entries())
-        again = command(f"{RUN} --overwrite")  # from the stored replies
-        assert (made.code, again.code, len(server.log_entries())) == (0, 0, n_asked), made.err + again.err
-    assert f"dropped: {NO_REPLY}" in made.out
-    assert len(data_set()) == len(expected_instances()) - 1
-    file = {"keep": "summaries", "hypo": "hypotheses", "veri": "aspects"}[step[:4]]
-    assert open_drafts(WORK / f"{file}.jsonl").dropped[NO_REPLY] == 1
 
 
 Judged = Callable[..., list[int]]

@@ -202,6 +202,7 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
             for call, host in (("view", "192.0.2.1"), ("view", "::"), ("llm serve-fake", "example.org"))
         ),
         ("papers fetch", "expected at least one ID, or a file of them with --from-file"),
+        ("papers show - --loss --json", "expected at most one of --loss, --sentences and --json"),
         ("papers fetch paper.xml", "'paper.xml': expected the id of a paper, got another text; write a PMCID"),
         ("export hf -o hub", "expected either D, or --split NAME=D for each split"),
         ("export hf --split sample -o hub", "--split: expected NAME=D, such as train=train, got 'sample'"),

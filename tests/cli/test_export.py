@@ -12,20 +12,13 @@ from command_line import Command
 def test_a_data_set_and_its_runs_become_trec_files_that_score_reads(command: Command) -> None:
     assert command("export trec sample bm25.jsonl lead.jsonl -o trec").code == 0
     assert len(Path("trec/topics.tsv").read_text().splitlines()) == 10
-    score = "--data sample -t er_at_10 -t er_at_optimal --json"
-    before, after = (json.loads(command(f"score {run} {score}").out) for run in ("bm25.jsonl", "trec/runs/bm25.run"))
-    for task in ("er_at_10", "er_at_optimal"):
-        assert before[task]["per_instance"] == after[task]["per_instance"]
-
-
-@pytest.mark.usefixtures("runs")
-def test_diversity_qrels_come_back_as_a_data_set_with_the_same_scores(command: Command) -> None:
-    assert command("export trec sample bm25.jsonl -o trec").code == 0
     assert command("data convert sample back.json --qrels trec/qrels.all.txt").out == "back.json: 10 instances\n"
-    scores = "score trec/runs/bm25.run --data {} -t er_at_10 -t result_er_at_5 --draws 10 --json"
-    before, after = (command(scores.format(data)).json for data in ("sample", "back.json"))
-    for task in ("er_at_10", "result_er_at_5"):
-        assert before[task]["per_instance"] == after[task]["per_instance"]
+    scores = "-t er_at_10 -t result_er_at_5 --draws 10 --json"
+    calls = ("bm25.jsonl --data sample", "trec/runs/bm25.run --data sample", "trec/runs/bm25.run --data back.json")
+    before, *others = (
+        {k: v["per_instance"] for k, v in command(f"score {one} {scores}").json.items()} for one in calls
+    )
+    assert others == [before, before]
 
 
 def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: Command) -> None:
@@ -35,10 +28,8 @@ def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: C
     assert labels["aspect2sentence_indices"] == {"finding": [7]}
     assert command("data solve mine.json -o solved.json").code == 0
     assert command("data validate solved.json --optima").code == 0
-    assert (
-        "--qrels: cannot be combined with --shard-size"
-        in command("data convert sample d.parquet --qrels pool.txt --shard-size 2").refusal
-    )
+    refusal = command("data convert sample d.parquet --qrels pool.txt --shard-size 2").refusal
+    assert "--qrels: cannot be combined with --shard-size" in refusal
     missing = command("data convert sample other.json --qrels none.txt")
     assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
 
@@ -90,10 +81,8 @@ def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     assert [one["model_info"]["id"] for one in records] == ["evidencebench/bm25", "evidencebench/lead"]
     assert records[0]["source_metadata"]["source_organization_name"] == "My Lab"
     assert records[0]["source_metadata"]["evaluator_relationship"] == "other"
-    assert (
-        "name it with --model"
-        in command("export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store").refusal
-    )
+    call = "export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store"
+    assert "name it with --model" in command(call).refusal
 
 
 @pytest.mark.usefixtures("runs")

@@ -95,13 +95,6 @@ def test_a_picture_shows_the_scores_that_are_printed(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_a_picture_that_is_there_is_replaced_and_its_name_may_be_in_capitals(command: Command) -> None:
-    Path("PICTURE.SVG").write_text("something else")
-    assert command("score lead.jsonl --data sample --draws 50 --plot PICTURE.SVG").code == 0
-    assert "lead on sample.json" in drawn_in("PICTURE.SVG")
-
-
-@pytest.mark.usefixtures("runs")
 def test_a_picture_can_be_a_png(command: Command) -> None:
     try:
         require_png()
@@ -130,11 +123,3 @@ def test_the_document_about_pictures_shows_what_comes_out(command: Command) -> N
     )
     assert drawn in command("score bm25.jsonl --data sample -t er_at_10").out
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == printed
-
-
-def test_where_nothing_was_answered_zero_is_drawn(command: Command) -> None:
-    Path("answers.json").write_text("{}")
-    found = command("score answers.json --data sample --draws 50 -t er_at_10 --plot picture.svg")
-    assert found.code == 0
-    assert any(line.startswith("er_at_10  ●") and line.endswith("   0.0") for line in found.out.splitlines())
-    assert "0.0 [0.0, 0.0]" in drawn_in("picture.svg")

@@ -71,16 +71,6 @@ def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_o
     assert command(shown.text.removeprefix("evidencebench ").replace(sample_path().name, "sample")).code == 0
 
 
-@pytest.mark.usefixtures("runs")
-def test_a_file_that_exists_is_replaced_only_on_request(command: Command) -> None:
-    Path("report.html").write_text("mine")
-    refused = command(f"{REPORT} -o report.html")
-    assert (refused.code, Path("report.html").read_text()) == (2, "mine")
-    assert "replace it with --overwrite" in refused.err
-    assert command(f"{REPORT} -o report.html --overwrite").code == 0
-    assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
 def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:
     papers = [paper(number) for number in range(MOST_PAPERS + 1)]
     write_dataset("large.json", papers)
