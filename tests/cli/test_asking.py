@@ -76,7 +76,7 @@ def test_every_estimate_exits_with_1_where_an_answer_would_fail(name: str, comma
 
 
 @every_command
-def test_every_command_stops_before_it_costs_more_than_allowed_and_goes_on_with_more(
+def test_every_command_stops_at_a_cost_limit_and_goes_on_with_more(
     name: str, server: RunningServer, command: Command
 ) -> None:
     call = f"{call_of(name, server.spec(more=',max_tokens=300'))} --prices prices.json"
@@ -95,9 +95,7 @@ def test_every_command_stops_before_it_costs_more_than_allowed_and_goes_on_with_
 
 
 @every_command
-def test_a_price_that_is_not_known_is_never_shown_as_nothing_and_bounds_nothing(
-    name: str, server: RunningServer, command: Command
-) -> None:
+def test_an_unknown_price_is_never_shown_as_nothing(name: str, server: RunningServer, command: Command) -> None:
     refused = command(f"{call_of(name, server.spec())} --max-cost-usd 1")
     assert refused.code == 3
     assert "expected a known price, since a cost limit is set, got none; give a table" in refused.err
@@ -120,9 +118,7 @@ class OwnWay:
 
 
 @every_command
-def test_no_command_promises_limits_where_no_model_is_asked_or_own_code_asks_in_its_own_way(
-    name: str, command: Command
-) -> None:
+def test_no_limit_is_promised_where_no_model_of_ours_is_asked(name: str, command: Command) -> None:
     Path("own_way.py").write_text(_OWN_WAY)
     for option in ("--estimate", "--batch", "--max-cost-usd 1"):
         assert "are for systems that ask a language model" in command(f"{call_of(name, 'cues')} {option}").refusal
@@ -245,7 +241,7 @@ def test_an_unset_variable_in_base_url_stops_before_anything_is_sent(command: Co
         ),
     ],
 )
-def test_answers_that_failed_are_told_what_retrying_does(
+def test_of_failed_answers_it_is_told_what_retrying_does(
     personality: str, more: str, told: str, command: Command
 ) -> None:
     with running_fake_server(SAMPLE, personality=personality) as server:
@@ -295,7 +291,7 @@ def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> 
 
 
 @pytest.mark.parametrize(("personality", "expire_rate"), [("oracle", 0.6), ("over_length", 0.0), ("wrong_format", 0.2)])
-def test_a_batch_gives_the_same_answers_and_tells_what_is_left_where_it_expires(
+def test_a_batch_gives_the_same_answers_and_tells_what_expired(
     personality: str, expire_rate: float, command: Command
 ) -> None:
     def answers(path: str) -> list[tuple[object, ...]]:
@@ -336,7 +332,7 @@ def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Comma
 
 
 @pytest.mark.parametrize("goes_on", ["--batch", ""])
-def test_a_batch_that_was_submitted_is_collected_by_the_next_start_and_not_bought_again(
+def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
     goes_on: str, tmp_path: Path, command: Command
 ) -> None:
     delay = 1.0

@@ -119,9 +119,7 @@ def test_wrong_arguments_are_told_and_leave_nothing(command: Command, arguments:
 
 
 @pytest.mark.usefixtures("_work")
-def test_steps_that_were_not_run_are_named_and_a_folder_of_somebody_else_in_the_way_is_left_alone(
-    command: Command,
-) -> None:
+def test_steps_that_were_not_run_are_named_and_a_folder_of_others_is_left_alone(command: Command) -> None:
     assert "work/filtered.jsonl: cannot be read" in command(ASSEMBLE).refusal
     assert command("construct filter work").code == 0
     Path("work/dataset.part").mkdir()

@@ -1,6 +1,5 @@
 """Errors in one line, exit codes and pipes: what every command says of what it cannot do."""
 
-import gzip
 import json
 import os
 import re
@@ -28,16 +27,11 @@ def _broken_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "nothing.json": "{}",
         "list.json": "[1, 2]",
         "truncated.json": whole.replace(b"\n", b"")[:5000],
-        "latin.json": '{"é": 1}'.encode("latin-1"),
-        "twice.json": '{"x": {}, "x": {}}',
         "invalid.json": '{"x": {}}',
-        "cut.json.gz": gzip.compress(whole)[:-20],
         "one.json": json.dumps(last),
         "other.json": json.dumps(records),
-        "unknown.json": '{"nobody": [1]}',
         "rising.json": '{"id": "evidencebench_sample_id_0", "sentences": [1, 2], "scores": [0, 1]}',
         "crossval.jsonl": '{"evidencebench_crossval":1,"plan":{}}\n',
-        "beyond.json": '{"evidencebench_sample_id_0": [9999]}',
     }
     for name, content in files.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -66,12 +60,8 @@ def _broken(_broken_files: Path) -> None:
         ("score /dev/zero --data sample", "/dev/zero: cannot be read: is a device; expected a regular file"),
         ("data show empty.json", "empty.json: the file is empty"),
         ("data stats truncated.json", "truncated.json: not valid JSON: .* at line 1, column"),
-        ("data validate list.json", "list.json: expected a JSON object"),
-        ("data stats latin.json", "latin.json: not UTF-8"),
         ("data validate nothing.json", "nothing.json: holds no instance; expected at least one, as id -> instance"),
         ("score bm25.jsonl --data nothing.json", "nothing.json: holds no instance"),
-        ("data stats twice.json", "twice.json: instance id 'x' stands more than once"),
-        ("data stats cut.json.gz", "cut.json.gz: cannot be read"),
         ("data stats invalid.json", "invalid.json: x: .*data validate invalid.json' lists every violation"),
         ("run lead --data invalid.json -o run.json", "invalid.json: x: "),
         ("llm serve-fake --data nothing.json --port 0", "nothing.json: holds no instance; expected at least one"),
@@ -79,7 +69,6 @@ def _broken(_broken_files: Path) -> None:
         ("report bm25.jsonl -d sample -o folder.html", "folder.html: is a folder; expected the name of a file"),
         ("data show sample 99", "no instance at position 99; it holds 10"),
         ("data show sample nope", "no instance 'nope'; its ids look like 'evidencebench_sample_id_0'"),
-        ("data show sample ²", "no instance '²'"),
         (f"data show sample {'9' * 5000}", "no instance"),
         ("data convert sample own.py", "own.py: exists"),
         ("data convert sample absent/x.json", "absent/x.json: cannot be written: there is no folder 'absent'; make it"),
@@ -94,11 +83,9 @@ def _broken(_broken_files: Path) -> None:
         ("score bm25.jsonl --data other.json", "bm25.jsonl: made on sample.json .* other.json has sha256"),
         ("score rising.json --data sample", "rising.json: evidencebench_sample_id_0: expected scores .*; correct the"),
         ("score crossval.jsonl -d sample", "crossval.jsonl: is the kept work of a cross-val.*bench crossval -o RUN'"),
-        ("score unknown.json --data sample", "unknown.json: answers 'nobody', which .* does not hold"),
         ("data stats bm25.jsonl", "bm25.jsonl: is a run, and no data; expected the data that it was made on"),
         ("score other.json --data sample", "other.json: is data, and no answers; expected a run, and the data behind"),
         ("run absent.py:X --data sample -o x.jsonl", "cannot be imported: absent.py: No such file or directory"),
-        ("score beyond.json --data sample", "beyond.json: evidencebench_sample_id_0: selects sentence 9999"),
         ("score bm25.jsonl --data sample --task result_er_unconstrained", "cannot answer task 'result_er_unc"),
         ("run lead --data sample -o x --task result_er_unconstrained", "ranks all sentences, .* no budget to end it"),
         ("score partial.jsonl --data sample --task er_at_3", "it holds answers for er_at_10 only"),
@@ -115,7 +102,6 @@ def _broken(_broken_files: Path) -> None:
         ("crossval finder --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
         ("crossval bm25 --data sample -o own.py", "own.py: holds something else, which would be lost"),
         ("crossval bm25 --data sample -o absent/x.jsonl", "absent/x.jsonl: cannot be written"),
-        ("crossval bm25 --data sample --task result_er_unconstrained", "'bm25' ranks all sentences, and task"),
         ("train bm25 --data sample -o x", "train: expected one of finder, .*, without a model; got 'bm25'"),
         ("train nope --data sample -o x", "no system or training 'nope'; expected one of finder, embedder, "),
         ("train finder:model=x --data sample -o x", "train: expected one of finder, .*; got 'finder:model=x'"),

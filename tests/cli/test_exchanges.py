@@ -53,9 +53,7 @@ def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer,
         assert shown["key"] in sent
 
 
-def test_prompts_and_replies_of_an_instance_are_shown_all_turns_of_them(
-    server: RunningServer, command: Command
-) -> None:
+def test_prompts_and_replies_of_an_instance_are_shown_with_all_turns(server: RunningServer, command: Command) -> None:
     command(f"run {server.spec()} --data sample -t er_at_10 -t result_er_at_5 -o run.jsonl")
     n_sent = server.totals()["requests"]
     shown = command(f"llm show run.jsonl {ID} --task er_at_10")
@@ -99,9 +97,7 @@ def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, c
     assert all(one["reply"] is not None for of_instance in shown for one in of_instance)
 
 
-def test_a_report_holds_what_was_asked_and_replied_where_that_is_wanted(
-    server: RunningServer, command: Command
-) -> None:
+def test_a_report_holds_what_was_asked_and_replied_if_that_is_wanted(server: RunningServer, command: Command) -> None:
     command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
     report = "report run.jsonl --data sample --draws 10 --overwrite -o report.html"
     assert command(report).code == 0
@@ -117,9 +113,7 @@ def test_a_report_holds_what_was_asked_and_replied_where_that_is_wanted(
     assert not Path("cache").exists()
 
 
-def test_a_reply_that_is_not_stored_is_told_with_what_may_have_happened(
-    server: RunningServer, command: Command
-) -> None:
+def test_a_reply_that_is_not_stored_is_told_with_what_may_be_the_cause(server: RunningServer, command: Command) -> None:
     command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --limit 1")
     command("cache prune --replies --yes")
     gone = command(f"llm show run.jsonl {ID}")
@@ -175,9 +169,7 @@ def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, c
     assert "\u202e" not in shown.out
 
 
-def test_what_a_run_with_hypotheses_of_a_file_asked_is_shown_only_with_the_same_file(
-    server: RunningServer, command: Command
-) -> None:
+def test_what_a_run_with_hypotheses_of_a_file_asked_needs_that_file(server: RunningServer, command: Command) -> None:
     Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is white.")))
     made = command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --control negated=other.json")
     assert made.code == 0, made.err

@@ -151,9 +151,7 @@ _WITH_TABLE = """<?xml version="1.0"?>
         ("How many of them, and who, felt nothing of insomnia?", "'felt' and 'insomnia' are"),
     ],
 )
-def test_a_word_of_a_table_or_of_the_end_matter_is_not_said_to_be_nowhere_in_the_paper(
-    hypothesis: str, words: str, command: Command
-) -> None:
+def test_a_word_of_a_table_or_the_end_matter_may_be_in_the_paper(hypothesis: str, words: str, command: Command) -> None:
     Path("tea.xml").write_text(_WITH_TABLE)
     said = (
         f"{words} not in the 3 sentences read. Not searched: acknowledgements, 1 figure, 1 table, front matter. "

@@ -36,6 +36,20 @@ def test_reviews_become_passages_and_counts(reviews: Path, tmp_path: Path, comma
     assert told["dropped"] == {"cites several papers": 1}
 
 
+def test_what_no_passage_came_from_is_told_and_the_others_are_read(reviews: Path, command: Command) -> None:
+    (reviews / "bad.xml").write_bytes(b"<article>")
+    (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
+    (reviews / "none.xml").write_bytes(review("Tea is old."))
+    table = f"<table-wrap><table>{cite(1)}</table></table-wrap>"
+    (reviews / "table.xml").write_bytes(review("Tea is old.", more=table))
+    found = command(f"construct harvest {reviews} -o . --progress plain")
+    assert found.code == 1
+    assert all(f"error: {name}: line 1" in found.err for name in ("bad.xml", "table.csv"))
+    told = ("from 4 reviews", "in no passage: 1 mark in headings, tables", "without any citation mark: 1 review")
+    assert all(one in found.out for one in told), found.out
+    assert "harvesting: 6/6" in found.err
+
+
 def test_the_same_command_goes_on_after_a_stop(reviews: Path, command: Command) -> None:
     line = f"construct harvest {reviews} -o ."
     assert command(line).code == 0
@@ -51,28 +65,6 @@ def test_the_same_command_goes_on_after_a_stop(reviews: Path, command: Command) 
     assert passages.read_bytes() == whole
 
 
-def test_files_that_are_no_reviews_are_told_and_the_others_read(reviews: Path, command: Command) -> None:
-    (reviews / "bad.xml").write_bytes(b"<article>")
-    (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
-    found = command(f"construct harvest {reviews} -o .")
-    assert found.code == 1
-    assert "error: bad.xml: line 1" in found.err
-    assert "error: table.csv: line 1" in found.err
-    assert "from 2 reviews" in found.out
-
-
-def test_reviews_without_marks_and_marks_outside_paragraphs_are_told(tmp_path: Path, command: Command) -> None:
-    (tmp_path / "none.xml").write_bytes(review("Tea is old."))
-    (tmp_path / "table.xml").write_bytes(
-        review("Tea is old.", more=f"<table-wrap><table>{cite(1)}</table></table-wrap>")
-    )
-    found = command("construct harvest none.xml table.xml -o work --progress plain")
-    assert found.code == 0
-    assert "in no passage: 1 mark in headings, tables, figures and notes" in found.out
-    assert "without any citation mark: 1 review" in found.out
-    assert "harvesting: 2/2" in found.err
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -84,7 +76,7 @@ def test_reviews_without_marks_and_marks_outside_paragraphs_are_told(tmp_path: P
         ("--table {reviews}/one.xml", "expected a table in .csv, .tsv or .jsonl, got '.xml'"),
     ],
 )
-def test_a_wrong_call_is_refused_before_any_work(
+def test_a_wrong_call_is_refused_at_once(
     reviews: Path, tmp_path: Path, command: Command, more: str, message: str
 ) -> None:
     found = command(f"construct harvest {more.format(reviews=reviews)} -o work")

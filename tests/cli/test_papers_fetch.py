@@ -71,18 +71,13 @@ def test_ids_come_from_a_file_too_and_one_that_is_none_stops_it_before_anything_
 
 def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Command) -> None:
     gone = "http://127.0.0.1:9"  # nobody listens there
-    said = command(f"papers fetch PMC1 PMC2 --attempts 1 --base-url {gone}")
-    assert said.code == 1
-    assert f"PMC1: not fetched: {gone}: no answer in 1 attempt, the last failed: " in " ".join(said.out.split())
     stopped = command(f"papers fetch PMC1 PMC2 PMC3 PMC4 --attempts 1 --base-url {gone}")
     assert stopped.code == 3
     assert re.search(r"stopped: .*3 papers in a row; finished work is kept, and the next run resumes", stopped.err)
     assert "next attempt in 1 s" in command(f"papers fetch PMC1 --attempts 2 --base-url {gone}").err
 
 
-def test_find_reads_the_folder_of_papers_fetched_from_the_address_set_in_the_environment(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_find_reads_the_folder_of_papers_fetched(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     with europe_pmc() as server:
         monkeypatch.setenv("EVIDENCEBENCH_PAPERS_FETCH_BASE_URL", base_url(server))
         command("papers fetch PMC22 PMC1280405 -o papers")

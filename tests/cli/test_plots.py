@@ -45,9 +45,7 @@ def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command:
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("arguments", ["score bm25.jsonl", "leaderboard bm25.jsonl lead.jsonl"])
-def test_only_text_has_pictures_between_its_tables_in_ascii_where_a_terminal_is_not_unicode(
-    arguments: str, command: Command
-) -> None:
+def test_only_text_has_pictures_in_ascii_where_a_terminal_is_not_unicode(arguments: str, command: Command) -> None:
     arguments = f"{arguments} --data sample --draws 50"
     for form in ("--format csv", "--format markdown", "--format latex", "--json"):
         assert not GLYPHS & set(command(f"{arguments} {form}").out), form
@@ -104,9 +102,7 @@ def test_a_picture_can_be_a_png(command: Command) -> None:
     assert Path("picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_a_png_without_its_extra_is_refused_before_anything_is_read(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_png_without_its_extra_is_refused_at_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)  # as where it is not installed
     refusal = command("score none.jsonl --data sample --plot picture.png").refusal
     assert ("pip install 'evidencebench[plot]'" in refusal, "none.jsonl" in refusal) == (True, False)

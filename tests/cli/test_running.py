@@ -58,9 +58,7 @@ def test_an_option_can_be_set_in_the_environment(
 
 
 @pytest.mark.parametrize("name", ["EVIDENCEBENCH_VERSION", "EVIDENCEBENCH_HELP", "EVIDENCEBENCH_TASKS_HELP"])
-def test_a_variable_that_is_no_option_changes_nothing(
-    name: str, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_variable_of_no_option_changes_nothing(name: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     before = command("tasks")
     for value in ("0.1.0", "1"):
         monkeypatch.setenv(name, value)

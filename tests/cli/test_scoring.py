@@ -187,7 +187,7 @@ def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command)
 
 
 @pytest.mark.parametrize(("call", "task"), [("score cues.jsonl", ""), ("leaderboard cues.jsonl", " -t er_at_10")])
-def test_papers_without_labels_are_not_scored_and_the_error_names_what_shows_them(
+def test_papers_without_labels_are_not_scored_and_what_shows_them_is_named(
     call: str, task: str, command: Command
 ) -> None:
     dataset = unlabelled_dataset(Path())

@@ -126,9 +126,7 @@ def test_faults_and_steps_of_construction_are_answered_as_asked() -> None:
     assert json.loads(reply)["hypothesis"] == study.hypothesis
 
 
-def test_providers_are_listed_with_whether_their_key_is_set_and_never_the_key(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_providers_are_listed_with_where_their_key_is(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "")
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
