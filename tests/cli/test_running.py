@@ -151,18 +151,6 @@ def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(command:
     assert "10 instances; 0 answers failed" in command(f"{arguments} --overwrite").out
 
 
-@pytest.mark.parametrize("name", ["own:Slow", "named.py:Slow"])
-def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(name: str, command: Command) -> None:
-    Path("named.py").write_text(Path("own.py").read_text())
-    arguments = f"run {name} --data sample -o run.jsonl --limit 4"
-    assert command(arguments).code == 0
-    for module in [one for one in sys.modules if one.startswith(("own", "named"))]:
-        del sys.modules[module]
-    for path in (Path("own.py"), Path("named.py")):
-        path.write_text(f"{path.read_text()}\n# edited\n")
-    assert f"was made with other settings: code of {name} was 'sha256:" in command(arguments).refusal
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
