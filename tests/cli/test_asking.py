@@ -219,17 +219,6 @@ def test_the_day_of_a_price_stands_wherever_a_cost_is_printed(command: Command) 
             assert f" at prices of {day}" in again
 
 
-def test_an_unset_variable_in_base_url_stops_before_anything_is_sent(command: Command) -> None:
-    for options in ("", " --estimate"):
-        found = command(f"run llm_base:model=openai/gpt-4o-mini,base_url= --data sample -o x.jsonl{options}")
-        assert found.code == 2
-        assert (
-            "base_url: expected an http or https address such as https://host/v1, got none behind 'base_url='"
-            in found.err
-        )
-    assert not Path("x.jsonl").exists()
-
-
 @pytest.mark.parametrize(
     ("personality", "more", "told"),
     [

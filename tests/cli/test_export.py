@@ -7,8 +7,9 @@ import pytest
 
 from command_line import Command
 
+pytestmark = pytest.mark.usefixtures("runs")
 
-@pytest.mark.usefixtures("runs")
+
 def test_a_data_set_and_its_runs_become_trec_files_that_score_reads(command: Command) -> None:
     assert command("export trec sample bm25.jsonl lead.jsonl -o trec").code == 0
     assert len(Path("trec/topics.tsv").read_text().splitlines()) == 10
@@ -34,7 +35,6 @@ def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: C
     assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
 
 
-@pytest.mark.usefixtures("runs")
 def test_what_a_trec_file_cannot_say_is_a_warning_and_json_has_it_all(command: Command) -> None:
     result = command("export trec sample answers.json -o trec -t er_at_2 --json")
     assert "warning: runs/answers.er_at_2.run: 10 sets over the budget cut to the sentences named first" in result.err
@@ -72,7 +72,6 @@ def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Co
     assert "is published under MIT, not CC-BY-4.0" in other.err
 
 
-@pytest.mark.usefixtures("runs")
 def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     given = "--data sample -t er_at_10 --draws 100 --organization {My Lab} -o store --json"
     result = command(f"export every-eval-ever bm25.jsonl lead.jsonl {given}")
@@ -85,7 +84,6 @@ def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     assert "name it with --model" in command(call).refusal
 
 
-@pytest.mark.usefixtures("runs")
 def test_scores_become_results_for_the_hub(command: Command) -> None:
     given = "--data sample -t er_at_10 -t er_at_optimal --draws 100 --dataset my-lab/my-data"
     assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").out == "results.yaml: 2 entries\n"

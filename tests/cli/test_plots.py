@@ -13,10 +13,11 @@ from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures.files import require_png
 from evidencebench.pages.figures.terminal import NEEDED
 
+pytestmark = pytest.mark.usefixtures("runs")
+
 GLYPHS = set(NEEDED) - {"…"}
 
 
-@pytest.mark.usefixtures("runs")
 def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
     arguments = "score bm25.jsonl --data sample --draws 50"
     shown = command(arguments).out
@@ -34,7 +35,6 @@ def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
     assert "●" in command(f"{arguments} --no-controls").out
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command: Command) -> None:
     shown = command("leaderboard bm25.jsonl lead.jsonl --data sample --draws 50 -t er_at_10 -t er_at_5").out
     blocks = [block.split("\n") for block in shown.split("\n\n")]
@@ -43,7 +43,6 @@ def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command:
         assert all(("○" if " *" in row else "●") in row for row in picture)
 
 
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("arguments", ["score bm25.jsonl", "leaderboard bm25.jsonl lead.jsonl"])
 def test_only_text_has_pictures_in_ascii_where_a_terminal_is_not_unicode(arguments: str, command: Command) -> None:
     arguments = f"{arguments} --data sample --draws 50"
@@ -57,7 +56,6 @@ def test_only_text_has_pictures_in_ascii_where_a_terminal_is_not_unicode(argumen
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -81,7 +79,6 @@ def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set
     assert not list(Path().glob("*.part"))
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_picture_shows_the_scores_that_are_printed(command: Command) -> None:
     board = command("leaderboard bm25.jsonl --data sample --draws 50 -t er_at_10 --json --plot board.svg").json
     texts = drawn_in("board.svg")
@@ -92,7 +89,6 @@ def test_a_picture_shows_the_scores_that_are_printed(command: Command) -> None:
     assert "aspect recall in %, 95 % intervals" in texts
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_picture_can_be_a_png(command: Command) -> None:
     try:
         require_png()
@@ -108,7 +104,6 @@ def test_a_png_without_its_extra_is_refused_at_once(command: Command, monkeypatc
     assert ("pip install 'evidencebench[plot]'" in refusal, "none.jsonl" in refusal) == (True, False)
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_document_about_pictures_shows_what_comes_out(command: Command) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
     for call in re.findall(r"^\$ evidencebench (.*)$", text, re.MULTILINE):

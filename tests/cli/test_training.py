@@ -89,6 +89,8 @@ def test_the_run_stands_beside_others_and_says_that_it_is_cross_validated(comman
     arguments = f"crossval memory:Memory {QUICK} --no-blind -o folds.jsonl"
     assert command(arguments).out.endswith("\nfolds.jsonl: the answers under seed 0, the first, as a run\n")
     command("run bm25 --data sample -o bm25.jsonl")
+    refusal = command(f"crossval memory:Memory {QUICK} -o bm25.jsonl --overwrite").refusal
+    assert refusal == "error: bm25.jsonl: holds something else, which would be lost; choose another name"
     options = "folds.jsonl bm25.jsonl --data sample --task er_at_10 --draws 50"
     board = command(f"leaderboard {options}")
     assert (board.code, board.err) == (0, "")  # no warning of training on this data
@@ -127,15 +129,6 @@ def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_a
     Path("folds.jsonl.splits").unlink()
     assert command(f"{arguments} --folds 2 --overwrite").code == 0
     assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["crossval"] == {"folds": 2}
-
-
-def test_a_run_that_is_no_cross_validation_is_not_replaced(command: Command) -> None:
-    command("run lead --data sample -o lead.jsonl")
-    written = Path("lead.jsonl").read_bytes()
-    refusal = command(f"crossval memory:Memory {QUICK} -o lead.jsonl --overwrite").refusal
-    assert refusal == "error: lead.jsonl: holds something else, which would be lost; choose another name"
-    assert Path("lead.jsonl").read_bytes() == written
-    assert not Path("fits.jsonl").exists()
 
 
 @pytest.mark.parametrize("output", ["--output=cells.jsonl", ""])
