@@ -12,10 +12,11 @@ from command_line import FORMATS, SAMPLE, Command
 from evidencebench import TASKS
 from unlabelled import unlabelled_dataset
 
+pytestmark = pytest.mark.usefixtures("runs")
+
 TASKS_WITH_A_NUMBER = (("er", 10), ("result_er", 5), ("result_er", 10))
 
 
-@pytest.mark.usefixtures("runs")
 def test_what_was_trained_on_the_data_is_said_first_and_marked_in_every_form(command: Command) -> None:
     assert command("run own:Trained --data sample -o seen.jsonl").code == 0
     options = "--data sample --task er_at_10 --draws 50"
@@ -66,7 +67,6 @@ def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) 
     assert (first.code, first.err) == (0, "")
 
 
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("call", ["score answers.json", "compare answers.json lead.jsonl"])
 def test_missing_answers_are_told_first_and_end_with_1_on_request(call: str, command: Command) -> None:
     Path("answers.json").write_text(json.dumps({SAMPLE.ids[0]: [1]}))
@@ -86,7 +86,7 @@ def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) ->
         json.dumps({name: one | {"systematic_review_id": "r"} for name, one in records.items()})
     )
     for system in ("bm25", "lead"):
-        command(f"run {system} --data data.json -o {system}.jsonl --limit 9")
+        command(f"run {system} --data data.json -o {system}.jsonl --limit 9 --overwrite")
     options = "--data data.json --task er_at_10 --draws 50 --limit 9"
     for call in ("score bm25.jsonl", "leaderboard bm25.jsonl", "compare bm25.jsonl lead.jsonl"):
         shown = " ".join(command(f"{call} {options}").out.split())
@@ -100,7 +100,6 @@ def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) ->
     assert "9 papers of 1 review or text, or those on which the systems differ, are too few" in page
 
 
-@pytest.mark.usefixtures("runs")
 def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
     options = "--data sample --task er_at_10 --draws 50 --limit 1"
     recall = command(f"score bm25.jsonl {options} --json").json["er_at_10"]["aspect_recall"]
@@ -116,7 +115,6 @@ def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
     assert pair["difference"]["low"] is None
 
 
-@pytest.mark.usefixtures("runs")
 def test_recall_of_coverable_aspects_is_left_out_where_it_is_recall(command: Command) -> None:
     shown = command("score bm25.jsonl --data sample --task er_at_10 --draws 50").out
     assert "coverable" not in shown
@@ -162,7 +160,6 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
         assert max(map(len, command(f"{call} --data sample --draws 50").out.splitlines())) <= 80
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_matrix_holds_the_differences_of_the_pairs(command: Command) -> None:
     call = "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --task er_at_10 --draws 200"
     pairs = {(one["first"], one["second"]): one for one in command(f"{call} --json").json["pairs"]}
@@ -174,7 +171,6 @@ def test_a_matrix_holds_the_differences_of_the_pairs(command: Command) -> None:
         assert note in command(f"{call} --format {table_format}").out
 
 
-@pytest.mark.usefixtures("runs")
 def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command) -> None:
     call = "score bm25.jsonl --data sample --task er_at_10 --draws 50 --places"
     shown = command(call).out
@@ -192,7 +188,7 @@ def test_papers_without_labels_are_not_scored_and_what_shows_them_is_named(
 ) -> None:
     dataset = unlabelled_dataset(Path())
     for system in ("cues", "lead"):
-        ran = command(f"run {system} --data own.json -o {system}.jsonl")
+        ran = command(f"run {system} --data own.json -o {system}.jsonl --overwrite")
         assert ran.out.splitlines()[-1] == f"next: evidencebench view {system}.jsonl --data own.json"
     answers = [json.loads(line) for line in Path("cues.jsonl").read_text().splitlines()[1:]]
     asked = {(answer["id"], answer["task"]) for answer in answers}
@@ -205,7 +201,6 @@ def test_papers_without_labels_are_not_scored_and_what_shows_them_is_named(
     ) in found.refusal
 
 
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("arguments", "tasks"),
     [
@@ -243,7 +238,6 @@ def test_failed_empty_and_missing_answers_are_told_apart(task: str, command: Com
     assert len(others) <= n_missing <= len(others) + 1
 
 
-@pytest.mark.usefixtures("runs")
 def test_text_and_json_show_the_same_score_and_signature(command: Command) -> None:
     shown = command("score bm25.jsonl --data sample --task er_at_10").out
     found = command("score bm25.jsonl --data sample --task er_at_10 --json").json["er_at_10"]
@@ -252,7 +246,6 @@ def test_text_and_json_show_the_same_score_and_signature(command: Command) -> No
     assert f"{found['signature']} = {recall['mean']:.3f}" in shown.replace("\n  ", "")
 
 
-@pytest.mark.usefixtures("runs")
 def test_runs_are_ranked_beside_the_controls_and_the_published_figures(command: Command) -> None:
     board = command("leaderboard bm25.jsonl answers.json --data sample --draws 50 --published --json").json
     assert set(board["tasks"]) == set(TASKS) - {"result_er_unconstrained"}
@@ -279,7 +272,6 @@ def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None
     assert expected["controls"]["random"] < expected["controls"]["lead"]
 
 
-@pytest.mark.usefixtures("runs")
 def test_failed_answers_are_told_where_a_system_is_run_or_compared(command: Command) -> None:
     found = command("controls own:Slow:fails=true --data sample --task er_at_10 --draws 50")
     assert (found.code, found.err) == (
