@@ -141,10 +141,14 @@ def test_the_cli_reference_is_what_help_prints() -> None:
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"
 
 
-def test_every_help_fits_a_terminal_and_cuts_no_line_short() -> None:
-    shown = REFERENCE.read_text(encoding="utf-8").split("```text\n")[1:]
-    lines = [line for block in shown for line in block.partition("```")[0].splitlines()]
-    assert max(map(len, lines)) <= 80
+def test_every_help_fits_a_terminal_shows_an_example_and_cuts_no_line_short() -> None:
+    shown = re.findall(
+        r"^## ([^\n]+)\n\n```text\n(.*?)^```", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    for name, text in shown:
+        assert "\nCommands:\n" in text or re.search(rf"^ +(Example: )?{name}( |$)", text, re.MULTILINE), name
+    lines = [line for _, text in shown for line in text.splitlines()]
+    assert (len(shown) > 60, max(map(len, lines)) <= 80) == (True, True)
     assert [line for line in lines if line.endswith("...") and not line.startswith("Usage:")] == []
     assert [line for line in lines if "RANGE" in line] == [], "how numbers are called in the code says nothing"
 

@@ -1,7 +1,6 @@
 """From a sample to a report by the command line: drawn, filled in by people elsewhere, compared with the labels."""
 
 import csv
-import json
 import random
 from pathlib import Path
 
@@ -40,17 +39,10 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     found = command(f"{report} --disagreements differ.csv")
     assert found.code == 0, found.err
     assert all(len(line) <= 80 for line in found.out.splitlines())
-    for words in (
-        "9 tasks of 9 papers",
-        "ada - bo",
-        "ada - model",
-        "Krippendorff's alpha of all people",
-        "Equivalence within 30 points",
-        "Power: papers for a chance of 80 %",
-        "By kind of sentence",
-        "The margin of equivalence is 30 points (as given).",
-        "on which raters differ",
-    ):
+    assert all(
+        words in found.out for words in ("9 tasks of 9 papers", "ada - bo", "ada - model", "By kind of sentence")
+    )
+    for words in ("alpha of all people", "Equivalence within 30 points", "Power: papers for", "30 points (as given)."):
         assert words in found.out
 
     fields = command(f"{report} --json").json
@@ -71,14 +63,24 @@ def test_without_labels_people_are_compared_with_each_other(command: Command) ->
     command(f"{DRAW} --for csv")
     for name, seed in (("ada.csv", 1), ("bo.csv", 2), ("cy.csv", 3)):
         fill(name, 0.9, seed)
+    *text, _ = Path("bo.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("bo.csv").write_text("".join(text), encoding="utf-8")
     report = "agreement report ada.csv bo.csv cy.csv --tasks tasks.jsonl --draws 200"
-    assert "human-model" not in command(report).done
+    found = command(report)
+    assert ("human-model" in found.done, found.err) == (
+        False,
+        "warning: bo.csv: tasks with rows missing: left out: 1\n",
+    )
     fields = command(f"{report} --team {{ada & bo=ada,bo}} --json").json
     assert [(pair["first"], pair["second"]) for pair in fields["everything"]["pairs"]] == [("ada & bo", "cy")]
 
 
 def test_a_folder_with_decisions_is_compared_with_the_labels(command: Command) -> None:
-    command(DRAW)
+    drawn = command(f"{DRAW} --seed 5 --json").json
+    assert (drawn["files"], drawn["n_tasks"], drawn["n_sentences"]) == (["tasks.jsonl"], 9, 691)
+    kept = Path("tasks.jsonl").read_bytes()
+    assert command(f"{DRAW} --seed 5 --overwrite").code == 0
+    assert (Path("tasks.jsonl").read_bytes(), b"sources" in kept) == (kept, False)
     tasks = read_tasks("tasks.jsonl")
     folder = AnnotationFolder(Path("people"), tasks)
     for name in ("Ada", "Bo"):
@@ -94,15 +96,6 @@ def test_a_folder_with_decisions_is_compared_with_the_labels(command: Command) -
     assert {names: one["n_tasks"] for names, one in pairs.items()} == dict.fromkeys(pairs, 8)
     assert pairs["decided", "gpt"]["measures"]["kappa"]["value"] == 1.0
     assert pairs["Bo", "gpt"]["measures"]["kappa"]["value"] < 1.0
-
-
-def test_what_was_left_out_is_told_before_the_report(command: Command) -> None:
-    command(f"{DRAW} --for csv")
-    fill("ada.csv", 0.9, 1)
-    text = Path("ada.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("bo.csv").write_text("".join(text[:-1]), encoding="utf-8")
-    found = command("agreement report ada.csv bo.csv --tasks tasks.jsonl --draws 200")
-    assert found.err == "warning: bo.csv: tasks with rows missing: left out: 1\n"
 
 
 @pytest.mark.parametrize("sort", ["hypotheses", "aspects"])
@@ -147,14 +140,3 @@ def test_bad_input_is_told(command: Command, arguments: str, words: str) -> None
     fill("ada.csv", 0.9, 1)
     Path("spoilt.jsonl").write_text("{}")
     assert words in command(arguments).refusal
-
-
-def test_the_tasks_of_a_sample_as_json(command: Command) -> None:
-    found = command(f"{DRAW} --seed 5 --json").json
-    assert (found["files"], found["n_tasks"], found["n_sentences"]) == (["tasks.jsonl"], 9, 691)
-    kept = Path("tasks.jsonl").read_bytes()
-    assert command(f"{DRAW} --seed 5 --overwrite").code == 0
-    assert Path("tasks.jsonl").read_bytes() == kept
-    header = json.loads(kept.splitlines()[0])
-    assert (header["sort"], header["seed"]) == ("sentences", 5)
-    assert b"sources" not in kept

@@ -18,11 +18,9 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.significance import spent_line
-from examples import IS_THOROUGH
 from fake_models import RunningServer, running_fake_server
 from llm_servers import DictCache, SlowSender
 from stored_replies import stored_replies
-from unwritable import no_file_longer_than
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -78,7 +76,7 @@ def test_every_estimate_exits_with_1_where_an_answer_would_fail(name: str, comma
 
 
 @every_command
-def test_every_command_stops_before_it_costs_more_than_allowed_and_goes_on_with_more(
+def test_every_command_stops_at_a_cost_limit_and_goes_on_with_more(
     name: str, server: RunningServer, command: Command
 ) -> None:
     call = f"{call_of(name, server.spec(more=',max_tokens=300'))} --prices prices.json"
@@ -97,9 +95,7 @@ def test_every_command_stops_before_it_costs_more_than_allowed_and_goes_on_with_
 
 
 @every_command
-def test_a_price_that_is_not_known_is_never_shown_as_nothing_and_bounds_nothing(
-    name: str, server: RunningServer, command: Command
-) -> None:
+def test_an_unknown_price_is_never_shown_as_nothing(name: str, server: RunningServer, command: Command) -> None:
     refused = command(f"{call_of(name, server.spec())} --max-cost-usd 1")
     assert refused.code == 3
     assert "expected a known price, since a cost limit is set, got none; give a table" in refused.err
@@ -110,33 +106,24 @@ def test_a_price_that_is_not_known_is_never_shown_as_nothing_and_bounds_nothing(
     assert ("price unknown" in ran.err, "$0" in ran.err + ran.out) == (True, False)
 
 
-@every_command
-def test_every_command_refuses_options_for_models_where_none_is_asked(name: str, command: Command) -> None:
-    for option in ("--estimate", "--batch", "--max-cost-usd 1"):
-        refusal = command(f"{call_of(name, 'cues')} {option}").refusal
-        assert "are for systems that ask a language model" in refusal
-
-
 _OWN_WAY = """
-from dataclasses import dataclass
-from pathlib import Path
 from evidencebench import Ranking, Traits
 
-@dataclass(frozen=True)
 class OwnWay:
     traits = Traits(selects=True, waits=True)
     def rank(self, query, brief):
-        Path("asked").touch()
+        open("asked", "w").close()
         return Ranking(sentences=(0,))
 """
 
 
 @every_command
-def test_no_limit_is_promised_for_own_code_that_asks_in_its_own_way(name: str, command: Command) -> None:
+def test_no_limit_is_promised_where_no_model_of_ours_is_asked(name: str, command: Command) -> None:
     Path("own_way.py").write_text(_OWN_WAY)
     for option in ("--estimate", "--batch", "--max-cost-usd 1"):
-        found = command(f"{call_of(name, 'own_way:OwnWay')} {option}")
-        assert (found.code, found.out, Path("asked").exists()) == (2, "", False)
+        assert "are for systems that ask a language model" in command(f"{call_of(name, 'cues')} {option}").refusal
+        assert command(f"{call_of(name, 'own_way:OwnWay')} {option}").refusal
+    assert not Path("asked").exists()
     assert command(call_of(name, "own_way:OwnWay")).code == 0
 
 
@@ -179,11 +166,6 @@ def test_an_estimate_says_how_many_tasks_are_asked_and_how_to_ask_one(command: C
     assert "result_er_unconstrained); -t TASK asks for one. 0 requests are stored" in every
     assert "2 instances, asked for er_at_10. 0 requests" in " ".join(command(f"{arguments} -t er_at_10").out.split())
     assert command(f"{arguments} --json").json["tasks"][:2] == ["er_at_optimal", "er_at_10"]
-
-
-def test_find_says_in_its_help_what_leaves_the_machine(command: Command) -> None:
-    said = " ".join(command("find --help").out.split())
-    assert "An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider that its model names" in said
 
 
 def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -> None:
@@ -237,33 +219,23 @@ def test_the_day_of_a_price_stands_wherever_a_cost_is_printed(command: Command) 
             assert f" at prices of {day}" in again
 
 
-def test_an_unset_variable_in_base_url_stops_before_anything_is_sent(command: Command) -> None:
-    for options in ("", " --estimate"):
-        found = command(f"run llm_base:model=openai/gpt-4o-mini,base_url= --data sample -o x.jsonl{options}")
-        assert found.code == 2
-        assert (
-            "base_url: expected an http or https address such as https://host/v1, got none behind 'base_url='"
-            in found.err
-        )
-    assert not Path("x.jsonl").exists()
-
-
-def test_answers_that_were_cut_off_are_told_to_raise_max_tokens(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="oracle") as server:
-        found = command(f"run {server.spec()},max_tokens=3 --data sample --task er_at_5 -o cut.jsonl")
-    told = " ".join(found.err.split())
-    assert "ReplyError: truncated: the reply was cut off; raise max_tokens" in told
-    assert "for other replies, run with a greater max_tokens into another file" in told
-
-
-def test_answers_that_failed_are_told_what_retrying_does(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="wrong_format") as server:
-        found = command(call_of("run", server.spec()))
-    assert found.code == 1
-    assert "--retry-failed asks again where no reply came;" in found.err
-    assert "what was replied is read again, not bought again: for other replies, run with another --seed" in " ".join(
-        found.err.split()
-    )
+@pytest.mark.parametrize(
+    ("personality", "more", "told"),
+    [
+        ("oracle", ",max_tokens=3", "with a greater max_tokens into another file"),
+        (
+            "wrong_format",
+            "",
+            "asks again where no reply came; what was replied is read again, not bought again: for other",
+        ),
+    ],
+)
+def test_of_failed_answers_it_is_told_what_retrying_does(
+    personality: str, more: str, told: str, command: Command
+) -> None:
+    with running_fake_server(SAMPLE, personality=personality) as server:
+        found = command(call_of("run", server.spec(more=more)))
+    assert (found.code, told in " ".join(found.err.split())) == (1, True), found.err
 
 
 def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
@@ -282,22 +254,6 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
         assert resumed.totals()["paid"] + n_paid == json.loads(output)["notes"]["requests"]
-
-
-def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
-    server: RunningServer, command: Command, tmp_path: Path
-) -> None:
-    arguments = f"run {server.spec()} --data sample -t er_at_10"
-    assert command(f"{arguments} --limit 1 -o first.jsonl").code == 0
-    n_before = server.totals()["requests"]
-    for _ in range(2):
-        with no_file_longer_than((tmp_path / "cache" / "replies.sqlite").stat().st_size + 100_000):
-            found = command(f"{arguments} -o run.jsonl")
-        assert found.code == 3
-        assert "replies.sqlite: cannot be used to keep replies" in found.err
-        assert "set EVIDENCEBENCH_CACHE=off to keep none; finished work is kept" in found.err
-    assert server.totals()["requests"] == n_before
-    assert command(f"{arguments} -o run.jsonl").code == 0
 
 
 def client_of_a_held_cache(n_failures: int) -> ChatClient:
@@ -323,46 +279,31 @@ def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> 
         pass
 
 
-def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -> None:
-    for number, personality in enumerate(("oracle", "over_length", "wrong_format")):
-        wires = ("openai", "anthropic") if IS_THOROUGH else ("openai", "anthropic")[number % 2 :][:1]
-        with running_fake_server(SAMPLE, personality=personality, expire_rate=0.2) as server:
-            for wire in wires:
-                spec = server.spec(model=f"{wire}/fake", more=",key_env=")
-                name = f"{personality}-{wire}"
-                direct = command(f"run {spec} --data sample -t er_at_optimal -o {name}.jsonl")
-                command("cache prune --replies --yes")
-                batched = command(f"run {spec} --data sample -t er_at_optimal -o {name}-batch.jsonl --batch")
-                for _ in range(8):  # what expired stays unanswered, and is asked for by the next start
-                    if len(read_run(Path(f"{name}-batch.jsonl")).done) == len(SAMPLE):
-                        break
-                    batched = command(f"run {spec} --data sample -t er_at_optimal -o {name}-batch.jsonl --batch")
-                assert (direct.code, batched.code) in {(0, 0), (1, 1)}, batched.err
-                lines = [answers(Path(f"{name}{suffix}.jsonl")) for suffix in ("", "-batch")]
-                assert lines[0] == lines[1]
-            assert server.totals()["paid_in_batches"] >= len(wires) * len(SAMPLE)
+@pytest.mark.parametrize(("personality", "expire_rate"), [("oracle", 0.6), ("over_length", 0.0), ("wrong_format", 0.2)])
+def test_a_batch_gives_the_same_answers_and_tells_what_expired(
+    personality: str, expire_rate: float, command: Command
+) -> None:
+    def answers(path: str) -> list[tuple[object, ...]]:
+        found = [json.loads(line) for line in Path(path).read_bytes().splitlines()[1:]]
+        return sorted((one["id"], one.get("sentences"), one.get("error")) for one in found)
 
-
-def answers(path: Path) -> list[tuple[object, ...]]:
-    found = [json.loads(line) for line in path.read_bytes().splitlines()[1:]]
-    return sorted((one["id"], one.get("sentences"), one.get("error")) for one in found)
-
-
-def test_a_refused_key_stops_the_run_at_once(command: Command) -> None:
-    with running_fake_server(SAMPLE, fault_rate=1.0, fault_kinds=["unauthorized"]) as server:
-        found = command(f"run {server.spec()} --data sample -o run.jsonl --max-connections 1")
-        assert found.code == 3
-        assert "401" in found.err
-        assert server.totals()["requests"] == 1
-
-
-def test_score_counts_the_classes_of_replies_beside_the_score(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="over_length") as server:
-        command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
-    found = command("score run.jsonl --data sample")
-    assert "er_at_10: replies: " in found.out
-    assert "over length 10" in found.out
-    assert command("score run.jsonl --data sample --json").json["er_at_10"]["notes"]["reply_over_length"] == 10
+    with running_fake_server(SAMPLE, personality=personality, expire_rate=expire_rate) as server:
+        call = f"run {server.spec(model='openai/fake', more=',key_env=')} --data sample -t er_at_optimal -o"
+        command(f"{call} direct.jsonl")
+        command("cache prune --replies --yes")
+        for _ in range(9):  # what expired stays unanswered, and is asked for by the next start
+            batched = command(f"{call} batch.jsonl --batch")
+            n_left = len(SAMPLE) - len(read_run(Path("batch.jsonl")).done)
+            assert (batched.code == 3, "unanswered; run the same command again" in batched.err) == (
+                n_left > 0,
+                n_left > 0,
+            )
+            if not n_left:
+                break
+        assert answers("batch.jsonl") == answers("direct.jsonl")
+        assert server.totals()["paid_in_batches"] >= len(SAMPLE)
+    notes = command("score batch.jsonl --data sample --json").json["er_at_optimal"]["notes"]
+    assert personality != "over_length" or notes["reply_over_length"] == 10
 
 
 def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Command) -> None:
@@ -379,29 +320,8 @@ def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Comma
             assert score["aspect_recall"]["mean"] == 1.0
 
 
-def test_batches_that_expire_in_part_end_with_what_is_left_told(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", expire_rate=0.6) as server:
-        spec = server.spec(model="openai/fake", more=",key_env=")
-        found = command(f"run {spec} --data sample -o run.jsonl --batch")
-        n_left = len(SAMPLE) * 6 - len(read_run(Path("run.jsonl")).done)
-        assert found.code == (3 if n_left else 0)
-        assert ("instances are unanswered; run the same command again" in found.err) == bool(n_left)
-
-
-def test_a_batch_under_a_cost_limit_answers_what_fits(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="oracle") as server:
-        spec = server.spec(model="openai/gpt-4o", more=",key_env=,max_tokens=300")
-        arguments = f"run {spec} --data sample -t er_at_10 -o run.jsonl"
-        whole = command(f"{arguments} --estimate --batch --json").json["models"][0]["cost_usd"]
-        stopped = command(f"{arguments} --batch --max-cost-usd {whole / 2:.6f}")
-        assert stopped.code == 3, stopped.err
-        assert 0 < len(read_run(Path("run.jsonl")).done) < len(SAMPLE)
-        assert command(f"{arguments} --batch").code == 0
-        assert server.totals()["paid"] == len(SAMPLE)
-
-
 @pytest.mark.parametrize("goes_on", ["--batch", ""])
-def test_a_batch_that_was_submitted_is_collected_by_the_next_start_and_not_bought_again(
+def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
     goes_on: str, tmp_path: Path, command: Command
 ) -> None:
     delay = 1.0

@@ -66,10 +66,15 @@ def n_replies(command: Command) -> int:
     return sum(model["n_replies"] for model in listed(command)["replies"]["models"])
 
 
-def test_an_empty_cache_is_listed_as_such(command: Command, folder: Path) -> None:
+def test_an_empty_cache_and_none_are_listed_as_such(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert listed(command) == {"folder": str(folder), "replies": None, "embeddings": None}
-    assert "replies: none yet" in command("cache list").out
-    assert not folder.exists()
+    assert ("replies: none yet" in command("cache list").out, folder.exists()) == (True, False)
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
+    assert listed(command) == {"folder": None}
+    assert "nothing is kept" in command("cache list").out
+    assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in command("cache prune --all --yes").refusal
 
 
 def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: Command, filled: Path) -> None:
@@ -98,15 +103,6 @@ def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: 
     assert all("anthropic/b" in command(f"cache list --format {one}").out for one in FORMATS)
 
 
-def test_with_the_cache_off_the_list_says_so_and_prune_refuses(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
-    assert listed(command) == {"folder": None}
-    assert "nothing is kept" in command("cache list").out
-    assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in command("cache prune --all --yes").refusal
-
-
 @pytest.mark.usefixtures("filled")
 def test_without_yes_nothing_is_removed(command: Command) -> None:
     before = listed(command)
@@ -123,17 +119,14 @@ def test_without_yes_nothing_is_removed(command: Command) -> None:
     ("options", "n_left", "has_batch", "has_vectors"),
     [
         ("--model openai/a", 2, True, True),
-        ("--model openai/unheard-of", 5, True, True),
-        ("--replies", 0, True, True),
         ("--embeddings", 5, True, False),
-        ("--all", 0, True, False),
         ("--all --batches", 0, False, False),
         ("--batches", 5, False, True),
         ("--older-than 0", 5, True, True),  # the fixture's clock is ahead of this machine's
         ("--damaged", 5, True, True),
     ],
 )
-def test_what_is_pruned_is_what_was_named(
+def test_what_is_named_is_pruned(
     command: Command, options: str, n_left: int, *, has_batch: bool, has_vectors: bool
 ) -> None:
     assert command(f"cache prune {options} --yes").code == 0
@@ -170,12 +163,10 @@ def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
     ("arguments", "message"),
     [
         ("cache prune", "say what"),
-        ("cache prune --yes", "say what"),
         ("cache prune --embeddings --older-than 3", "select replies"),
         ("cache prune --all --model openai/a", "select replies"),
         ("cache prune --damaged --replies", "selects replies"),
         ("cache prune --older-than nan --yes", "nan is not a finite number"),
-        ("cache prune --older-than inf --yes", "inf is not a finite number"),
         ("cache prune --older-than -1 --yes", "--older-than"),
     ],
 )

@@ -45,9 +45,7 @@ def test_an_estimate_sends_nothing_and_harvests_first(tmp_path: Path, server: Ru
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_after_the_run_nothing_is_left_and_what_was_used_is_told(
-    tmp_path: Path, server: RunningServer, command: Command
-) -> None:
+def test_after_the_run_nothing_is_left_to_pay(tmp_path: Path, server: RunningServer, command: Command) -> None:
     path = tmp_path / "construction.toml"
     path.write_text(path.read_text() + "[judge]\nat_once = true\n")
     assert command(f"construct run {path} --until aspects --json").json["dataset"] is None

@@ -13,16 +13,15 @@ import pytest
 
 from command_line import Command, start, until
 from evidencebench import open_dataset
-from evidencebench.construction.demo import expected_instances, synthetic_studies
+from evidencebench.construction.demo import expected_instances
 from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.leakage import BY_ID, BY_TEXT
-from evidencebench.construction.step import NO_REPLY
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.integrations.fake_server import FakeModel, GoldStudies
 from examples import IS_THOROUGH
 from fake_models import RunningServer
-from malformed_replies import ASKED_AGAIN, SHAPES, Shape
+from malformed_replies import SHAPES
 from served_constructions import served_construction
 from stored_replies import stored_replies
 
@@ -60,10 +59,6 @@ def _n_paid(server: RunningServer) -> Counter[str]:
     return Counter(entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid")
 
 
-def test_the_demo_makes_exactly_the_data_set_that_it_must(command: Command) -> None:
-    assert "5 instances: as they must be" in command("construct demo --faults 0.02").done
-
-
 @pytest.mark.parametrize("at_once", [True, False])
 def test_the_data_set_is_the_gold_one_and_validates(command: Command, *, at_once: bool) -> None:
     with served_construction(HERE, at_once=at_once):
@@ -72,7 +67,7 @@ def test_the_data_set_is_the_gold_one_and_validates(command: Command, *, at_once
     assert command("data validate work/dataset/test.json --optima").code == 0
 
 
-def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is_paid_again(
+def test_after_faults_and_two_kills_nothing_is_lost_or_paid_again(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, killed, cache = Path("whole"), Path("killed"), Path("another_cache")
@@ -84,27 +79,17 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
     with served_construction(
         killed, fault_rate=0.2 if IS_THOROUGH else 0.05, hang_seconds=0.2, latency_seconds=0.1
     ) as server:
-        words = [
-            "construct",
-            "run",
-            "killed/construction.toml",
-            "--max-connections",
-            "4",
-            "--jobs",
-            "2",
-            "--engine",
-            "processes",
-        ]
+        call = "construct run killed/construction.toml --max-connections 4 --jobs 2 --engine processes"
         n_stored, paid = [0], [0]
         for n_paid in (15, 60):
-            process = start(*words)
+            process = start(*call.split())
             until(lambda n=n_paid: _n_paid(server).total() >= n, process)  # type: ignore[misc]
             process.kill()
             process.communicate(timeout=60)
             n_stored.append(len(stored_replies(cache)))
             paid.append(_n_paid(server).total())
         assert not (killed / "work" / "dataset").exists()
-        assert command(" ".join(words)).done
+        assert command(call).done
         n_requests, n_paid = len(_n_paid(server)), _n_paid(server).total()
     # What was stored is never asked again; a reply that comes while its process dies cannot be stored.
     assert n_paid - paid[2] == n_requests - n_stored[2]
@@ -140,28 +125,18 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(command: Command) -> None:
     assert data_set() == expected_instances()
 
 
-def test_without_any_passage_the_end_says_so(command: Command) -> None:
-    with served_construction(HERE):
-        review = Path("reviews/review.xml")
-        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
-        assert "a draft for the data set, got none that is left: the first step found no pass" in command(RUN).refusal
-
-
-def test_where_no_draft_is_left_the_end_says_what_the_steps_dropped(command: Command) -> None:
-    with served_construction(HERE):
-        for paper in Path("papers").iterdir():
-            paper.rename(paper.with_stem(f"another-{paper.stem}"))
-            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
-        assert re.search(r"got none that is left: paper not at hand \(\d+\)", command(RUN).refusal)
-
-
-def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(command: Command) -> None:
+def test_reviews_that_cannot_be_read_are_told_and_where_nothing_is_left_the_end_says_why(command: Command) -> None:
     with served_construction(HERE):
         Path("reviews/broken.xml").write_text("<article><front>")
         found = command(RUN)
-    assert found.code == 1
-    assert "broken.xml" in found.err
-    assert data_set() == expected_instances()
+        assert (found.code, "broken.xml" in found.err, data_set()) == (1, True, expected_instances())
+        for paper in Path("papers").iterdir():
+            paper.rename(paper.with_stem(f"another-{paper.stem}"))
+            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
+        assert "got none that is left: paper not at hand (" in command(f"{RUN} --overwrite").err
+        review = Path("reviews/review.xml")
+        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
+        assert "none that is left: the first step found no pass" in command(f"{RUN} --overwrite").err
 
 
 OWN = "Whether a cup of tea is drunk decides what the trial of it measures."
@@ -179,9 +154,7 @@ def edit(path: Path, key: str, value: str, *, which: int = 0) -> bytes:
 
 
 @pytest.mark.usefixtures("_served")
-def test_after_an_edit_the_steps_behind_it_alone_are_made_again_and_it_becomes_part_of_the_data_set(
-    command: Command,
-) -> None:
+def test_after_an_edit_the_steps_behind_it_alone_are_made_again(command: Command) -> None:
     assert command(RUN).code == 0
     edited = edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
     before = {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")}
@@ -206,27 +179,6 @@ def test_after_an_edit_the_steps_behind_it_alone_are_made_again_and_it_becomes_p
 
 
 @pytest.mark.usefixtures("_served")
-def test_an_edited_step_is_made_again_where_it_is_named_and_a_copy_of_it_is_kept_and_said(command: Command) -> None:
-    assert command(RUN).code == 0
-    edited = edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
-    made = command(f"{RUN} --from hypotheses")
-    assert made.code == 0, made.err
-    assert "hypotheses.jsonl: was edited by hand; what was there is kept as" in made.err
-    assert (WORK / "hypotheses.jsonl.edited").read_bytes() == edited
-    assert data_set() == expected_instances()
-
-
-@pytest.mark.usefixtures("_served")
-@pytest.mark.parametrize("limit", ["", "--limit 2 "])
-def test_an_edit_of_the_last_file_or_of_a_pilot_counts_too(command: Command, limit: str) -> None:
-    assert command(f"{RUN} {limit}{'' if limit else '--until hypotheses'}").code == 0
-    edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
-    assert command(RUN).code == (2 if limit else 0)
-    assert command(f"{RUN} --overwrite").code == 0
-    assert OWN in hypotheses()
-
-
-@pytest.mark.usefixtures("_served")
 def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command: Command) -> None:
     assert command(RUN).code == 0
     edited = edit(WORK / "aspects.jsonl", "hypothesis", OWN)
@@ -244,19 +196,15 @@ def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command
 @pytest.mark.parametrize(
     ("call", "name", "key"),
     [
-        ("label-results work --model {model}", "results.jsonl", "hypothesis"),
         ("filter work", "filtered.jsonl", "hypothesis"),
         ("harvest reviews -o work --papers papers", "passages.jsonl", "summary"),
     ],
 )
-def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
-    command: Command, call: str, name: str, key: str
-) -> None:
-    model = next(line.partition('"')[2].rstrip('"') for line in CONFIG.read_text().splitlines() if "model =" in line)
+def test_a_single_step_keeps_what_was_edited_beside(command: Command, call: str, name: str, key: str) -> None:
     assert command(RUN).code == 0
     whole = (WORK / name).read_bytes()
     edited = edit(WORK / name, key, OWN)
-    made = command(f"construct {call.format(model=model)} --overwrite")
+    made = command(f"construct {call} --overwrite")
     assert made.code == 0, made.err
     assert f"{name}: was edited by hand; what was there is kept as" in made.err
     assert (WORK / f"{name}.edited").read_bytes() == edited
@@ -267,29 +215,21 @@ def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
     ("before", "after", "why"),
     [
         ('name = "synthetic"', "name = 7", "Expected `str`, got `int` - at `$.name`"),
-        ('name = "synthetic"', 'nam = "synthetic"', "Object contains unknown field `nam`"),
         ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
         ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
         ("test = 1.0", "test = 0.9", "shares: expected shares that add up to 1, got 0.9"),
-        (
-            "[judge]",
-            "[judge]\noverlap = 10",
-            "judge: overlap: expected 0 or more and less than the window of 10, got 10",
-        ),
+        ("[judge]", "[judge]\noverlap = 10", "judge: overlap: expected 0 or more and less than the window of 10"),
         ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
         ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),
         ("[assemble]", '[assemble]\nagainst = ["nope"]', "nope"),
         ("[assemble]", "[assemble]\nagainst = [7]", "Expected `str`, got `int` - at `$.assemble.against[0]`"),
         ("[judge]", '[judge]\nsecond_model = "nope/any"', "expected provider/name with one of the providers"),
-        ("[judge]", '[judge]\nmodel = "nope"', "expected provider/name"),
         ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address, got none"),
         ("[judge]", '[judge]\nmodel = "local/any,base_url=ftp://x"', "base_url"),
         ("[judge]", '[judge]\nsecond_model = "openai/gpt-4o,key_env=NO_SUCH_KEY"', "NO_SUCH_KEY"),
         ("name =", 'licences = ["ccby"]\nname =', "licences: expected one or more of cc0, public-domain, cc-by"),
         ("name =", 'licences = ["cc-by", "CC0"]\nname =', "got ['cc-by', 'CC0']"),
-        ("name =", "licences = []\nname =", "licences: expected one or more of cc0"),
         ("test = 1.0", "test = nan", "Expected `float` >= 0.0 - at `$.assemble.shares[...]`"),
-        ("test = 1.0", "test = inf", "Expected `float` <= 1.0 - at `$.assemble.shares[...]`"),
         (
             "[assemble]",
             "[filter]\nleast_covered = nan\n[assemble]",
@@ -297,7 +237,7 @@ def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
         ),
     ],
 )
-def test_a_configuration_that_any_step_would_refuse_is_refused_before_the_first_request(
+def test_a_wrong_configuration_is_refused_before_the_first_request(
     command: Command, before: str, after: str, why: str
 ) -> None:
     with served_construction(HERE) as server:
@@ -341,47 +281,22 @@ def test_papers_of_other_data_sets_are_left_out_before_anything_is_asked_of_them
     assert left_out.detail.startswith(f"{one.id} of theirs.json: ")
 
 
-def malform(monkeypatch: pytest.MonkeyPatch, shape_for: Callable[[str, bool], Shape | None]) -> None:
-    """Let the trial server's model write a shape, chosen by the text of a prompt and whether it is asked again."""
-    answer = FakeModel.answer
+def test_with_malformed_first_replies_the_data_set_is_the_same(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes, answer = list(SHAPES.values()), FakeModel.answer
 
     def malformed(self: FakeModel, personality: str, call: Any, content: Any, key: str) -> Any:
         reply = answer(self, personality, call, content, key)
-        is_asked_again = any(message.role == "assistant" for message in call.messages)
-        shape = shape_for(f"{content.step}\n{content.instructions}", is_asked_again)
-        if shape is None or not reply.text.startswith("{"):
+        if not reply.text.startswith("{") or any(message.role == "assistant" for message in call.messages):
             return reply
+        shape = shapes[sum(f"{content.step}\n{content.instructions}".encode()) % len(shapes)]
         return dataclasses.replace(reply, text=shape(reply.text))
 
     monkeypatch.setattr(FakeModel, "answer", malformed)
-
-
-def test_a_model_whose_first_replies_are_all_malformed_makes_the_same_data_set(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shapes = list(SHAPES.values())
-    malform(monkeypatch, lambda text, again: None if again else shapes[sum(text.encode()) % len(shapes)])
     with served_construction(HERE):
         assert command(RUN).done
     assert data_set() == expected_instances()
-
-
-@pytest.mark.parametrize("step", ["keep summaries of results", "hypothesis", "verify the aspects"])
-def test_a_draft_whose_replies_stay_malformed_is_dropped_and_counted_and_the_others_become_a_data_set(
-    command: Command, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    summary = next(iter(synthetic_studies())).summary
-    broken = ASKED_AGAIN["single quotes"]
-    malform(monkeypatch, lambda text, _: broken if text.startswith(f"{step}\n") and summary[:60] in text else None)
-    with served_construction(HERE) as server:
-        made = command(RUN)
-        n_asked = len(server.log_entries())
-        again = command(f"{RUN} --overwrite")  # from the stored replies
-        assert (made.code, again.code, len(server.log_entries())) == (0, 0, n_asked), made.err + again.err
-    assert f"dropped: {NO_REPLY}" in made.out
-    assert len(data_set()) == len(expected_instances()) - 1
-    file = {"keep": "summaries", "hypo": "hypotheses", "veri": "aspects"}[step[:4]]
-    assert open_drafts(WORK / f"{file}.jsonl").dropped[NO_REPLY] == 1
 
 
 Judged = Callable[..., list[int]]
@@ -411,9 +326,7 @@ JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("judge", "at_once"), [*((one, True) for one in JUDGES), *((one, False) for one in list(JUDGES)[2::3])]
-)
+@pytest.mark.parametrize(("judge", "at_once"), [*((one, True) for one in JUDGES), ("yes to every sentence", False)])
 def test_a_judge_that_says_yes_to_all_or_numbers_otherwise_is_warned_of_and_a_fair_one_is_not(
     command: Command, monkeypatch: pytest.MonkeyPatch, judge: str, *, at_once: bool
 ) -> None:

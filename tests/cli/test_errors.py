@@ -1,6 +1,5 @@
 """Errors in one line, exit codes and pipes: what every command says of what it cannot do."""
 
-import gzip
 import json
 import os
 import re
@@ -28,16 +27,11 @@ def _broken_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "nothing.json": "{}",
         "list.json": "[1, 2]",
         "truncated.json": whole.replace(b"\n", b"")[:5000],
-        "latin.json": '{"é": 1}'.encode("latin-1"),
-        "twice.json": '{"x": {}, "x": {}}',
         "invalid.json": '{"x": {}}',
-        "cut.json.gz": gzip.compress(whole)[:-20],
         "one.json": json.dumps(last),
         "other.json": json.dumps(records),
-        "unknown.json": '{"nobody": [1]}',
         "rising.json": '{"id": "evidencebench_sample_id_0", "sentences": [1, 2], "scores": [0, 1]}',
         "crossval.jsonl": '{"evidencebench_crossval":1,"plan":{}}\n',
-        "beyond.json": '{"evidencebench_sample_id_0": [9999]}',
     }
     for name, content in files.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -63,99 +57,37 @@ def _broken(_broken_files: Path) -> None:
         ("data validate absent.json", "absent.json: cannot be read: No such file or directory"),
         ("data stats folder", "folder: is a folder without a data file; expected .parquet, .jsonl or .json in it"),
         ("data stats pipe", "pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
-        ("score pipe --data sample", "pipe: cannot be read: is a pipe; expected a regular file"),
-        ("data stats /dev/zero", "/dev/zero: cannot be read: is a device; expected a regular file"),
         ("score /dev/zero --data sample", "/dev/zero: cannot be read: is a device; expected a regular file"),
         ("data show empty.json", "empty.json: the file is empty"),
         ("data stats truncated.json", "truncated.json: not valid JSON: .* at line 1, column"),
-        ("data validate list.json", "list.json: expected a JSON object"),
-        ("data stats latin.json", "latin.json: not UTF-8"),
         ("data validate nothing.json", "nothing.json: holds no instance; expected at least one, as id -> instance"),
-        ("data stats nothing.json", "nothing.json: holds no instance"),
-        ("data convert nothing.json x.json", "nothing.json: holds no instance"),
-        ("data solve nothing.json -o x.json", "nothing.json: holds no instance"),
         ("score bm25.jsonl --data nothing.json", "nothing.json: holds no instance"),
-        ("data stats twice.json", "twice.json: instance id 'x' stands more than once"),
-        ("data stats cut.json.gz", "cut.json.gz: cannot be read"),
-        (
-            "data stats invalid.json",
-            "invalid.json: x: .*'evidencebench data validate invalid.json' lists every violation",
-        ),
+        ("data stats invalid.json", "invalid.json: x: .*data validate invalid.json' lists every violation"),
         ("run lead --data invalid.json -o run.json", "invalid.json: x: "),
-        ("run bm25 --data nothing.json -o x.jsonl", "nothing.json: holds no instance; expected at least one"),
-        ("controls bm25 --data nothing.json", "nothing.json: holds no instance; expected at least one"),
         ("llm serve-fake --data nothing.json --port 0", "nothing.json: holds no instance; expected at least one"),
-        (
-            "run bm25 --data trian -o x.jsonl",
-            r"trian: no such file, nor a known data set \(did you mean 'train'\?\); exp",
-        ),
-        (
-            "data stats smaple",
-            r"smaple: no such file, nor a known data set \(did you mean 'sample'\?\); expected a data f",
-        ),
         ("data convert sample folder --overwrite", "folder: is a folder; expected the name of a file to write"),
-        (
-            "report bm25.jsonl -d sample -o folder.html",
-            "folder.html: is a folder; expected the name of a file to write",
-        ),
-        (
-            "report bm25.jsonl -d sample -o absent/x.html",
-            "absent/x.html: cannot be written: there is no folder 'absent'; m",
-        ),
+        ("report bm25.jsonl -d sample -o folder.html", "folder.html: is a folder; expected the name of a file"),
         ("data show sample 99", "no instance at position 99; it holds 10"),
         ("data show sample nope", "no instance 'nope'; its ids look like 'evidencebench_sample_id_0'"),
-        ("data show sample ²", "no instance '²'"),
-        ("data show sample -- --5", "no instance '--5'"),
         (f"data show sample {'9' * 5000}", "no instance"),
         ("data convert sample own.py", "own.py: exists"),
         ("data convert sample absent/x.json", "absent/x.json: cannot be written: there is no folder 'absent'; make it"),
-        (
-            "data solve sample -o absent/x.json",
-            "absent/x.json: cannot be written: there is no folder 'absent'; make it",
-        ),
         ("run nope --data sample -o x.jsonl", "no system 'nope'; expected one of random, lead"),
         ("run bm25:k9=1 --data sample -o x.jsonl", "system 'bm25': no option 'k9'; it takes k1, b"),
         ("run bm25:k1=high --data sample -o x.jsonl", "option 'k1': .* got 'high'"),
-        ("run bm25:k1 --data sample -o x.jsonl", "expected option=value, got 'k1'"),
         ("run absent:make --data sample -o x.jsonl", "cannot be imported: No module named 'absent'"),
-        ("run own:absent --data sample -o x.jsonl", "cannot be imported"),
         ("run bm25 --data sample -o folder", "folder: cannot be written: Is a directory"),
         ("run bm25 --data sample -o own.py", "own.py: holds something else, which would be lost"),
-        ("score absent.jsonl --data sample", "absent.jsonl: cannot be read: No such file"),
         ("score folder --data sample", "folder: is a folder"),
-        ("score empty.json --data sample", "empty.json: the file is empty"),
         ("score list.json --data sample", "list.json: line 1: expected a run of evidencebench"),
         ("score bm25.jsonl --data other.json", "bm25.jsonl: made on sample.json .* other.json has sha256"),
         ("score rising.json --data sample", "rising.json: evidencebench_sample_id_0: expected scores .*; correct the"),
-        *(
-            (
-                f"{command} crossval.jsonl --data sample",
-                "crossval.jsonl: is the kept work of a cross-validation, .*'evidencebench crossval -o RUN'",
-            )
-            for command in ("score", "leaderboard", "compare bm25.jsonl", "report -o x.html")
-        ),
-        ("score unknown.json --data sample", "unknown.json: answers 'nobody', which .* does not hold"),
+        ("score crossval.jsonl -d sample", "crossval.jsonl: is the kept work of a cross-val.*bench crossval -o RUN'"),
         ("data stats bm25.jsonl", "bm25.jsonl: is a run, and no data; expected the data that it was made on"),
-        (
-            "score bm25.jsonl --data bm25.jsonl",
-            "bm25.jsonl: is a run, and no data; expected the data that it was made on",
-        ),
         ("score other.json --data sample", "other.json: is data, and no answers; expected a run, and the data behind"),
         ("run absent.py:X --data sample -o x.jsonl", "cannot be imported: absent.py: No such file or directory"),
-        ("run bm25:stopwords=x --data sample -o x.jsonl", "option 'stopwords': expected true or false, got 'x'"),
-        (
-            "run fuse:systems=bm25,method=rff -d sample -o x.jsonl",
-            r"expected one of rrf, zscore, got 'rff' \(did you",
-        ),
-        ("score beyond.json --data sample", "beyond.json: evidencebench_sample_id_0: selects sentence 9999"),
-        (
-            "score bm25.jsonl --data sample --task result_er_unconstrained",
-            "cannot answer task 'result_er_unconstrained'",
-        ),
-        (
-            "run lead --data sample -o x --task result_er_unconstrained",
-            "ranks all sentences, .* has no budget to end it",
-        ),
+        ("score bm25.jsonl --data sample --task result_er_unconstrained", "cannot answer task 'result_er_unc"),
+        ("run lead --data sample -o x --task result_er_unconstrained", "ranks all sentences, .* no budget to end it"),
         ("score partial.jsonl --data sample --task er_at_3", "it holds answers for er_at_10 only"),
         ("score bm25.jsonl --data sample --budget 10000000", "no task 'er_at_10000000'"),
         ("compare bm25.jsonl bm25.jsonl --data sample", "bm25.jsonl: given twice"),
@@ -165,43 +97,24 @@ def _broken(_broken_files: Path) -> None:
         # What trains
         ("crossval nope --data sample", "no system or training 'nope'; expected one of finder, .* random"),
         ("crossval bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
-        (
-            "crossval finder:depth=1 --data sample",
-            "finder: no option 'depth'; training takes hypothesis, figures, answ",
-        ),
+        ("crossval finder:depth=1 --data sample", "finder: no option 'depth'; training takes hypothesis, figures"),
         ("crossval finder:model=absent --data sample", "absent: no model: expected card.json"),
         ("crossval finder --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
-        ("crossval bm25 --data absent.json", "absent.json: cannot be read"),
         ("crossval bm25 --data sample -o own.py", "own.py: holds something else, which would be lost"),
         ("crossval bm25 --data sample -o absent/x.jsonl", "absent/x.jsonl: cannot be written"),
-        ("crossval bm25 --data sample --task result_er_unconstrained", "'bm25' ranks all sentences, and task"),
         ("train bm25 --data sample -o x", "train: expected one of finder, .*, without a model; got 'bm25'"),
         ("train nope --data sample -o x", "no system or training 'nope'; expected one of finder, embedder, "),
         ("train finder:model=x --data sample -o x", "train: expected one of finder, .*; got 'finder:model=x'"),
         ("train finder:depth=3 --data sample -o x", "finder: no option 'depth'; training takes hypothesis, figures, a"),
-        ("train finder:figures=yes --data sample -o x", "option 'figures': expected true or false, got 'yes'"),
         ("train finder:wish=answer --data sample -o x", "'wish' is an option of answering, not of"),
         ("train finder --data sample -o full", "full: exists; choose another folder"),
-        ("train finder --data absent.json -o x", "absent.json: cannot be read"),
         ("train finder --data sample -o x --limit 5", "training: wish 'study': expected at least 6 papers, got 4"),
         # What compares
-        (
-            "table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=lead",
-            "two systems of the table have the name 'lead'; give one of them another",
-        ),
-        (
-            "table bm25.jsonl lead.jsonl -d sample --against bm26",
-            r"against 'bm26' \(did you mean 'bm25'\?\): no such system in the table; expected best, none",
-        ),
+        ("table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=lead", "two systems of the table have the name"),
+        ("table bm25.jsonl lead.jsonl -d sample --against bm26", r"against 'bm26' \(did you mean 'bm25'\?\): no such"),
         ("report swapped.jsonl -d sample -o x.html", "add a run that was asked the data's own"),
         ("report bm25.jsonl bm25.jsonl -d sample -o x.html", "given twice"),
-        (
-            "report bm25.jsonl -d sample -o x.html -t result_er_unconstrained",
-            "cannot answer task 'result_er_unconstrain",
-        ),
-        ("report nothing.jsonl -d sample -o x.html", "nothing.jsonl: cannot be read"),
         # What serves, fetches and exports
-        ("view --port 0 --data none.json", "none.json: cannot be read"),
         ("view --port 0 --data sample none.jsonl", "none.jsonl: cannot be read"),
         ("view --port 0 made_elsewhere.jsonl --data sample", "made on"),
         ("papers fetch PMC1 --base-url ftp://x", "ftp://x: expected an http or https address, got another"),
@@ -226,32 +139,19 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
         ("data nope", "No such command 'nope'"),
         ("tasks --nope", "No such option '--nope'"),
         ("data download train --from-file .", "File '.' is a directory"),
-        (
-            "llm serve-fake --data sample --port 0 --host 127.0.0.300 --expose",
-            "cannot listen on port 0 of 127.0.0.300: ",
-        ),
+        ("llm serve-fake --data sample --port 0 --host 127.0.0.300 --expose", "cannot listen on port 0 of 127.0.0.300"),
         ("run bm25 --data sample", "Missing option '-o'"),
         ("run bm25 -o x.jsonl", "Missing option '-d' / '--data'"),
         ("run bm25 --data sample -o x.jsonl --jobs -1", "-1 is not in the range x>=0"),
         ("run bm25 --data sample -o x.jsonl --engine local --jobs 2", "--engine local is this process alone"),
         ("data validate sample --gpus-per-worker 1", "--ray-address and --gpus-per-worker need --engine ray"),
         ("run bm25 --data sample -o x.jsonl --limit x", "'x' is not a valid whole number."),
-        ("run bm25 --data sample -o x.jsonl --seed 1_0", "'1_0' is not a valid whole number."),
-        ("run bm25 --data sample -o x.jsonl --budget ٣", "'٣' is not a valid whole number."),
-        ("score x --data sample --level x", "'x' is not a valid number."),
-        ("cache prune --older-than 1_0", "'1_0' is not a valid number."),
-        ("cache prune --older-than nan", "nan is not a finite number."),
-        *(
-            (f"run bm25 -d sample -o x.jsonl --{name} 0", "0")
-            for name in ("max-cost-usd", "requests-per-minute", "timeout")
-        ),
+        *((f"run bm25 -d sample -o x.jsonl --{name} 0", "0") for name in ("max-cost-usd", "timeout")),
         ("run bm25 --data sample -o x.jsonl --control other", "no query control 'other'"),
         ("score x --data sample --task nope", "no task 'nope'; expected one of er_at_optimal"),
         ("score x --data sample --budget 0", "0 is not in the range x>=1"),
         ("score x --data sample --level 1", "1.0 is not in the range"),
         ("score x --data sample --format html", "'html' is not one of"),
-        ("score x --data sample --level nan", "nan is not a finite number"),
-        ("compare x y --data sample --level nan", "nan is not a finite number"),
         ("leaderboard x --data sample --draws 99999999999", "99999999999 is not in the range 1<=x<=1000000"),
         ("score x --data sample --json --format csv", "--json prints JSON and --format a table: expected one of them"),
         ("data stats sample --format csv --json", "--json prints JSON and --format a table: expected one of them"),
@@ -261,58 +161,36 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
         ("data download train dev --from-file x", "--url and --from-file name one file"),
         # Names that are like others
         ("leaderbord", "No such command 'leaderbord' (did you mean 'leaderboard'?)"),
-        ("rnu bm25", "(did you mean 'run'?)"),
         ("data vlidate sample", "No such command 'vlidate' (did you mean 'validate'?)"),
-        ("data download trian", "(did you mean 'train'?)"),
-        ("score x.jsonl --data sample --task er_10", "(did you mean 'er_at_10'?)"),
         ("run bm25 --dta sample", "No such option '--dta'. (Did you mean one of: '--budget', '--data', '--task'?)"),
-        ("run bm25 --data sample --outpt x.jsonl", "'--output'"),
-        ("tasks --josn", "No such option '--josn'. Did you mean '--json'?"),
         # Places that cannot be written
         ("run bm25 --data sample -o -", "--output: expected a file; standard output cannot be resumed after"),
-        ("run bm25 --data sample -o /dev/stdout", "--output: expected a file; standard output cannot be resumed"),
         ("data solve sample -o -", "--output: expected a file; standard output cannot be resumed after"),
         ("crossval bm25 --data sample -o -", "leave --output out to print the table there"),
         ("train finder --data sample -o -", "--output: expected a folder, which is what a model is"),
         ("find Tea. - --html -", "--html: expected a file; standard output has the sentences"),
-        ("find Tea. - --html /dev/stdout", "--html: expected a file; standard output has the sentences"),
-        *(
-            (f"{call} --data sample --plot {file}", f"Invalid value for '--plot': {told}")
-            for call in ("score none.jsonl", "leaderboard none.jsonl", "compare none.jsonl none.jsonl")
-            for file, told in (
-                ("picture.pdf", "picture.pdf: expected a name that ends in .svg or .png"),
-                ("picture", "picture: expected a name that ends in .svg or .png"),
-                ("nowhere/picture.svg", "nowhere/picture.svg: the folder it would lie in does not exist"),
-                ("folder.svg", "folder.svg: is a folder"),
-            )
-        ),
+        ("score none.jsonl -d sample --plot picture.pdf", "picture.pdf: expected a name that ends in .svg or .png"),
+        ("leaderboard none.jsonl -d sample --plot a/b.svg", "a/b.svg: the folder it would lie in does not exist"),
+        ("compare a.jsonl b.jsonl -d sample --plot folder.svg", "Invalid value for '--plot': folder.svg: is a folder"),
         # What serves, fetches and exports
-        (
-            "table bm25.jsonl lead.jsonl -d sample --name bm26.jsonl=x",
-            "--name: expected RUN=NAME, where RUN is one of ",
-        ),
-        ("table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=", "--name: expected RUN=NAME"),
-        (
-            "table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=a --name bm25.jsonl=b",
-            "--name: 'bm25.jsonl' is named twice",
-        ),
+        ("table a.jsonl -d sample --name b.jsonl=x", "--name: expected RUN=NAME, where RUN is one of "),
+        ("table a.jsonl -d sample --name a.jsonl=", "--name: expected RUN=NAME"),
+        ("table a.jsonl -d sample --name a.jsonl=a --name a.jsonl=b", "--name: 'a.jsonl' is named twice"),
         ("view --port 0 --data sample --task none", "none"),
         ("papers fetch PMC1 -o own.py", "own.py"),
         ("view --port 70000 --data sample", "70000"),
         ("view --port 0 --data sample --limit 3", "--limit needs --people"),
         ("view --port 0 --data sample --people P --task er_at_10 --task er_at_5", "--people takes one --task"),
-        ("llm serve-fake --port 70000 --data sample", "70000"),
         ("llm serve-fake --port 0 --data sample --personality nice", "nice"),
         ("llm serve-fake --port 0 --data sample --faults 1.5", "1.5"),
         *(
             (f"{call} --data sample --port 0 --host {host}", "--expose")
-            for call in ("view", "llm serve-fake")
-            for host in ("0.0.0.0", "192.0.2.1", "example.org", "::")  # noqa: S104 - to be refused
+            for call, host in (("view", "192.0.2.1"), ("view", "::"), ("llm serve-fake", "example.org"))
         ),
         ("papers fetch", "expected at least one ID, or a file of them with --from-file"),
+        ("papers show - --loss --json", "expected at most one of --loss, --sentences and --json"),
         ("papers fetch paper.xml", "'paper.xml': expected the id of a paper, got another text; write a PMCID"),
         ("export hf -o hub", "expected either D, or --split NAME=D for each split"),
-        ("export hf sample --split a=sample -o hub", "expected either D, or --split NAME=D for each split"),
         ("export hf --split sample -o hub", "--split: expected NAME=D, such as train=train, got 'sample'"),
         ("export hf --split a=sample --split a=sample -o hub", "--split: expected one value a split, got two for a"),
         ("export hf sample --licence b=MIT -o hub", "--licence: no split 'b'; expected one of train"),

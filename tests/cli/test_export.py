@@ -7,25 +7,19 @@ import pytest
 
 from command_line import Command
 
+pytestmark = pytest.mark.usefixtures("runs")
 
-@pytest.mark.usefixtures("runs")
+
 def test_a_data_set_and_its_runs_become_trec_files_that_score_reads(command: Command) -> None:
     assert command("export trec sample bm25.jsonl lead.jsonl -o trec").code == 0
     assert len(Path("trec/topics.tsv").read_text().splitlines()) == 10
-    score = "--data sample -t er_at_10 -t er_at_optimal --json"
-    before, after = (json.loads(command(f"score {run} {score}").out) for run in ("bm25.jsonl", "trec/runs/bm25.run"))
-    for task in ("er_at_10", "er_at_optimal"):
-        assert before[task]["per_instance"] == after[task]["per_instance"]
-
-
-@pytest.mark.usefixtures("runs")
-def test_diversity_qrels_come_back_as_a_data_set_with_the_same_scores(command: Command) -> None:
-    assert command("export trec sample bm25.jsonl -o trec").code == 0
     assert command("data convert sample back.json --qrels trec/qrels.all.txt").out == "back.json: 10 instances\n"
-    scores = "score trec/runs/bm25.run --data {} -t er_at_10 -t result_er_at_5 --draws 10 --json"
-    before, after = (command(scores.format(data)).json for data in ("sample", "back.json"))
-    for task in ("er_at_10", "result_er_at_5"):
-        assert before[task]["per_instance"] == after[task]["per_instance"]
+    scores = "-t er_at_10 -t result_er_at_5 --draws 10 --json"
+    calls = ("bm25.jsonl --data sample", "trec/runs/bm25.run --data sample", "trec/runs/bm25.run --data back.json")
+    before, *others = (
+        {k: v["per_instance"] for k, v in command(f"score {one} {scores}").json.items()} for one in calls
+    )
+    assert others == [before, before]
 
 
 def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: Command) -> None:
@@ -35,15 +29,12 @@ def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: C
     assert labels["aspect2sentence_indices"] == {"finding": [7]}
     assert command("data solve mine.json -o solved.json").code == 0
     assert command("data validate solved.json --optima").code == 0
-    assert (
-        "--qrels: cannot be combined with --shard-size"
-        in command("data convert sample d.parquet --qrels pool.txt --shard-size 2").refusal
-    )
+    refusal = command("data convert sample d.parquet --qrels pool.txt --shard-size 2").refusal
+    assert "--qrels: cannot be combined with --shard-size" in refusal
     missing = command("data convert sample other.json --qrels none.txt")
     assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
 
 
-@pytest.mark.usefixtures("runs")
 def test_what_a_trec_file_cannot_say_is_a_warning_and_json_has_it_all(command: Command) -> None:
     result = command("export trec sample answers.json -o trec -t er_at_2 --json")
     assert "warning: runs/answers.er_at_2.run: 10 sets over the budget cut to the sentences named first" in result.err
@@ -81,7 +72,6 @@ def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Co
     assert "is published under MIT, not CC-BY-4.0" in other.err
 
 
-@pytest.mark.usefixtures("runs")
 def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     given = "--data sample -t er_at_10 --draws 100 --organization {My Lab} -o store --json"
     result = command(f"export every-eval-ever bm25.jsonl lead.jsonl {given}")
@@ -90,13 +80,10 @@ def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     assert [one["model_info"]["id"] for one in records] == ["evidencebench/bm25", "evidencebench/lead"]
     assert records[0]["source_metadata"]["source_organization_name"] == "My Lab"
     assert records[0]["source_metadata"]["evaluator_relationship"] == "other"
-    assert (
-        "name it with --model"
-        in command("export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store").refusal
-    )
+    call = "export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store"
+    assert "name it with --model" in command(call).refusal
 
 
-@pytest.mark.usefixtures("runs")
 def test_scores_become_results_for_the_hub(command: Command) -> None:
     given = "--data sample -t er_at_10 -t er_at_optimal --draws 100 --dataset my-lab/my-data"
     assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").out == "results.yaml: 2 entries\n"

@@ -46,15 +46,13 @@ def test_the_finding_comes_first_with_where_it_stands(command: Command) -> None:
     assert (found["sentence"], found["kind"], found["text"]) == (2, "abstract", _TEXT.splitlines()[2])
     assert (found["section"], found["direction"]) == (["Abstract"], None)
     assert _TEXT[found["start"] : found["stop"]] == found["text"], "offsets lead back into the file"
+    lead = finding(command(f"{_FIND} - --system lead --budget 2 --json", _TEXT))["evidence"]
+    assert [row["sentence"] for row in lead] == [1, 2], "a heading is no evidence"
+    assert "\x1b" not in command(f"{_FIND} -", "Tea \x1b[31mlowers pressure.\n").done
     shown = command(f"{_CUES} --budget 2", _TEXT)
     assert shown.out.startswith("2  In a randomised trial")
     assert "[Abstract, paragraph 2]" in shown.done
     assert max(map(len, shown.out.splitlines())) <= 80
-
-
-def test_any_system_finds(command: Command) -> None:
-    found = finding(command(f"{_FIND} - --system lead --budget 2 --json", _TEXT))
-    assert [row["sentence"] for row in found["evidence"]] == [1, 2], "a heading is no evidence"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,6 @@ def test_own_code_says_how_likely_its_sentences_are_evidence(chances: str, said:
 def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None:
     Path("folder").mkdir()
     os.mkfifo("pipe")
-    Path("empty.txt").touch()
     Path("page.html").write_text("<html><body><p>Tea.</p></body></html>")
     Path("long.txt").write_text("Tea.\n" * 50_001)
     Path("paper.rtf").write_bytes(b"{\\rtf1 Tea.}")
@@ -97,7 +94,6 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
         "find Tea. pipe": "error: pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it",
         "find Tea. page.html": "error: page.html: expected an article in HTML, got a page almost without",
         "find Tea. long.txt": "error: long.txt: expected at most 50,000 sentences, got 50,001",
-        "find Tea. empty.txt": "error: empty.txt: expected a paper as text, got no sentence",
         "find Tea. paper.rtf": "it is RTF; save its text as plain text first",
         "find Tea. - --system random": "random gives its sentences no order",
         "find Tea. - --system oracle": "oracle needs the answers",
@@ -108,10 +104,6 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
         "find --hypotheses - -": "either the hypotheses or a paper, not both",
     }.items():
         assert message in command(arguments, _TEXT).refusal, arguments
-
-
-def test_control_characters_in_a_paper_do_not_reach_the_terminal(command: Command) -> None:
-    assert "\x1b" not in command(f"{_FIND} -", "Tea \x1b[31mlowers pressure.\n").done
 
 
 def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_is_evidence(command: Command) -> None:
@@ -159,9 +151,7 @@ _WITH_TABLE = """<?xml version="1.0"?>
         ("How many of them, and who, felt nothing of insomnia?", "'felt' and 'insomnia' are"),
     ],
 )
-def test_a_word_of_a_table_or_of_the_end_matter_is_not_said_to_be_nowhere_in_the_paper(
-    hypothesis: str, words: str, command: Command
-) -> None:
+def test_a_word_of_a_table_or_the_end_matter_may_be_in_the_paper(hypothesis: str, words: str, command: Command) -> None:
     Path("tea.xml").write_text(_WITH_TABLE)
     said = (
         f"{words} not in the 3 sentences read. Not searched: acknowledgements, 1 figure, 1 table, front matter. "
@@ -175,14 +165,6 @@ def test_a_word_of_a_table_or_of_the_end_matter_is_not_said_to_be_nowhere_in_the
     assert said in html.unescape(Path("page.html").read_text(encoding="utf-8"))
     assert [row["told"] for row in table(command(f"{call} --format csv"))] == [said]
     assert said in command(f"{call} --format ris").done
-
-
-def test_tables_in_a_section_at_the_end_are_named_too(command: Command) -> None:
-    tables = _WITH_TABLE[_WITH_TABLE.index("<table-wrap>") : _WITH_TABLE.index("<fig>")]
-    moved = _WITH_TABLE.replace(tables, "").replace("</back>", f"<sec><title>Tables</title>{tables}</sec></back>")
-    Path("tea.xml").write_text(moved)
-    searched = finding(command("find Insomnia tea.xml --json"))["not_searched"]
-    assert searched == ["acknowledgements", "1 figure", "other back matter", "1 table", "front matter"]
 
 
 def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numbers() -> None:

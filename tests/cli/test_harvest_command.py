@@ -8,8 +8,6 @@ import pytest
 from citing_reviews import cite, review
 from command_line import Command
 from evidencebench.construction.draft import open_drafts
-from evidencebench.construction.harvest.harvest import HarvestRules, harvest
-from evidencebench.errors import DataError
 from examples import IS_THOROUGH
 
 
@@ -38,53 +36,33 @@ def test_reviews_become_passages_and_counts(reviews: Path, tmp_path: Path, comma
     assert told["dropped"] == {"cites several papers": 1}
 
 
+def test_what_no_passage_came_from_is_told_and_the_others_are_read(reviews: Path, command: Command) -> None:
+    (reviews / "bad.xml").write_bytes(b"<article>")
+    (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
+    (reviews / "none.xml").write_bytes(review("Tea is old."))
+    table = f"<table-wrap><table>{cite(1)}</table></table-wrap>"
+    (reviews / "table.xml").write_bytes(review("Tea is old.", more=table))
+    found = command(f"construct harvest {reviews} -o . --progress plain")
+    assert found.code == 1
+    assert all(f"error: {name}: line 1" in found.err for name in ("bad.xml", "table.csv"))
+    told = ("from 4 reviews", "in no passage: 1 mark in headings, tables", "without any citation mark: 1 review")
+    assert all(one in found.out for one in told), found.out
+    assert "harvesting: 6/6" in found.err
+
+
 def test_the_same_command_goes_on_after_a_stop(reviews: Path, command: Command) -> None:
     line = f"construct harvest {reviews} -o ."
     assert command(line).code == 0
     passages = Path("passages.jsonl")
     whole = passages.read_bytes()
+    for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o ."):
+        assert "was made with other settings" in command(other).refusal
     for n_bytes in range(len(whole) // 3, len(whole), 97 if IS_THOROUGH else 397):
         passages.write_bytes(whole[:n_bytes])
         assert command(line).code == 0
         assert passages.read_bytes() == whole
     assert command(line).out == command(line).out
     assert passages.read_bytes() == whole
-
-
-def test_other_reviews_or_licences_need_overwrite(reviews: Path, command: Command) -> None:
-    line = f"construct harvest {reviews} -o ."
-    assert command(line).code == 0
-    for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o ."):
-        assert "was made with other settings" in command(other).refusal
-        assert command(f"{other} --overwrite").code == 0
-        assert command(f"{line} --overwrite").code == 0
-
-
-def test_files_that_are_no_reviews_are_told_and_the_others_read(reviews: Path, command: Command) -> None:
-    (reviews / "bad.xml").write_bytes(b"<article>")
-    (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
-    found = command(f"construct harvest {reviews} -o .")
-    assert found.code == 1
-    assert "error: bad.xml: line 1" in found.err
-    assert "error: table.csv: line 1" in found.err
-    assert "from 2 reviews" in found.out
-
-
-def test_reviews_without_marks_and_marks_outside_paragraphs_are_told(tmp_path: Path, command: Command) -> None:
-    (tmp_path / "none.xml").write_bytes(review("Tea is old."))
-    (tmp_path / "table.xml").write_bytes(
-        review("Tea is old.", more=f"<table-wrap><table>{cite(1)}</table></table-wrap>")
-    )
-    found = command("construct harvest none.xml table.xml -o work --progress plain")
-    assert found.code == 0
-    assert "in no passage: 1 mark in headings, tables, figures and notes" in found.out
-    assert "without any citation mark: 1 review" in found.out
-    assert "harvesting: 2/2" in found.err
-
-
-def test_reviews_of_the_same_name_are_refused(reviews: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"one.xml: expected reviews in files of different names"):
-        harvest([reviews / "one.xml", reviews / "one.xml"], tmp_path, rules=HarvestRules())
 
 
 @pytest.mark.parametrize(
@@ -98,7 +76,7 @@ def test_reviews_of_the_same_name_are_refused(reviews: Path, tmp_path: Path) -> 
         ("--table {reviews}/one.xml", "expected a table in .csv, .tsv or .jsonl, got '.xml'"),
     ],
 )
-def test_a_wrong_call_is_refused_before_any_work(
+def test_a_wrong_call_is_refused_at_once(
     reviews: Path, tmp_path: Path, command: Command, more: str, message: str
 ) -> None:
     found = command(f"construct harvest {more.format(reviews=reviews)} -o work")
@@ -111,21 +89,14 @@ LINES = """\
 {"summary": "Tea lowered pressure by 5 mmHg.", "paper": "PMC5", "review_id": "r1", "id": null}
 {"summary": "Tea, hot, was safe in adults.", "paper": "10.1186/Tea", "review_id": "r1", "x": "1"}
 """
-TABBED = """\
-summary\tpaper\treview_id
-Tea lowered pressure by 5 mmHg.\tPMC5\tr1
-
-Tea, hot, was safe in adults.\t10.1186/Tea\tr1
-"""
 ROWS = 'Tea lowered pressure by 5 mmHg.,PMC5,r1\n"Tea, hot, was safe in adults.",10.1186/Tea,r1\n'
 
 
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        (HEAD + ROWS, "summaries.csv"),
         ("\ufeff" + (HEAD + ROWS).replace("\n", "\r\n"), "summaries.csv"),
-        (TABBED, "summaries.tsv"),
+        ((HEAD + ROWS).replace(", ", ";").replace(",", "\t").replace(";", ", ").replace('"', ""), "summaries.tsv"),
         (LINES, "summaries.jsonl"),
     ],
 )
@@ -163,21 +134,14 @@ def test_rows_name_papers_by_their_files_too(tmp_path: Path, command: Command) -
     ("content", "message"),
     [
         ("", "line 1: expected the columns summary, paper, review_id, .* got no summary and no paper and no review_id"),
-        ("summary,paper\nx,PMC5\n", "line 1: expected the columns .* got no review_id"),
         ("summary,paper,review_id,id,id\n", "line 1: expected each column once"),
         (HEAD, "expected rows with summaries, got none"),
         (f"{HEAD}\n,PMC5,r1\n", "line 3: expected a text in 'summary', got an empty cell"),
         (f"{HEAD}Tea,,r1\n", "line 2: expected a text in 'paper', got an empty cell"),
         (f'{HEAD}"Tea\nis old",PMC5,r1\nTea,PMC5\n', "line 4: expected 3 cells, got 2; quote cells"),
-        (
-            f"{HEAD}Tea is old,tea.xml,r1\n",
-            "line 2: paper: 'tea.xml': expected the id of a paper, .* with --papers FOLDER",
-        ),
+        (f"{HEAD}Tea is old,tea.xml,r1\n", "line 2: paper: 'tea.xml': expected the id of a paper, .* with --papers"),
         (f'{HEAD}"Tea"x,PMC5,r1\n', "line 2: expected a table, got"),
-        (
-            "summary,paper,review_id,id\nTea,PMC5,r,a\nTea,PMC5,r,a\n",
-            "line 3: expected another id, got 'a' of line 2 again",
-        ),
+        ("summary,paper,review_id,id\nTea,PMC5,r,a\nTea,PMC5,r,a\n", "line 3: expected another id, got 'a' of line 2"),
     ],
 )
 def test_a_wrong_row_is_told_with_its_line(tmp_path: Path, command: Command, content: str, message: str) -> None:

@@ -37,8 +37,6 @@ def hostile() -> None:
     broken = record | {"sentence_types_in_candidate_pool": [HOSTILE], "hypothesis": [HOSTILE]}
     Path("broken.json").write_text(json.dumps({HOSTILE: broken}))
     Path("unknown.json").write_text(json.dumps({HOSTILE + "!": [1]}))
-    Path("beyond.json").write_text(json.dumps({HOSTILE: [9999]}))
-    Path("answers.json").write_text(json.dumps({HOSTILE: [1]}))
 
 
 def hostile_runs(command: Command) -> None:
@@ -55,22 +53,17 @@ def hostile_runs(command: Command) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        "data show hostile.json",
         "data show hostile.json 0",
         "data stats hostile.json",
-        "data validate hostile.json",
         "data validate broken.json hostile.json",
         "data solve hostile.json -o solved.json",
         "data show hostile.json nobody",
-        "data stats broken.json",
         "score a.jsonl --data hostile.json --draws 50 --kinds",
         "score unknown.json --data hostile.json",
-        "score beyond.json --data hostile.json",
         "score a.jsonl --data sample",
         "compare a.jsonl b.jsonl --data hostile.json --draws 50",
         "leaderboard a.jsonl b.jsonl --data hostile.json --draws 50",
         "run own:Slow:fails=true --data hostile.json -o x.jsonl",
-        "run lead --data hostile.json -o a.jsonl",
         "run own:Slow:name=\x1b]0;owned\x07 --data hostile.json -o x.jsonl --progress plain",
         "run nope\x1b]0;owned\x07\u202e --data hostile.json -o x.jsonl",
     ],

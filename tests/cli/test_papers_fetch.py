@@ -27,17 +27,6 @@ def test_a_paper_is_fetched_by_each_sort_of_id_and_asked_for_once(command: Comma
     assert set(_rows()) == {"PMC1280405", "10.1186/1471-2458-5-99", "PMID:16162290"}
 
 
-def test_a_cut_file_was_not_here_and_the_exit_code_says_so(command: Command) -> None:
-    with europe_pmc() as server:
-        fetch = f"papers fetch PMC22 -o papers --base-url {base_url(server)}"
-        command(fetch)
-        Path("papers/PMC22.xml").write_bytes(Path("papers/PMC22.xml").read_bytes()[:100])
-        said = command(fetch)
-    assert (said.code, said.out.splitlines()[-1]) == (1, "0 of 1 paper in papers, listed in papers.csv")
-    assert "PMC22: not fetched: PMC22.xml: expected the file that was fetched" in " ".join(said.out.split())
-    assert "delete it, or replace it with --overwrite" in _rows()["PMC22"]["reason"]
-
-
 def test_papers_that_cannot_be_fetched_are_told_with_the_reason_and_the_others_go_on(command: Command) -> None:
     with europe_pmc() as server:
         said = command(f"papers fetch PMC33 PMC4444 4 PMC22 -o papers --base-url {base_url(server)}")
@@ -82,25 +71,13 @@ def test_ids_come_from_a_file_too_and_one_that_is_none_stops_it_before_anything_
 
 def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Command) -> None:
     gone = "http://127.0.0.1:9"  # nobody listens there
-    said = command(f"papers fetch PMC1 PMC2 --attempts 1 --base-url {gone}")
-    assert said.code == 1
-    assert f"PMC1: not fetched: {gone}: no answer in 1 attempt, the last failed: " in " ".join(said.out.split())
     stopped = command(f"papers fetch PMC1 PMC2 PMC3 PMC4 --attempts 1 --base-url {gone}")
     assert stopped.code == 3
     assert re.search(r"stopped: .*3 papers in a row; finished work is kept, and the next run resumes", stopped.err)
     assert "next attempt in 1 s" in command(f"papers fetch PMC1 --attempts 2 --base-url {gone}").err
 
 
-def test_all_that_is_printed_fits_80_columns(command: Command) -> None:
-    with europe_pmc() as server:
-        said = command(f"papers fetch {' '.join(f'PMC{n}' for n in range(14, 24))} --base-url {base_url(server)}")
-    assert said.err.splitlines()[1].endswith("2 more (--dry-run names all)")
-    assert max(map(len, (said.out + said.err).splitlines())) <= 80
-
-
-def test_find_reads_the_folder_of_papers_fetched_from_the_address_set_in_the_environment(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_find_reads_the_folder_of_papers_fetched(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     with europe_pmc() as server:
         monkeypatch.setenv("EVIDENCEBENCH_PAPERS_FETCH_BASE_URL", base_url(server))
         command("papers fetch PMC22 PMC1280405 -o papers")

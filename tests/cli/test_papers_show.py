@@ -96,12 +96,6 @@ def test_papers_that_cannot_be_read_are_told_and_the_others_are_shown(tmp_path: 
     assert result.stdout.count("kept by part") == 1
 
 
-def test_one_way_of_showing_is_chosen() -> None:
-    result = shown("-", "--loss", "--json")
-    assert result.exit_code == 2
-    assert "expected at most one of --loss, --sentences and --json" in result.output
-
-
 def test_each_paper_of_a_set_is_asked_and_those_without_a_body_are_told(tmp_path: Path) -> None:
     papers = [ARTICLE.format(id=number, abstract="", body="<p>Tea lowered it.</p>") for number in (1, 2)]
     bare = ARTICLE.format(id=3, abstract=ABSTRACT, body="")

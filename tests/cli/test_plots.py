@@ -13,10 +13,11 @@ from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures.files import require_png
 from evidencebench.pages.figures.terminal import NEEDED
 
+pytestmark = pytest.mark.usefixtures("runs")
+
 GLYPHS = set(NEEDED) - {"…"}
 
 
-@pytest.mark.usefixtures("runs")
 def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
     arguments = "score bm25.jsonl --data sample --draws 50"
     shown = command(arguments).out
@@ -34,7 +35,6 @@ def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
     assert "●" in command(f"{arguments} --no-controls").out
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command: Command) -> None:
     shown = command("leaderboard bm25.jsonl lead.jsonl --data sample --draws 50 -t er_at_10 -t er_at_5").out
     blocks = [block.split("\n") for block in shown.split("\n\n")]
@@ -43,11 +43,8 @@ def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command:
         assert all(("○" if " *" in row else "●") in row for row in picture)
 
 
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("arguments", ["score bm25.jsonl", "leaderboard bm25.jsonl lead.jsonl"])
-def test_only_text_has_pictures_between_its_tables_in_ascii_where_a_terminal_is_not_unicode(
-    arguments: str, command: Command
-) -> None:
+def test_only_text_has_pictures_in_ascii_where_a_terminal_is_not_unicode(arguments: str, command: Command) -> None:
     arguments = f"{arguments} --data sample --draws 50"
     for form in ("--format csv", "--format markdown", "--format latex", "--json"):
         assert not GLYPHS & set(command(f"{arguments} {form}").out), form
@@ -59,7 +56,6 @@ def test_only_text_has_pictures_between_its_tables_in_ascii_where_a_terminal_is_
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -83,7 +79,6 @@ def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set
     assert not list(Path().glob("*.part"))
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_picture_shows_the_scores_that_are_printed(command: Command) -> None:
     board = command("leaderboard bm25.jsonl --data sample --draws 50 -t er_at_10 --json --plot board.svg").json
     texts = drawn_in("board.svg")
@@ -94,14 +89,6 @@ def test_a_picture_shows_the_scores_that_are_printed(command: Command) -> None:
     assert "aspect recall in %, 95 % intervals" in texts
 
 
-@pytest.mark.usefixtures("runs")
-def test_a_picture_that_is_there_is_replaced_and_its_name_may_be_in_capitals(command: Command) -> None:
-    Path("PICTURE.SVG").write_text("something else")
-    assert command("score lead.jsonl --data sample --draws 50 --plot PICTURE.SVG").code == 0
-    assert "lead on sample.json" in drawn_in("PICTURE.SVG")
-
-
-@pytest.mark.usefixtures("runs")
 def test_a_picture_can_be_a_png(command: Command) -> None:
     try:
         require_png()
@@ -111,15 +98,12 @@ def test_a_picture_can_be_a_png(command: Command) -> None:
     assert Path("picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_a_png_without_its_extra_is_refused_before_anything_is_read(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_png_without_its_extra_is_refused_at_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)  # as where it is not installed
     refusal = command("score none.jsonl --data sample --plot picture.png").refusal
     assert ("pip install 'evidencebench[plot]'" in refusal, "none.jsonl" in refusal) == (True, False)
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_document_about_pictures_shows_what_comes_out(command: Command) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
     for call in re.findall(r"^\$ evidencebench (.*)$", text, re.MULTILINE):
@@ -130,11 +114,3 @@ def test_the_document_about_pictures_shows_what_comes_out(command: Command) -> N
     )
     assert drawn in command("score bm25.jsonl --data sample -t er_at_10").out
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == printed
-
-
-def test_where_nothing_was_answered_zero_is_drawn(command: Command) -> None:
-    Path("answers.json").write_text("{}")
-    found = command("score answers.json --data sample --draws 50 -t er_at_10 --plot picture.svg")
-    assert found.code == 0
-    assert any(line.startswith("er_at_10  ●") and line.endswith("   0.0") for line in found.out.splitlines())
-    assert "0.0 [0.0, 0.0]" in drawn_in("picture.svg")

@@ -26,9 +26,7 @@ def frames(shown: str) -> list[str]:
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("status", [None, lambda: "12k sent, 10 stored, 0 failed, $0.00012"])
-def test_a_bar_is_one_line_that_fits_the_terminal(
-    status: Callable[[], str] | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bar_is_one_line_that_fits(status: Callable[[], str] | None, capsys: pytest.CaptureFixture[str]) -> None:
     with progress(LONG, "rich", status) as shown:
         shown(3, 10)
     lines = frames(capsys.readouterr().err)
@@ -66,9 +64,7 @@ def test_without_a_terminal_a_long_command_says_where_it_is(capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("style", ["auto", "none"])
-def test_a_short_command_and_one_that_is_to_be_silent_say_nothing(
-    style: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_short_or_silent_command_says_nothing(style: str, capsys: pytest.CaptureFixture[str]) -> None:
     silent_seconds = 30.0 if style == "auto" else 0.001
     with progress("asking", style, silent_seconds=silent_seconds) as shown:
         shown(3, 10)
@@ -81,9 +77,7 @@ def test_a_short_command_and_one_that_is_to_be_silent_say_nothing(
 @pytest.mark.parametrize(
     ("style", "last"), [("plain", "training: fitting trees 6/6"), ("rich", "training: fitting trees ━━")]
 )
-def test_work_of_several_parts_says_which_one_is_done(
-    style: str, last: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_work_of_several_parts_says_which_is_done(style: str, last: str, capsys: pytest.CaptureFixture[str]) -> None:
     with progress("training", style) as shown:
         shown(10, 10)
         shown(3, 6, "fitting trees")

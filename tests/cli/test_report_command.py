@@ -16,10 +16,11 @@ from evidencebench.scoring.significance import percent
 from labelled_papers import paper
 from report_pages import parsed
 
+pytestmark = pytest.mark.usefixtures("runs")
+
 REPORT = "report bm25.jsonl tuned.jsonl --data sample --draws 50 --largest 4"
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -> None:
     done = command(f"{REPORT} -o report.html")
     assert (done.code, done.err) == (0, "")
@@ -40,7 +41,6 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
         assert (row["sentences"], row[label]) == (str(point["k"]), percent(estimate))
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_LEVEL", "0.9")
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_TITLE", "A 'title' with $signs")
@@ -55,7 +55,6 @@ def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypa
     assert Path("report.html").read_bytes() == made
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_option(command: Command) -> None:
     Path("bm25.jsonl").rename("-a.jsonl")
     here = Path.cwd()
@@ -69,16 +68,6 @@ def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_o
     )
     assert "shown by their names" in page.section("method").text
     assert command(shown.text.removeprefix("evidencebench ").replace(sample_path().name, "sample")).code == 0
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_file_that_exists_is_replaced_only_on_request(command: Command) -> None:
-    Path("report.html").write_text("mine")
-    refused = command(f"{REPORT} -o report.html")
-    assert (refused.code, Path("report.html").read_text()) == (2, "mine")
-    assert "replace it with --overwrite" in refused.err
-    assert command(f"{REPORT} -o report.html --overwrite").code == 0
-    assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:

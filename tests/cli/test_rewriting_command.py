@@ -12,9 +12,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.mark.parametrize("more", ["", ",structured=true"])
-def test_hypotheses_are_rewritten_into_a_file_that_controls_reads(
-    more: str, server: RunningServer, command: Command
-) -> None:
+def test_hypotheses_are_rewritten_into_a_file_for_controls(more: str, server: RunningServer, command: Command) -> None:
     call = f"llm rewrite paraphrased --data sample --model local/fake,base_url={server.base_url}{more}"
     estimate = command(f"{call} --estimate --json").json
     assert (estimate["n_instances"], estimate["models"][0]["requests"]) == (10, 10)
@@ -40,18 +38,7 @@ def test_what_a_model_does_not_rewrite_is_told_and_missing(command: Command) -> 
     assert Path("other.jsonl").read_bytes() == b""
 
 
-def test_a_limit_on_cost_stops_rewriting_before_it_is_passed(server: RunningServer, command: Command) -> None:
-    call = f"llm rewrite negated --data sample --model local/fake,base_url={server.base_url},max_tokens=300 -o a.jsonl"
-    stopped = command(f"{call} --prices prices.json --max-cost-usd 0.001")
-    assert (stopped.code, stopped.out) == (3, ""), stopped.err
-    assert not Path("a.jsonl").exists()
-    assert command(f"{call} --prices prices.json --max-cost-usd 5").done
-    assert server.totals()["paid_more_than_once"] == 0
-
-
-def test_an_output_that_cannot_be_used_is_refused_before_anything_is_sent(
-    server: RunningServer, command: Command
-) -> None:
+def test_a_wrong_output_is_refused_before_anything_is_sent(server: RunningServer, command: Command) -> None:
     call = f"llm rewrite negated --data sample --model local/fake,base_url={server.base_url}"
     assert "Missing option '-o'" in command(call).err
     assert "expected the suffix .jsonl" in command(f"{call} -o a.csv").err

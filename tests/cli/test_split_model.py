@@ -83,22 +83,11 @@ def test_a_reply_that_does_not_say_it_is_asked_for_again_and_then_told(said: str
         assert len(server.log) == 2
 
 
-def test_an_estimate_sends_nothing(command: Command) -> None:
+def test_nothing_is_sent_for_an_estimate_without_a_split_or_where_nothing_is_found(command: Command) -> None:
     with _asked(_WHOLE) as (server, call):
-        estimate = command(f"{call} --estimate --json").json
-        assert [model["requests"] for model in estimate["models"]] == [1]
-        assert server.log == []
-
-
-def test_a_model_without_a_split_is_refused(command: Command) -> None:
-    with _asked(_WHOLE) as (server, call):
+        assert [model["requests"] for model in command(f"{call} --estimate --json").json["models"]] == [1]
         refused = command(call.replace("--split-by direction", ""))
         assert "--split-model is for --split-by direction" in refused.err
-        assert server.log == []
-
-
-def test_where_nothing_is_found_no_model_is_asked(command: Command) -> None:
-    with _asked(_WHOLE) as (server, call):
         assert "'xyzzy' is not in the" in command(call.replace("Tea lowers blood pressure", "Xyzzy")).out
         assert server.log == []
 

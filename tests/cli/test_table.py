@@ -17,6 +17,8 @@ from evidencebench.scoring.score_runs import score_runs
 from evidencebench.tables import Bold, Cell, Table, as_latex
 from latex_reading import latex_rows
 
+pytestmark = pytest.mark.usefixtures("runs")
+
 OPTIONS = "--data sample --draws 300 --task er_at_10 --task er_at_optimal"
 FILES = "bm25.jsonl lead.jsonl tuned.jsonl"
 CELLS: st.SearchStrategy[Cell] = st.one_of(
@@ -27,7 +29,6 @@ CELLS: st.SearchStrategy[Cell] = st.one_of(
 )
 
 
-@pytest.mark.usefixtures("runs")
 def test_means_and_intervals_are_those_of_the_leaderboard(command: Command) -> None:
     board = command(f"leaderboard {FILES} {OPTIONS} --json").json["tasks"]
     for row in command(f"table {FILES} {OPTIONS} --controls --json").json["rows"]:
@@ -36,24 +37,6 @@ def test_means_and_intervals_are_those_of_the_leaderboard(command: Command) -> N
             assert cell["recall"] == standing["aspect_recall"]
 
 
-@pytest.mark.usefixtures("runs")
-def test_tests_against_the_best_are_those_of_compare(command: Command) -> None:
-    pairs = command(f"compare {FILES} {OPTIONS} --json").json["pairs"]
-    found = command(f"table {FILES} {OPTIONS} --json").json
-    best = {task: row["system"] for row in found["rows"] for task, cell in row["tasks"].items() if cell["is_best"]}
-    n_tested = 0
-    for row in found["rows"]:
-        for task, cell in row["tasks"].items():
-            two = {row["system"], best[task]}
-            known = [pair for pair in pairs if pair["task"] == task and {pair["first"], pair["second"]} == two]
-            assert [(cell["p_value"], cell["p_holm"])] == (
-                [(pair["p_value"], pair["p_value_holm"]) for pair in known] or [(None, None)]
-            )
-            n_tested += len(known)
-    assert n_tested == 4
-
-
-@pytest.mark.usefixtures("runs")
 def test_a_star_is_the_same_in_table_leaderboard_and_compare_beside_controls_and_copies(command: Command) -> None:
     scored = score_runs(FILES.split(), "sample", ["er_at_10", "er_at_optimal"])
     labels = list(scored.runs)
@@ -83,7 +66,6 @@ def test_a_star_is_the_same_in_table_leaderboard_and_compare_beside_controls_and
                 assert starred == {pair: alone[pair] for pair in starred}
 
 
-@pytest.mark.usefixtures("runs")
 def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) -> None:
     command("run stored:run=lead.jsonl --data sample -o copy.jsonl")
     said = "has the same answers as lead; the tests count the two as one"
@@ -96,7 +78,6 @@ def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) ->
     assert said not in command("table bm25.jsonl lead.jsonl --data sample --draws 50 --controls --format latex").out
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_sentence_below_the_table_says_the_family(command: Command) -> None:
     call = f"table {FILES} oracle.jsonl {OPTIONS} --json"
     assert command(call).json["holm"] == "Holm over 2 pairs of runs a task"
@@ -106,7 +87,6 @@ def test_the_sentence_below_the_table_says_the_family(command: Command) -> None:
     assert "(p &lt; 0.05, sign flips by paper, Holm over 2 pairs of runs a task)" in caption
 
 
-@pytest.mark.usefixtures("runs")
 def test_the_table_is_the_same_in_every_format(command: Command) -> None:
     call = f"table {FILES} oracle.jsonl {OPTIONS} --controls --published --name {{lead.jsonl=[Lead] & 50 % _}}"
     shown = {one: command(f"{call} --format {one}").out for one in FORMATS}
@@ -131,7 +111,6 @@ def test_the_table_is_the_same_in_every_format(command: Command) -> None:
     assert {row["sort"] for row in rows} == {"run", "ceiling", "control", "published"}
 
 
-@pytest.mark.usefixtures("runs")
 def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(command: Command) -> None:
     command("run own:Trained --data sample -o seen.jsonl")
     call = "table bm25.jsonl seen.jsonl --data sample --task er_at_10 --draws 50"
@@ -145,19 +124,12 @@ def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(comm
     assert "it was trained on this data" in command(f"{call} --against own:Trained").refusal
 
 
-@pytest.mark.usefixtures("runs")
 def test_a_mean_stands_alone_with_its_error_or_with_its_interval(command: Command) -> None:
     call = "table bm25.jsonl --data sample --task er_at_10 --draws 50 --format markdown --uncertainty"
     cells = [command(f"{call} {one}").out.splitlines()[2] for one in ("none", "error", "interval")]
     assert cells[0] == "| bm25 | **37.0** |"
     assert cells[1] == "| bm25 | **37.0 ± 4.1** |"
     assert re.fullmatch(r"\| bm25 \| \*\*37\.0 \[\d+\.\d, \d+\.\d\]\*\* \|", cells[2])
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_name_that_is_a_formula_is_none_in_the_csv(command: Command) -> None:
-    shown = command("table bm25.jsonl --data sample --draws 50 --task er_at_10 --name bm25.jsonl==1+1 --format csv").out
-    assert shown.splitlines()[1].startswith("'=1+1,run,")
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=4), st.text("†[*&_a", max_size=9))

@@ -12,8 +12,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
-from evidencebench.cli.plots import PlotFile, comparison_chart, write_picture
-from evidencebench.cli.scoring_options import ScoringOptions
+from evidencebench.cli.scoring_options import PlotFile, ScoringOptions, comparison_chart, write_picture
 from evidencebench.scoring.compare import Comparison, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
 from evidencebench.scoring.output import comparison_fields, signature_of, signature_of_all

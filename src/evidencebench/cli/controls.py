@@ -93,7 +93,7 @@ def controls(
     if asking.as_json:
         print_json(list(map(_fields, results)))
     else:
-        _print(results, table_format)
+        print_controls(results, table_format)
         print_signatures(_signatures(results, named, dataset, resampling), table_format)
     return 1 if n_failed else 0
 
@@ -151,7 +151,7 @@ _CSV: list[Column[ControlResult]] = [
 ]
 
 
-def _print(results: Sequence[ControlResult], table_format: str) -> None:
+def print_controls(results: Sequence[ControlResult], table_format: str) -> None:
     if table_format == "csv":
         print_table(table_for_csv(_CSV, results), "csv")
         return

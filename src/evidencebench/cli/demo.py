@@ -7,8 +7,9 @@ from typing import Annotated
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.controls import print_controls
 from evidencebench.cli.leaderboard import print_board
-from evidencebench.cli.output import print_prose, print_signatures, print_table
+from evidencebench.cli.output import print_prose, print_signatures
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
@@ -23,8 +24,6 @@ from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.significance import percent
-from evidencebench.tables import Cell, Table
 
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
 _NEXT = """\
@@ -89,14 +88,6 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
 
 def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
     click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
-    task = TASKS["er_at_10"]
-    rows: list[list[Cell]] = []
     systems = {name: make_system(name) for name in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards")}
-    for result in measure_query_controls(systems, dataset, task, resampling=Resampling(seed=seed)):
-        comparison = result.comparison
-        means: list[Cell] = [100 * comparison.first.mean, 100 * comparison.second.mean]
-        rows.append([result.system, *means, percent(comparison.test.difference), percent(comparison.overlap)])
-    columns = [task.name, "own", "wrong", "difference", "overlap of selections"]
-    print_table(Table(columns=columns, rows=rows))
-    click.echo("   A system whose recall and selections stay the same did not use the")
-    click.echo("   hypothesis, however high it scores.\n")
+    resampling = Resampling(seed=seed)
+    print_controls(measure_query_controls(systems, dataset, TASKS["er_at_10"], resampling=resampling), "text")

@@ -11,8 +11,14 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
-from evidencebench.cli.plots import PlotFile, board_bars, board_chart, print_bars, write_picture
-from evidencebench.cli.scoring_options import ScoringOptions
+from evidencebench.cli.scoring_options import (
+    PlotFile,
+    ScoringOptions,
+    board_bars,
+    board_chart,
+    print_bars,
+    write_picture,
+)
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task

@@ -251,7 +251,7 @@ COMMANDS = {
     cls=LazyGroup,
     package="evidencebench.cli",
     lines=COMMANDS,
-    modules={"tasks": "systems", "table": "leaderboard"},
+    modules={"tasks": "systems", "table": "leaderboard", "train": "training", "crossval": "training"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)

@@ -11,8 +11,15 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress, wrapped
-from evidencebench.cli.plots import PlotFile, control_marks, curve_chart, print_bars, score_chart, write_picture
-from evidencebench.cli.scoring_options import ScoringOptions
+from evidencebench.cli.scoring_options import (
+    PlotFile,
+    ScoringOptions,
+    control_marks,
+    curve_chart,
+    print_bars,
+    score_chart,
+    write_picture,
+)
 from evidencebench.pages.figures.data import bar_of
 from evidencebench.query import AspectScope
 from evidencebench.scoring.breakdowns import (
