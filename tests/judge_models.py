@@ -1,9 +1,8 @@
-"""A model of the tests' own that judges: it knows which sentences hold which aspects, and errs at known rates."""
+"""A model of the tests' own that judges: it knows which sentences hold which aspects."""
 
 import json
-import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,26 +32,14 @@ def judged_aspects(request: ChatRequest) -> list[str]:
 
 @dataclass(frozen=True)
 class GoldJudge:
-    """Answers as the gold says, but that it misses and invents sources, each draw by itself."""
-
     gold: Gold
-    misses: float = 0.0
-    invents: float = 0.0
 
     def __call__(self, request: ChatRequest) -> str:
         shown = shown_in(request)
-        found = [self._found(request, aspect, list(shown)) for aspect in judged_aspects(request)]
+        found = [[index for index in shown if index in self.gold[aspect]] for aspect in judged_aspects(request)]
         if "judge all aspects" in request.messages[0].text:
             return json.dumps({"aspects": [{"aspect": n, "sentences": one} for n, one in enumerate(found, 1)]})
         return f"Let me compare.\n\nANSWER: {found[0]}"
-
-    def _found(self, request: ChatRequest, aspect: str, shown: Sequence[int]) -> list[int]:
-        drawn = random.Random(f"{request.model} {request.seed} {aspect} {shown}")
-        return [
-            index
-            for index in shown
-            if (drawn.random() >= self.misses if index in self.gold[aspect] else drawn.random() < self.invents)
-        ]
 
 
 @dataclass
