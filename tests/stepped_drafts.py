@@ -39,8 +39,8 @@ def run(
     *,
     name: str = "target",
     **more: Any,
-) -> tuple[Draft | None, StepReport, ScriptedSender]:
-    """Run a step over one draft, with a model that answers as `GOOD` but for ``answers``."""
+) -> tuple[Any, StepReport, ScriptedSender]:
+    """Run a step over one draft (None: it got no line), with a model that answers as `GOOD` but for ``answers``."""
     known = GOOD | (answers or {})
 
     def answer(request: ChatRequest) -> Any:
@@ -62,9 +62,3 @@ def run(
         client.close()
     found = open_drafts(target, must_be_finished=False)
     return (found["d"] if "d" in found.offsets else None), report, sender
-
-
-def made_by(folder: Path, step: ModelStep, given: Draft, answers: dict[str, Any] | None = None) -> Draft:
-    made, _, _ = run(folder, step, given, answers)
-    assert made is not None
-    return made

@@ -7,7 +7,7 @@ import pytest
 
 from constructing_model import MODEL, PRICES, ConstructingModel, client_with, table_of_summaries
 from evidencebench.construction.config import Config, JudgeTable
-from evidencebench.construction.draft import open_drafts, output_of
+from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.estimate import (
     NOTHING,
     Assumptions,
@@ -15,7 +15,7 @@ from evidencebench.construction.estimate import (
     StepEstimate,
     estimate_construction,
 )
-from evidencebench.construction.pipeline import run_all, steps_of
+from evidencebench.construction.pipeline import run_all
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.replies import ReplyCache
 
@@ -92,23 +92,6 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
     assert found.used[second].requests == n_before
 
 
-def test_what_is_left_of_the_judge_is_exact_where_its_drafts_are_all_looked_at(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 8, most_sentences=24)
-    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
-    ran(config, model, cache)
-    drafts = list(open_drafts(output_of("aspects", config.work)).drafts())
-    for step in ("judge", "label-results"):
-        output_of(step, config.work).unlink()
-    found, _ = estimate_construction(config, prices=PRICES, cache=cache)
-    windows = {
-        draft.id: len(range(0, len((config.papers / draft.paper_file).read_text().splitlines()), 5)) for draft in drafts
-    }
-    by_step = {one.step: one for one in found}
-    assert by_step["judge"].uses[MODEL].requests == sum(len(one.aspects) * windows[one.id] for one in drafts)
-    assert by_step["label-results"].uses[MODEL].requests == len(drafts)
-    assert (by_step["hypotheses"].uses, by_step["aspects"].uses) == ({}, {})
-
-
 def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) -> None:
     config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
@@ -119,22 +102,6 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
     assert left(few).requests != whole.requests
     margins = [one.margin for one in few]
     assert all(margin is not None and 0 < margin < 0.5 for margin in margins)
-
-
-def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_replies_are(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 5)
-    ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=1)
-    for step in steps_of(config):
-        output_of(step, config.work).unlink()
-    n_windows = sum(len(range(0, len((config.papers / f"{n}.txt").read_text().splitlines()), 5)) for n in range(5))
-    for n_aspects in (3, 8):
-        assumed = Assumptions(aspects=n_aspects, completion_tokens=70)
-        found = {
-            one.step: one for one in estimate_construction(config, prices=PRICES, cache=None, assumptions=assumed)[0]
-        }
-        assert found["judge"].uses[MODEL].requests == n_aspects * n_windows
-        assert found["judge"].uses[MODEL].reply_tokens == 70 * n_aspects * n_windows
-        assert (found["hypotheses"].uses[MODEL].requests, found["hypotheses"].n_pilot) == (10, 0)
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:

@@ -73,20 +73,13 @@ def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mark", "numbers"),
+    ("mark", "numbers"),  # those of the references that a mark names; "?": it may name anything
     [
-        (f"[{cite(3)}]", "3"),
-        (f"[{cite(3)}, {cite(5)},{cite(9)}]", "3 5 9"),
-        (f"[{cite(3)}-{cite(7)}]", "3 4 5 6 7"),
-        (f"[{cite(3)}\u2013{cite(5)}, {cite(8)}]", "3 4 5 8"),
-        (f"[{cite(1)}, {cite(3)} &#x2013; {cite(5)}]", "1 3 4 5"),
         (f"<sup>{cite(3)}</sup>", "3"),
         (cite(3, text="<sup>3</sup>"), "3"),
-        (f"<sup>{cite(3)}\u2013{cite(5)}</sup>", "3 4 5"),
         (f"<sup>{cite(3)}</sup>\u2013<sup>{cite(5)}</sup>", "3 4 5"),
+        (f"[{cite(1)}, {cite(3)} &#x2013; {cite(5)}]", "1 3 4 5"),
         (f"[{cite(3)}]-[{cite(5)}]", "3 5"),  # brackets that are closed make two marks
-        (cite(3, 5, 9, text="[3,5,9]"), "3 5 9"),
-        (cite(3, 4, 5, text="3\u20135"), "3 4 5"),
         (cite(3, text="[3-5]"), "3 4 5"),  # the link leads to the first only
         (cite(4, text="4 5"), "4 5"),
         (f"{cite(3)}{cite(4, text='')}\u2013{cite(5)}", "3 4 5"),  # an empty link within the range
@@ -96,25 +89,19 @@ def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
         ('<xref ref-type="ref" rid="B7">7</xref>', "7"),
         ('<xref rid="B7">7</xref>', "7"),
         ('<xref ref-type="bibr">7</xref>', "7"),
+        ('<xref ref-type="bibr" rid="B99">7</xref>', "?"),  # leads nowhere
+        ('<xref ref-type="bibr">Kim</xref>', "?"),
+        (cite(7, text="9"), "?"),  # the number is another reference's
+        (f"[{cite(7)}\u2013{cite(3)}]", "?"),
+        (f"[{cite(3)}, 5]", "?"),  # a number beside a link
+        ("(Smith et al., 2004)", "?"),  # in no list
     ],
 )
-def test_marks_name_their_references(mark: str, numbers: str) -> None:
-    assert named(mark) == numbers
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        '<xref ref-type="bibr" rid="B99">7</xref>',  # leads nowhere
-        '<xref ref-type="bibr">Kim</xref>',
-        cite(7, text="9"),  # the number is another reference's
-        f"[{cite(7)}\u2013{cite(3)}]",
-        f"[{cite(3)}, 5]",  # a number beside a link
-        "(Smith et al., 2004)",  # in no list
-    ],
-)
-def test_a_mark_that_may_name_anything_is_not_resolved(mark: str) -> None:
-    assert UNRESOLVED in [reason for _, reason in told(f"Tea lowers pressure {mark}.")]
+def test_marks_name_their_references_or_are_not_resolved(mark: str, numbers: str) -> None:
+    if numbers == "?":
+        assert UNRESOLVED in [reason for _, reason in told(f"Tea lowers pressure {mark}.")]
+    else:
+        assert named(mark) == numbers
 
 
 def test_places_in_a_list_without_labels_prove_nothing_against_a_link() -> None:

@@ -28,7 +28,7 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from examples import examples
 from judge_models import write_paper
 from malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES
-from stepped_drafts import GOOD, PASSAGE, draft, made_by, run
+from stepped_drafts import GOOD, PASSAGE, draft, run
 
 SUMMARY = (
     "In a randomised trial of 1,204 adults with type 2 diabetes, green tea lowered fasting glucose by 0.4 mmol/l "
@@ -83,11 +83,17 @@ def test_numbers_are_found_however_their_thousands_are_written(numbers: list[int
 
 
 MANY = [f"tea {'a' * (n % 100)} of {n // 100 * 'b'}" for n in range(10_000)]
+LEAKS = {"hypothesis": {"hypothesis": "Tea lowers blood pressure by 3 mmHg in adults."}}
+FELL = "tea lowered pressure by 3 mmHg"
+
+
+def verdict(**second: bool) -> dict[str, Any]:
+    good, *_ = GOOD["verify the aspects"]["verdicts"]
+    return {"verify the aspects": {"verdicts": [good, {**good, "aspect": 2, **second}]}}
 
 
 def test_a_passage_becomes_the_sentences_that_the_model_delimits(tmp_path: Path) -> None:
     made, _, sender = run(tmp_path, SUMMARIES, draft(), {"delimit the passage": {"sentences": [2]}})
-    assert made is not None
     assert made.summary == "In a trial of 40 adults, tea lowered pressure by 3 mmHg [7]."
     assert "Sentences 2 to 3 of the text below" in sender.asked[0].messages[0].text
     assert set(made.sources_of) == {"summaries delimit", "summaries keep"}
@@ -96,7 +102,6 @@ def test_a_passage_becomes_the_sentences_that_the_model_delimits(tmp_path: Path)
 
 def test_a_summary_of_a_table_is_not_delimited(tmp_path: Path) -> None:
     made, _, sender = run(tmp_path, SUMMARIES, draft(passage=None))
-    assert made is not None
     assert (made.summary, len(sender.asked)) == (PASSAGE, 1)
 
 
@@ -113,72 +118,44 @@ def test_a_summary_of_a_table_is_not_delimited(tmp_path: Path) -> None:
         (HYPOTHESES, draft(), {"purpose of the evidence": {"purpose": "..."}}, "no usable reply"),
         (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": ["Tea"] * 2}}, "no usable reply"),
         (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": MANY}}, "no usable reply"),
+        (ASPECTS, draft(hypothesis="h"), verdict(faithful=False), f"an aspect says more than the summary: {FELL}"),
+        (ASPECTS, draft(hypothesis="h"), verdict(single=False), f"an aspect needs several sentences: {FELL}"),
+        (HYPOTHESES, draft(), LEAKS, "no usable reply: no hypothesis: it gives away the number 3 of the summary"),
     ],
 )  # fmt: skip
 def test_what_cannot_become_an_instance_is_dropped_with_a_reason_that_is_counted(
     tmp_path: Path, step: ModelStep, given: Draft, answers: dict[str, Any], reason: str
 ) -> None:
     made, report, _ = run(tmp_path, step, given, answers)
-    assert made is not None
-    assert made.dropped == reason
-    assert report.dropped == {reason: 1}
-    assert report.n_kept == 0
+    assert f"{made.dropped}: {made.detail}".startswith(reason)
+    assert (report.dropped, report.n_kept) == ({made.dropped: 1}, 0)
 
 
 def test_a_model_is_told_what_is_wrong_and_asked_once_more(tmp_path: Path) -> None:
     def first_leaks(request: ChatRequest) -> Any:
         if len(request.messages) == 1:
-            return {"hypothesis": "Tea lowers blood pressure by 3 mmHg in adults."}
+            return LEAKS["hypothesis"]
         assert "it gives away the number 3 of the summary" in request.messages[-1].text
         return GOOD["hypothesis"]
 
-    leaks = {"hypothesis": {"hypothesis": "Tea lowers blood pressure by 3 mmHg in adults."}}
-    always, _, _ = run(tmp_path, HYPOTHESES, draft(), leaks, name="always")
-    assert always is not None
-    assert always.detail == "no hypothesis: it gives away the number 3 of the summary"
     made, _, sender = run(tmp_path, HYPOTHESES, draft(), {"hypothesis": first_leaks})
-    assert made is not None
     assert (made.hypothesis, made.dropped) == ("Drinking tea lowers blood pressure in adults.", "")
     assert made.sources_of["hypotheses trim"].request == sender.asked[-1].key
 
 
-@pytest.mark.parametrize(
-    ("verdict", "reason"),
-    [
-        ({"faithful": False, "single": True}, "an aspect says more than the summary"),
-        ({"faithful": True, "single": False}, "an aspect needs several sentences"),
-    ],
-)
-def test_a_draft_with_an_aspect_that_fails_is_dropped_and_the_aspect_named(
-    tmp_path: Path, verdict: dict[str, bool], reason: str
-) -> None:
-    good = {"aspect": 1, "faithful": True, "single": True}
-    answers = {"verify the aspects": {"verdicts": [good, {"aspect": 2, **verdict}]}}
-    made = made_by(tmp_path, ASPECTS, draft(hypothesis="h"), answers)
-    assert (made.dropped, made.detail) == (reason, "tea lowered pressure by 3 mmHg")
-
-
 def test_results_are_the_aspects_that_the_model_numbers(tmp_path: Path) -> None:
-    made = made_by(tmp_path, LABEL_RESULTS, draft(hypothesis="h", aspects=("a", "b")))
+    made, _, _ = run(tmp_path, LABEL_RESULTS, draft(hypothesis="h", aspects=("a", "b")))
     assert made.results == (1,)
 
 
 def test_a_request_that_failed_leaves_no_line_and_is_asked_again_in_the_next_run(tmp_path: Path) -> None:
     failing = {"keep summaries of results": EndpointError("the server is down")}
     made, report, _ = run(tmp_path, SUMMARIES, draft(), failing)
-    assert made is None
-    assert report.failures == {"d": "the server is down"}
-    assert not report.is_finished
+    assert (made, report.failures, report.is_finished) == (None, {"d": "the server is down"}, False)
     made, report, _ = run(tmp_path, SUMMARIES, draft())
-    assert made is not None
-    assert report.is_finished
-
-
-def test_a_failed_draft_can_be_dropped_instead(tmp_path: Path) -> None:
-    failing = {"keep summaries of results": EndpointError("the prompt is too long")}
-    made, report, _ = run(tmp_path, SUMMARIES, draft(), failing, drops_failed=True)
-    assert made is not None
-    assert (made.dropped, made.detail, report.is_finished) == ("a request failed", "the prompt is too long", True)
+    assert (made.dropped, report.is_finished) == ("", True)
+    made, report, _ = run(tmp_path, SUMMARIES, draft(), failing, drops_failed=True, name="instead")
+    assert (made.dropped, made.detail, report.is_finished) == ("a request failed", "the server is down", True)
 
 
 def test_after_a_stop_what_was_done_stays_and_nothing_is_asked_twice(tmp_path: Path) -> None:
@@ -243,9 +220,6 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
 
     mended, _, sender = run(tmp_path, step, given_to(step), ANSWERS | {prompt: at_first}, name="mended")
     always, report, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: reply}, name="always")
-    assert good is not None
-    assert mended is not None
-    assert always is not None
     if prompt == "judge one aspect":  # read as the replies of strategies are: "{}" names no sentence
         assert (mended.dropped, always.dropped in ("", UNREAD[prompt])) == ("", True)
         return
@@ -300,8 +274,7 @@ def test_no_reply_whatever_makes_a_step_raise(
     between = data.draw(st.lists(st.sampled_from(PIECES), max_size=3).map("".join))
     reply = whole[:first] + between + whole[last:]
     made, report, _ = run(folder, step, given_to(step), ANSWERS | {prompt: reply})
-    assert made is not None
-    assert report.is_finished
+    assert (made is None, report.is_finished) == (False, True)
 
 
 def test_a_reply_that_was_cut_off_says_to_raise_max_tokens() -> None:
