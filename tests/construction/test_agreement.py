@@ -6,7 +6,8 @@ import itertools
 import math
 import tempfile
 import warnings
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -46,14 +47,24 @@ from evidencebench.construction.people.marks import (
     spearman,
     sums_of,
 )
-from evidencebench.construction.people.tasks import Criterion, FileDigest, TasksHeader
+from evidencebench.construction.people.tasks import (
+    AnnotationTask,
+    Criterion,
+    FileDigest,
+    TasksFile,
+    TasksHeader,
+    read_tasks,
+    write_tasks,
+)
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance
 from evidencebench.errors import PeopleError, RunMismatchError, UndefinedScoreError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.tables import as_csv
 from examples import IS_THOROUGH, examples
+from labelled_papers import marked_papers
 from make_agreement_table import MARGIN, WORLDS, studied, with_difference
-from rated_papers import Study, marked_papers, study_at
 
 tables = st.tuples(*[st.integers(0, 60)] * 4).map(lambda cells: np.array(cells, dtype=np.float64))
 
@@ -82,26 +93,6 @@ def test_accuracy_f1_kappa_and_the_correlation_are_those_of_scikit_learn_and_sci
             assert np.isnan(measure(table))
 
 
-@given(st.lists(st.lists(st.sampled_from([0, 1, None]), min_size=3, max_size=3), min_size=2, max_size=30))
-@examples(200)
-def test_alpha_of_several_raters_is_that_of_krippendorffs_library(units: list[list[int | None]]) -> None:
-    krippendorff = pytest.importorskip("krippendorff", reason="needs krippendorff, of the extra test")
-    judged = [[one for one in unit if one is not None] for unit in units]
-    paired = [unit for unit in judged if len(unit) > 1]
-    assume(len({one for unit in paired for one in unit}) == 2)
-    counts = np.zeros(3)
-    for unit in paired:
-        m, u = len(unit), sum(unit)
-        counts += [u * (m - u) / (m - 1), m - u, u]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = krippendorff.alpha(
-            reliability_data=np.array([[np.nan if one is None else one for one in unit] for unit in units]).T,
-            level_of_measurement="nominal",
-        )
-    assert math.isclose(alpha_of_counts(counts), expected, abs_tol=1e-9)
-
-
 def test_alpha_of_two_raters_is_that_of_a_table_worked_by_hand() -> None:
     # 100 sentences: 90 marked by neither, 2 by the second alone, 3 by the first alone, 5 by both.
     # Pooled: 15 marks of 200; by chance 2 x 15 x 185 / (200 x 199) differ.
@@ -116,6 +107,57 @@ def test_the_quantiles_of_student_are_those_of_scipy(share: float, degrees: int)
 
 
 FEW = Resampling(seed=3, n_draws=300)
+
+
+Answers = Mapping[str, Sequence[Sequence[int] | None]]
+"""Rater -> of each task the marked sentences, or None where the task is not done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Papers as a data set, and tasks on their first aspect, in their order."""
+
+    dataset: Dataset
+    tasks: TasksFile
+
+    def annotations(self, answers: Answers) -> Annotations:
+        """Return what people said."""
+        return Annotations(
+            by_annotator={
+                name: {
+                    task.id: TaskAnnotation(task=task.id, sentences=tuple(sorted(marked)), is_done=True)
+                    for task, marked in zip(self.tasks.records, given, strict=True)
+                    if marked is not None
+                }
+                for name, given in answers.items()
+            }
+        )
+
+    def marks(self, answers: Answers, *, with_model: bool = True) -> Marks:
+        """Return the marks of people, and of the labels."""
+        return collect_marks(self.tasks, self.annotations(answers), dataset=self.dataset if with_model else None)
+
+
+def study_at(folder: Path, papers: Sequence[Instance]) -> Study:
+    """Write papers and tasks into a folder."""
+    write_dataset(folder / "papers.json", papers)
+    dataset = open_dataset(folder / "papers.json")
+    header = TasksHeader(sort="sentences", seed=0, data=FileDigest(name=dataset.name, sha256=dataset.sha256))
+    tasks = [
+        AnnotationTask(
+            id=f"task_{number}",
+            instance_id=one.id,
+            paper_id=one.query.paper_id,
+            hypothesis=one.query.hypothesis,
+            aspect_id=one.labels.aspects[0],
+            aspect=one.labels.texts[one.labels.aspects[0]],
+            sentences=one.query.sentences,
+            kinds=one.query.kinds,
+        )
+        for number, one in enumerate(papers)
+    ]
+    write_tasks(folder / "tasks.jsonl", header, tasks)
+    return Study(dataset=dataset, tasks=read_tasks(folder / "tasks.jsonl"))
 
 
 @pytest.fixture
@@ -153,14 +195,22 @@ def test_counts_are_those_of_a_loop(drawn: list[list[int]]) -> None:
                 expected[number % 3, 2 * column[first] + column[second]] += 1
         found = marks.tables(first, second)
         np.testing.assert_array_equal(found, expected[: len(found)])
-    counts = np.zeros(3)
-    for column in drawn:
-        judged = [value for value in column if value != MISSING]
-        if len(judged) > 1:
-            m, u = len(judged), sum(judged)
-            counts += [u * (m - u) / (m - 1), m - u, u]
-    np.testing.assert_allclose(marks.alpha_counts(range(4)).sum(0), counts)
     np.testing.assert_allclose(sum(sums_of(marks.of_kind(kind))[0] for kind in Kind), sums_of(marks)[0])
+
+
+@given(answers)
+@examples(200)
+def test_alpha_of_several_raters_is_that_of_krippendorffs_library(drawn: list[list[int]]) -> None:
+    krippendorff = pytest.importorskip("krippendorff", reason="needs krippendorff, of the extra test")
+    paired = [judged for column in drawn if len(judged := [one for one in column if one != MISSING]) > 1]
+    assume(len({one for judged in paired for one in judged}) == 2)
+    values = np.array(drawn, dtype=np.int8).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = np.where(values == MISSING, np.nan, values)
+        expected = krippendorff.alpha(reliability_data=data, level_of_measurement="nominal")
+    found = alpha_of_counts(made(values).alpha_counts(range(4)).sum(0))
+    assert math.isclose(found, expected, abs_tol=1e-9)
 
 
 def test_people_and_the_model_are_compared_on_what_both_judged(study: Study) -> None:
@@ -246,15 +296,18 @@ def test_measures_are_in_the_report_as_they_are_computed_and_alpha_of_all_people
 def test_the_labels_must_be_of_the_tasks(study: Study, tmp_path: Path) -> None:
     given = study.annotations({"Ada": [(2,)] * 4})
     texts = {"a2": "?", "a5": "?"}
-    reworded = [replace(one, labels=replace(one.labels, texts=texts)) for one in marked_papers(4)]
-    for name, papers, words in (
+    papers = marked_papers(4)
+    reworded = [replace(one, labels=replace(one.labels, texts=texts)) for one in papers]
+    sentences = ("?", *papers[0].query.sentences[1:])
+    changed = [replace(one, query=replace(one.query, sentences=sentences)) for one in papers]
+    for name, others, words in (
         ("fewer", marked_papers(3), "no instance 'i4'"),
-        ("longer", marked_papers(4, n_sentences=9), "has other sentences than task 'task_0'"),
+        ("changed", changed, "has other sentences than task 'task_0'"),
         ("worded", reworded, "another text of aspect 'a2'"),
     ):
         (tmp_path / name).mkdir()
         with pytest.raises(RunMismatchError, match=words):
-            collect_marks(study.tasks, given, dataset=study_at(tmp_path / name, papers).dataset)
+            collect_marks(study.tasks, given, dataset=study_at(tmp_path / name, others).dataset)
     with pytest.raises(PeopleError, match="choose another --model-name"):
         collect_marks(study.tasks, given, dataset=study.dataset, model_name="Ada")
 

@@ -1,12 +1,15 @@
 """The estimate of a construction, beside what was then used."""
 
+import json
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
-from constructing_model import MODEL, PRICES, ConstructingModel, client_with, table_of_summaries
-from evidencebench.construction.config import Config, JudgeTable
+from evidencebench.construction.config import Config, ConfigFile, JudgeTable
 from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.estimate import (
     NOTHING,
@@ -17,24 +20,95 @@ from evidencebench.construction.estimate import (
 )
 from evidencebench.construction.pipeline import run_all
 from evidencebench.execution.asking import Waiting
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
+from scripted_models import judged_aspects, shown_in
 
-DAY = date(2026, 11, 22)
+PRICES = PriceTable.load()
+MODEL = "openai/gpt-4o-mini"
+
+_PARTS = "adults women men children tea water coffee pressure weight sleep pulse mood".split()  # noqa: SIM905
+_ASPECT = "in {} it fell over {} weeks of the {} trial"
+
+
+@dataclass
+class ConstructingModel:
+    """Answers by chance, which its conversation alone decides, so that any order gives the same replies."""
+
+    finds: float = 0.0  # the share of pairs of aspect and shown sentence that it takes for sources
+    used: ModelUse = NOTHING
+    asked: set[str] = field(default_factory=set)
+    models: list[str] = field(default_factory=list)
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        text = request.messages[0].text
+        chance = Random(f"{request.seed} {request.messages}")
+        step = text.partition("\n")[0].removeprefix("Building step: ")
+        reply = self._reply(step, request, chance)
+        n_prompt = round(0.8 * prompt_tokens_of(request) * chance.uniform(0.95, 1.05))
+        n_reply = round(chance.lognormvariate(4, 0.25)) + (200 if step == "hypothesis" else 0)
+        assert request.key not in self.asked
+        self.asked.add(request.key)
+        self.models.append(request.model)
+        self.used += ModelUse(1, n_prompt, n_reply)
+        return ChatReply(text=reply, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
+
+    def _reply(self, step: str, request: ChatRequest, chance: Random) -> str:
+        if step == "judge one aspect":
+            return "I cannot say." if chance.random() < 0.05 else "ANSWER: []"  # one in twenty is asked again
+        summary = request.messages[0].text.partition("\nSummary: ")[2].partition("\n")[0]
+        numbers = range(1, len(judged_aspects(request)) + 1)
+        shown = shown_in(request) if step == "judge all aspects" else ()
+        found = [{"aspect": n, "sentences": [one for one in shown if chance.random() < self.finds]} for n in numbers]
+        verdicts = [{"aspect": n, "faithful": chance.random() > 0.02, "single": True} for n in numbers]
+        answers: dict[str, dict[str, Any]] = {
+            "purpose of the evidence": {"purpose": "To learn whether tea in adults changes pressure."},
+            "hypothesis": {"hypothesis": "Drinking tea lowers the blood pressure in adults."},
+            "aspects": {
+                "aspects": summary.removeprefix("The study found that ").rstrip(".").split(", ")
+            },  # its clauses
+            "verify the aspects": {"verdicts": verdicts},
+            "judge all aspects": {"aspects": found},
+            "label results": {"results": []},
+        }
+        return json.dumps(answers[step])
+
+
+def summary_of(chance: Random) -> str:
+    """Return a summary of three to ten clauses, which are its aspects."""
+    n = chance.randint(3, 10)
+    clauses = {_ASPECT.format(*(chance.choice(_PARTS) for _ in range(3))) for _ in range(n)}
+    return f"The study found that {', '.join(sorted(clauses))}."
+
+
+def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge: JudgeTable | None = None) -> Config:
+    """Write papers and a table of summaries, one a paper, and return the configuration."""
+    chance = Random(0)
+    (folder / "papers").mkdir()
+    rows = []
+    for number in range(n):
+        n_sentences = chance.randint(most_sentences // 3, most_sentences)
+        lines = (f"Sentence {one} says {' '.join(chance.choices(_PARTS, k=12))}.\n" for one in range(n_sentences))
+        (folder / "papers" / f"{number}.txt").write_text("".join(lines), encoding="utf-8")
+        rows.append({"summary": summary_of(chance), "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
+    (folder / "table.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    file = ConfigFile(
+        name="tea", papers="papers", table="table.jsonl", model=MODEL, licences=["unknown"], judge=judge or JudgeTable()
+    )
+    return Config(file=file, folder=folder)
+
+
 CLOSE = 0.05
 
 
-def ran(
-    config: Config,
-    model: ConstructingModel,
-    cache: ReplyCache,
-    *,
-    limit: int | None = None,
-    until: str = "label-results",
-) -> ModelUse:
+def ran(config: Config, model: ConstructingModel, cache: ReplyCache, **how: Any) -> ModelUse:
     """Run the steps that ask a model, and return what was used."""
     before = model.used
-    client = client_with(model, cache)
-    run_all(config, client=client, waiting=Waiting(client=client), today=DAY, limit=limit, until=until)
+    client = ChatClient(sender=model, cache=cache, prices=PRICES)
+    how = {"until": "label-results", **how}
+    run_all(config, client=client, waiting=Waiting(client=client), today=date(2026, 11, 22), **how)
     client.close()
     return model.used + before.times(-1, -1, -1)
 

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -41,12 +42,13 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.chat import ChatModel, ChatRequest
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.systems.llm.asking import Asker
 from examples import examples
-from judge_models import Bench, Gold, GoldJudge, draft_of, judged_aspects, write_paper
-from scripted_models import CHAT, Answering, ScriptedSender, shown_in
+from scripted_models import CHAT, Answering, ScriptedSender, judged_aspects, shown_in, write_paper
 
 Vote = frozenset[int] | str
 """The sentences that a window says, or ``.`` where it was not asked, or ``?`` where nothing could be read."""
@@ -172,11 +174,54 @@ def test_agreement_of_windows_is_that_of_their_pairs_of_verdicts(data: st.DataOb
         assert counted.kappa == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)))
 
 
+Gold = Mapping[str, frozenset[int]]
+"""Aspect -> the sentences that hold it."""
+
+
+@dataclass(frozen=True)
+class GoldJudge:
+    gold: Gold
+
+    def __call__(self, request: ChatRequest) -> str:
+        shown = shown_in(request)
+        found = [[index for index in shown if index in self.gold[aspect]] for aspect in judged_aspects(request)]
+        if "judge all aspects" in request.messages[0].text:
+            return json.dumps({"aspects": [{"aspect": n, "sentences": one} for n, one in enumerate(found, 1)]})
+        return f"Let me compare.\n\nANSWER: {found[0]}"
+
+
+class Bench:
+    """A folder with one paper of so many sentences, and who is asked about it."""
+
+    def __init__(self, folder: Path, answer: Answering, n_sentences: int = 23, cache: ReplyCache | None = None) -> None:
+        self.folder, self.cache, self.sender = folder, cache, ScriptedSender(answer)
+        write_paper(folder / "paper.txt", n_sentences)
+
+    def asker(self) -> Asker:
+        client = ChatClient(sender=self.sender, cache=self.cache, prices=PriceTable(as_of="2026-01-01", models={}))
+        return Asker(client=client, chat=CHAT, repairs=0)
+
+    def judge(self, draft: Draft, settings: JudgeSettings, *, second: str | None = None) -> Draft:
+        """Return a draft as the step makes it."""
+        asker = self.asker()
+        other = None if second is None else Asker(client=asker.client, chat=ChatModel(model=second), repairs=0)
+        step = judge_step(settings, PaperFolder(self.folder), second=other)
+        return step.work(asker, draft)
+
+
+def draft_of(gold: Gold, *, draft_id: str = "d", paper_file: str = "paper.txt") -> Draft:
+    return Draft(
+        id=draft_id,
+        review_id="r",
+        paper_id="p",
+        paper_file=paper_file,
+        summary=f"The trial of {draft_id} says this and that.",
+        hypothesis="Tea lowers blood pressure.",
+        aspects=tuple(gold),
+    )
+
+
 GOLD: Gold = {"Pressure fell by 3 mmHg": frozenset({0, 7}), "It lasted a year": frozenset(), "n": frozenset({22})}
-
-
-def bench(folder: Path, answer: Answering, n_sentences: int = 23, **more: object) -> Bench:
-    return Bench(folder=folder, n_sentences=n_sentences, sender=ScriptedSender(answer), **more)  # type: ignore[arg-type]
 
 
 def judging_of(draft: Draft) -> Judging:
@@ -202,7 +247,7 @@ def test_a_model_that_knows_the_answer_is_repeated_exactly(
     n_sentences, window, overlap = data.draw(PAPERS)
     sources = data.draw(st.lists(st.frozensets(st.integers(0, n_sentences - 1)), min_size=1, max_size=4))
     gold = {f"Aspect of number {n}": one for n, one in enumerate(sources)}
-    made = bench(tmp_path_factory.mktemp("papers"), GoldJudge(gold), n_sentences)
+    made = Bench(tmp_path_factory.mktemp("papers"), GoldJudge(gold), n_sentences)
     draft = made.judge(draft_of(gold), JudgeSettings(window=window, overlap=overlap, at_once=at_once))
     judging = judging_of(draft)
     assert [frozenset(one) for one in judging.sources] == sources
@@ -219,14 +264,14 @@ def test_three_votes_are_asked_with_other_seeds_and_the_majority_of_each_window_
         says = {0: [3, 4], 1: [4], 2: [9, 3, 4]}[request.seed]
         return f"ANSWER: {[index for index in says if index in shown]}"
 
-    made = bench(tmp_path, answer, 10)
+    made = Bench(tmp_path, answer, 10)
     judging = judging_of(made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(votes=3, overlap=0)))
     assert ([request.seed for request in made.sender.asked], judging.sources) == ([0, 1, 2], ((3, 4),))
     assert [said_in(one) for one in judging.rounds] == [[(0, [3, 4])], [(0, [4])], [(0, [3, 4, 9])]]
 
 
 def test_all_votes_wait_for_one_batch(tmp_path: Path) -> None:
-    made = bench(tmp_path, lambda _: PendingError("waits for its batch"))
+    made = Bench(tmp_path, lambda _: PendingError("waits for its batch"))
     with pytest.raises(PendingError):
         made.judge(draft_of(GOLD), JudgeSettings(votes=3))
     assert len(made.sender.asked) == 3 * len(GOLD) * 5
@@ -239,7 +284,7 @@ def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_pa
             return f"ANSWER: {[6] if 6 in shown else []}"
         return f"ANSWER: {[5] if shown[0] == 0 else [21] if 21 in shown else []}"
 
-    made = bench(tmp_path, answer)
+    made = Bench(tmp_path, answer)
     draft = made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(), second="local/dear")
     asked = [(request.model, min(shown_in(request))) for request in made.sender.asked]
     # Windows 0 and 5 disagree on sentence 5; 15 and 20 agree on sentence 21.
@@ -250,7 +295,7 @@ def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_pa
 
 def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "cache")
-    made = bench(tmp_path, GoldJudge(GOLD), cache=cache)
+    made = Bench(tmp_path, GoldJudge(GOLD), cache=cache)
     for settings in (JudgeSettings(), JudgeSettings(at_once=True), JudgeSettings(votes=2)):
         before = len(made.sender.asked)
         rounds = judging_of(made.judge(draft_of(GOLD), settings)).rounds
@@ -269,12 +314,12 @@ def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judge
     def answer(request: ChatRequest) -> str:
         return "I would rather not say." if min(shown_in(request)) == 5 else GoldJudge(GOLD)(request)
 
-    draft = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
+    draft = Bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
     judging = judging_of(draft)
     assert (draft.dropped, judging.sources) == ("", ((0, 7), (), (22,)))
     assert said_in(judging.rounds[0], 1) == [(0, []), (5, None), (10, []), (15, []), (20, [])]
     assert requests_of(judging.rounds[0])[1] == ""
-    unread = bench(tmp_path, lambda asked: "ANSWER: []" if min(shown_in(asked)) else "I would rather not say.")
+    unread = Bench(tmp_path, lambda asked: "ANSWER: []" if min(shown_in(asked)) else "I would rather not say.")
     draft = unread.judge(draft_of(GOLD), JudgeSettings())
     assert (draft.dropped, draft.detail) == ("sentences without a readable judgment", "0, 1, 2, 3, 4")
 
@@ -290,13 +335,13 @@ def test_the_number_of_a_sentence_that_is_not_shown_is_no_judgment(
         every = [{"aspect": n, "sentences": [7, strange]} for n in range(1, 4)]
         return json.dumps({"aspects": every}) if at_once else f"ANSWER: [7, {strange}]"
 
-    made = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
+    made = Bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
     assert [said_in(judging_of(made).rounds[0], aspect)[1] for aspect in range(3)] == [(5, None)] * 3
     assert (made.dropped, judging_of(made).sources) == ("", ((0, 7), (), (22,)))  # as the windows beside it say
 
 
 def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked(tmp_path: Path) -> None:
-    made = bench(tmp_path, GoldJudge(GOLD))
+    made = Bench(tmp_path, GoldJudge(GOLD))
     for n_aspects, reason in ((0, "no aspects"), (10_000, "too many aspects")):
         aspects = tuple(f"Aspect {n} is one" for n in range(n_aspects))
         draft = made.judge(msgspec.structs.replace(draft_of(GOLD), aspects=aspects), JudgeSettings())
@@ -315,7 +360,7 @@ def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked
 def test_papers_outside_of_the_folder_or_missing_are_told(tmp_path: Path, paper_file: str, message: str) -> None:
     write_paper(tmp_path / "outside.txt", 3)
     (tmp_path / "papers").mkdir()
-    made = bench(tmp_path / "papers", GoldJudge(GOLD))
+    made = Bench(tmp_path / "papers", GoldJudge(GOLD))
     with pytest.raises(DataError, match=message):
         made.judge(draft_of(GOLD, paper_file=paper_file), JudgeSettings())
 
@@ -356,9 +401,9 @@ def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path,
     whole, stopped = work_folder(tmp_path / "whole"), work_folder(tmp_path / "stopped")
     papers = tmp_path / "papers"
     papers.mkdir()
-    run(bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c1")), whole, settings)
+    run(Bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c1")), whole, settings)
     n_before_stop = 7
-    made = bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c2"))
+    made = Bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c2"))
     answering = made.sender.answer
 
     def stopping(request: ChatRequest) -> str | StopError:
@@ -379,7 +424,7 @@ def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path,
 
 def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_path: Path) -> None:
     work = work_folder(tmp_path, 1)
-    run(bench(tmp_path, GoldJudge(GOLD)), work)
+    run(Bench(tmp_path, GoldJudge(GOLD)), work)
     path = work / "judgments.jsonl"
     path.write_text(path.read_text().replace('"votes":[[[0,[0,7],', '"votes":["081000",[[0,[0,7],'))
     with pytest.raises(RunFormatError, match=r"judgments\.jsonl: draft 'd0': .*votes.*--from judge"):
@@ -388,7 +433,7 @@ def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_pat
 
 def test_judgments_made_otherwise_are_not_gone_on_with(tmp_path: Path) -> None:
     work = work_folder(tmp_path, 1)
-    made = bench(tmp_path, GoldJudge(GOLD))
+    made = Bench(tmp_path, GoldJudge(GOLD))
     run(made, work)
     with pytest.raises(RunMismatchError, match="overlap was 5, now 4"):
         run(made, work, JudgeSettings(overlap=4))

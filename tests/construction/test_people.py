@@ -35,8 +35,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, PeopleError, RunFormatError, RunMismatchError, StaleError, UnreadableError
 from evidencebench.query import Kind
 from examples import examples
-from labelled_papers import paper
-from rated_papers import marked_papers
+from labelled_papers import marked_papers, paper
 from trial_constructions import write_drafts
 
 
