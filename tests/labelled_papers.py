@@ -27,4 +27,9 @@ def paper(number: int, *, paper_id: str = "", sources: tuple[int, ...] = (2, 5),
     )
 
 
+def marked_papers(n_papers: int) -> list[Instance]:
+    """Return papers with texts of aspects; sentence 2 and 5 are sources of an aspect each."""
+    return [paper(number, text="reports") for number in range(1, n_papers + 1)]
+
+
 PAPERS = [paper(number) for number in range(1, 6)]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from evidencebench.errors import EvidenceBenchError
@@ -46,6 +47,16 @@ def shown_in(request: ChatRequest) -> dict[int, str]:
     assert block is not None
     lines = (re.fullmatch(r"\[(\d+)\] (.*)", line) for line in block[1].splitlines())
     return {int(line[1]): line[2] for line in lines if line is not None}
+
+
+def judged_aspects(request: ChatRequest) -> list[str]:
+    """Return the aspects that a prompt asks about, one or all of a summary."""
+    text = request.messages[0].text
+    one = re.search(r"^Aspect: (.*)$", text, re.MULTILINE)
+    if one is not None:
+        return [one[1]]
+    listed = text.partition("\nAspects:\n")[2].partition("\n\n")[0]
+    return [line.partition(". ")[2] for line in listed.splitlines()]
 
 
 def budget_in(request: ChatRequest) -> int | None:
@@ -97,3 +108,8 @@ def paper(n_sections: int = 4, n_each: int = 6, *, instance_id: str = "i1", pape
         sentences=tuple(sentences),
         kinds=tuple(kinds),
     )
+
+
+def write_paper(path: Path, n_sentences: int) -> None:
+    """Write a paper of plain text."""
+    path.write_text("".join(f"Sentence number {n} says a little.\n" for n in range(n_sentences)), encoding="utf-8")

@@ -1,6 +1,5 @@
 """Small constructions for tests: papers in a folder, and drafts as the step before `filter` leaves them."""
 
-import hashlib
 from collections.abc import Iterable
 from datetime import date
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import Any
 
 from evidencebench.construction.config import AssemblySettings
 from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, Judging, open_drafts, writing_drafts
+from evidencebench.files.disk import file_sha256
 from evidencebench.papers.read import read
 
 DAY = date(2026, 11, 22)
@@ -24,14 +24,9 @@ _WORDS = tuple(
 )
 
 
-def words(random: Random, n: int) -> str:
-    """Return random words."""
-    return " ".join(random.choice(_WORDS) for _ in range(n))
-
-
 def sentence(random: Random) -> str:
     """Return a random sentence of nine words."""
-    return f"The {words(random, 8)}."
+    return f"The {' '.join(random.choice(_WORDS) for _ in range(8))}."
 
 
 def paper_text(sentences: Iterable[str]) -> str:
@@ -42,8 +37,7 @@ def paper_text(sentences: Iterable[str]) -> str:
 
 def judged_draft(folder: Path, paper_file: str, random: Random, *, n_aspects: int = 4, **fields: Any) -> Draft:
     """Return a draft of a paper in the folder, each aspect with one or two sources; ``fields`` replace its own."""
-    path = folder / paper_file
-    n_sentences = len(read(path).sentences)
+    n_sentences = len(read(folder / paper_file).sentences)
     sources = tuple(tuple(sorted(random.sample(range(n_sentences), random.randint(1, 2)))) for _ in range(n_aspects))
     own: dict[str, Any] = {
         "review_id": "review",
@@ -53,15 +47,16 @@ def judged_draft(folder: Path, paper_file: str, random: Random, *, n_aspects: in
         "hypothesis": sentence(random),
         "aspects": tuple(sentence(random) for _ in range(n_aspects)),
         "results": tuple(sorted(random.sample(range(n_aspects), random.randint(0, n_aspects)))),
-        "judging": judging(path, n_sentences, sources),
+        "judging": Judging(
+            paper_sha256=file_sha256(folder / paper_file),
+            n_sentences=n_sentences,
+            window=10,
+            overlap=5,
+            rounds=(),
+            sources=sources,
+        ),
     }
     return Draft(**(own | fields))
-
-
-def judging(path: Path, n_sentences: int, sources: tuple[tuple[int, ...], ...]) -> Judging:
-    """Return the judging of a paper's file with these sources, without votes."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Judging(paper_sha256=digest, n_sentences=n_sentences, window=10, overlap=5, rounds=(), sources=sources)
 
 
 def make_papers(folder: Path, n: int, random: Random) -> list[str]:

@@ -30,8 +30,13 @@ def write(path: Path, made: list[Draft], header: DraftHeader = HEADER, *, finish
 
 def test_what_was_written_is_read_and_what_was_dropped_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+    write(path, drafts(3), finished=False)
+    with pytest.raises(RunMismatchError, match="'harvest' that writes it is not finished; run that step again"):
+        open_drafts(path)
+    growing = open_drafts(path, must_be_finished=False)
     write(path, drafts(7))
     found = open_drafts(path)
+    assert (growing.is_finished, growing.sha256) == (False, found.sha256)  # steps behind it may go on while it grows
     assert [found[one] for one in found.offsets] == drafts(7)
     assert [one.id for one in found.drafts()] == ["d0", "d1", "d3", "d4", "d6"]
     assert (found.dropped, found.is_finished, DRAFTS.is_at(path)) == ({"no words": 2}, True, True)
@@ -48,14 +53,6 @@ def test_cut_at_any_byte_it_goes_on_and_ends_with_the_same_drafts(
     path.write_bytes(whole[: cut % len(whole)])
     write(path, drafts(9))
     assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
-
-
-def test_the_next_step_refuses_a_file_whose_step_was_stopped(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    write(path, drafts(3), finished=False)
-    with pytest.raises(RunMismatchError, match="'harvest' that writes it is not finished; run that step again"):
-        open_drafts(path)
-    assert not open_drafts(path, must_be_finished=False).is_finished
 
 
 def test_other_settings_are_told_and_overwrite_makes_it_anew(tmp_path: Path) -> None:
@@ -98,16 +95,6 @@ def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path, *, 
     made_of(source, target, overwrite=True)
     assert [open_drafts(target)[one].summary for one in ("d0", "d1")] == ["of q", "of p"]
     assert (open_drafts(source).n_edited, open_drafts(target).n_edited) == (1, 0)
-
-
-def test_what_is_as_it_must_be_is_left_as_it_is_also_with_overwrite(tmp_path: Path) -> None:
-    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    write(source, drafts(4))
-    made_of(source, target)
-    edit(target, b'"summary":"of p"', b'"summary":"by hand"')
-    before = target.read_bytes()
-    made_of(source, target, overwrite=True)
-    assert target.read_bytes() == before
 
 
 @pytest.mark.parametrize("rewritten", [False, True])
@@ -153,14 +140,6 @@ def test_any_edit_of_a_draft_is_known(
     except RunFormatError:  # it cannot be read any more
         return
     assert found.n_edited == sum(line not in changed.split(b"\n") for _ in found.offsets)
-
-
-def test_while_a_file_grows_the_steps_behind_it_may_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    write(path, drafts(2), finished=False)
-    before = open_drafts(path, must_be_finished=False).sha256
-    write(path, drafts(5))
-    assert open_drafts(path).sha256 == before
 
 
 def test_another_file_is_refused_with_its_line_and_one_that_is_not_there_or_holds_something_else_is_told(

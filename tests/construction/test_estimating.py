@@ -1,13 +1,16 @@
 """The estimate of a construction, beside what was then used."""
 
+import json
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
-from constructing_model import MODEL, PRICES, ConstructingModel, client_with, table_of_summaries
-from evidencebench.construction.config import Config, JudgeTable
-from evidencebench.construction.draft import open_drafts, output_of
+from evidencebench.construction.config import Config, ConfigFile, JudgeTable
+from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.estimate import (
     NOTHING,
     Assumptions,
@@ -15,26 +18,97 @@ from evidencebench.construction.estimate import (
     StepEstimate,
     estimate_construction,
 )
-from evidencebench.construction.pipeline import run_all, steps_of
+from evidencebench.construction.pipeline import run_all
 from evidencebench.execution.asking import Waiting
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
+from scripted_models import judged_aspects, shown_in
 
-DAY = date(2026, 11, 22)
+PRICES = PriceTable.load()
+MODEL = "openai/gpt-4o-mini"
+
+_PARTS = "adults women men children tea water coffee pressure weight sleep pulse mood".split()  # noqa: SIM905
+_ASPECT = "in {} it fell over {} weeks of the {} trial"
+
+
+@dataclass
+class ConstructingModel:
+    """Answers by chance, which its conversation alone decides, so that any order gives the same replies."""
+
+    finds: float = 0.0  # the share of pairs of aspect and shown sentence that it takes for sources
+    used: ModelUse = NOTHING
+    asked: set[str] = field(default_factory=set)
+    models: list[str] = field(default_factory=list)
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        text = request.messages[0].text
+        chance = Random(f"{request.seed} {request.messages}")
+        step = text.partition("\n")[0].removeprefix("Building step: ")
+        reply = self._reply(step, request, chance)
+        n_prompt = round(0.8 * prompt_tokens_of(request) * chance.uniform(0.95, 1.05))
+        n_reply = round(chance.lognormvariate(4, 0.25)) + (200 if step == "hypothesis" else 0)
+        assert request.key not in self.asked
+        self.asked.add(request.key)
+        self.models.append(request.model)
+        self.used += ModelUse(1, n_prompt, n_reply)
+        return ChatReply(text=reply, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
+
+    def _reply(self, step: str, request: ChatRequest, chance: Random) -> str:
+        if step == "judge one aspect":
+            return "I cannot say." if chance.random() < 0.05 else "ANSWER: []"  # one in twenty is asked again
+        summary = request.messages[0].text.partition("\nSummary: ")[2].partition("\n")[0]
+        numbers = range(1, len(judged_aspects(request)) + 1)
+        shown = shown_in(request) if step == "judge all aspects" else ()
+        found = [{"aspect": n, "sentences": [one for one in shown if chance.random() < self.finds]} for n in numbers]
+        verdicts = [{"aspect": n, "faithful": chance.random() > 0.02, "single": True} for n in numbers]
+        answers: dict[str, dict[str, Any]] = {
+            "purpose of the evidence": {"purpose": "To learn whether tea in adults changes pressure."},
+            "hypothesis": {"hypothesis": "Drinking tea lowers the blood pressure in adults."},
+            "aspects": {
+                "aspects": summary.removeprefix("The study found that ").rstrip(".").split(", ")
+            },  # its clauses
+            "verify the aspects": {"verdicts": verdicts},
+            "judge all aspects": {"aspects": found},
+            "label results": {"results": []},
+        }
+        return json.dumps(answers[step])
+
+
+def summary_of(chance: Random) -> str:
+    """Return a summary of three to ten clauses, which are its aspects."""
+    n = chance.randint(3, 10)
+    clauses = {_ASPECT.format(*(chance.choice(_PARTS) for _ in range(3))) for _ in range(n)}
+    return f"The study found that {', '.join(sorted(clauses))}."
+
+
+def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge: JudgeTable | None = None) -> Config:
+    """Write papers and a table of summaries, one a paper, and return the configuration."""
+    chance = Random(0)
+    (folder / "papers").mkdir()
+    rows = []
+    for number in range(n):
+        n_sentences = chance.randint(most_sentences // 3, most_sentences)
+        lines = (f"Sentence {one} says {' '.join(chance.choices(_PARTS, k=12))}.\n" for one in range(n_sentences))
+        (folder / "papers" / f"{number}.txt").write_text("".join(lines), encoding="utf-8")
+        rows.append({"summary": summary_of(chance), "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
+    (folder / "table.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    file = ConfigFile(
+        name="tea", papers="papers", table="table.jsonl", model=MODEL, licences=["unknown"], judge=judge or JudgeTable()
+    )
+    return Config(file=file, folder=folder)
+
+
 CLOSE = 0.05
 
 
-def ran(
-    config: Config,
-    model: ConstructingModel,
-    cache: ReplyCache,
-    *,
-    limit: int | None = None,
-    until: str = "label-results",
-) -> ModelUse:
+def ran(config: Config, model: ConstructingModel, cache: ReplyCache, **how: Any) -> ModelUse:
     """Run the steps that ask a model, and return what was used."""
     before = model.used
-    client = client_with(model, cache)
-    run_all(config, client=client, waiting=Waiting(client=client), today=DAY, limit=limit, until=until)
+    client = ChatClient(sender=model, cache=cache, prices=PRICES)
+    how = {"until": "label-results", **how}
+    run_all(config, client=client, waiting=Waiting(client=client), today=date(2026, 11, 22), **how)
     client.close()
     return model.used + before.times(-1, -1, -1)
 
@@ -92,23 +166,6 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
     assert found.used[second].requests == n_before
 
 
-def test_what_is_left_of_the_judge_is_exact_where_its_drafts_are_all_looked_at(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 8, most_sentences=24)
-    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
-    ran(config, model, cache)
-    drafts = list(open_drafts(output_of("aspects", config.work)).drafts())
-    for step in ("judge", "label-results"):
-        output_of(step, config.work).unlink()
-    found, _ = estimate_construction(config, prices=PRICES, cache=cache)
-    windows = {
-        draft.id: len(range(0, len((config.papers / draft.paper_file).read_text().splitlines()), 5)) for draft in drafts
-    }
-    by_step = {one.step: one for one in found}
-    assert by_step["judge"].uses[MODEL].requests == sum(len(one.aspects) * windows[one.id] for one in drafts)
-    assert by_step["label-results"].uses[MODEL].requests == len(drafts)
-    assert (by_step["hypotheses"].uses, by_step["aspects"].uses) == ({}, {})
-
-
 def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) -> None:
     config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
@@ -119,22 +176,6 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
     assert left(few).requests != whole.requests
     margins = [one.margin for one in few]
     assert all(margin is not None and 0 < margin < 0.5 for margin in margins)
-
-
-def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_replies_are(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 5)
-    ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=1)
-    for step in steps_of(config):
-        output_of(step, config.work).unlink()
-    n_windows = sum(len(range(0, len((config.papers / f"{n}.txt").read_text().splitlines()), 5)) for n in range(5))
-    for n_aspects in (3, 8):
-        assumed = Assumptions(aspects=n_aspects, completion_tokens=70)
-        found = {
-            one.step: one for one in estimate_construction(config, prices=PRICES, cache=None, assumptions=assumed)[0]
-        }
-        assert found["judge"].uses[MODEL].requests == n_aspects * n_windows
-        assert found["judge"].uses[MODEL].reply_tokens == 70 * n_aspects * n_windows
-        assert (found["hypotheses"].uses[MODEL].requests, found["hypotheses"].n_pilot) == (10, 0)
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:

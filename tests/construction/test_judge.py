@@ -1,17 +1,38 @@
-"""The judge: what it writes is what the windows said, at any size of paper, and nothing is asked twice."""
+"""The judge writes what windows and votes say of each sentence, at any size of paper, and asks nothing twice."""
 
 import json
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
-from evidencebench.construction.draft import Draft, DraftHeader, Judging, JudgingRound, open_drafts, writing_drafts
+from evidencebench.construction.draft import (
+    Draft,
+    DraftHeader,
+    Judging,
+    JudgingRound,
+    WindowVote,
+    open_drafts,
+    writing_drafts,
+)
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.judge import (
+    JudgeSettings,
+    WindowAgreement,
+    doubtful,
+    judge_step,
+    sources_of_votes,
+    unjudged,
+    window_votes,
+    windows_of_paper,
+)
 from evidencebench.construction.step import StepReport, run_step
 from evidencebench.errors import (
     DataError,
@@ -20,20 +41,187 @@ from evidencebench.errors import (
     RunMismatchError,
     StopError,
     SystemSpecError,
-    UnreadableError,
 )
-from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.chat import ChatModel, ChatRequest
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.systems.llm.asking import Asker
 from examples import examples
-from judge_models import Bench, Gold, GoldJudge, draft_of, judged_aspects, write_paper
-from scripted_models import CHAT, Answering, ScriptedSender, shown_in
+from scripted_models import CHAT, Answering, ScriptedSender, judged_aspects, shown_in, write_paper
+
+Vote = frozenset[int] | str
+"""The sentences that a window says, or ``.`` where it was not asked, or ``?`` where nothing could be read."""
+
+
+# How many sentences a paper has, the window and the overlap.
+PAPERS = st.integers(1, 13).flatmap(
+    lambda window: st.tuples(st.integers(1, 45), st.just(window), st.integers(0, window - 1))
+)
+
+
+def votes_of(window: range) -> st.SearchStrategy[Vote]:
+    """Draw what a window says."""
+    return st.one_of(st.just("."), st.just("?"), *[st.frozensets(st.sampled_from(window))] * 3)
+
+
+@st.composite
+def votings(draw: st.DrawFn) -> tuple[list[range], list[tuple[bool, list[Vote]]]]:
+    """Draw windows and rounds: whether each decides, and its votes of one aspect."""
+    n, window, overlap = draw(PAPERS)
+    windows = windows_of_paper(n, window, overlap)
+    rounds = [
+        (place > 0 and draw(st.booleans()), [draw(votes_of(one)) for one in windows])
+        for place in range(draw(st.integers(1, 4)))
+    ]
+    return windows, rounds
+
+
+def as_round(decides: bool, votes: list[Vote], windows: list[range]) -> JudgingRound:  # noqa: FBT001
+    of_windows = (
+        WindowVote(window.start, None if isinstance(vote, str) else tuple(sorted(vote)))
+        for vote, window in zip(votes, windows, strict=True)
+        if vote != "."
+    )
+    return JudgingRound(model="m", prompt="", votes=(tuple(of_windows),), decides=decides)
+
+
+@given(PAPERS)
+@examples(200)
+def test_windows_hold_every_sentence_and_all_but_the_first_and_last_as_often_as_they_overlap(
+    paper: tuple[int, int, int],
+) -> None:
+    n, window, overlap = paper
+    windows = windows_of_paper(n, window, overlap)
+    times = Counter(index for one in windows for index in one)
+    assert sorted(times) == list(range(n))
+    assert [(one.start, one.stop) for one in windows] == [
+        (k, min(n, k + window)) for k in range(0, n, window - overlap)
+    ]
+    if window == 2 * overlap:  # as published: all but the first sentences are judged twice
+        assert all(times[index] == (1 if index < overlap else 2) for index in range(n))
+
+
+@given(votings())
+@examples(300)
+def test_sources_are_what_the_rule_says_of_each_sentence_by_itself(
+    voting: tuple[list[range], list[tuple[bool, list[Vote]]]],
+) -> None:
+    windows, rounds = voting
+    votes = window_votes([as_round(*one, windows) for one in rounds], 0, windows)
+    n = windows[-1].stop
+    sources, unread = set[int](), set[int]()
+    for index in range(n):
+        verdicts = [verdict(index, place, rounds) for place, window in enumerate(windows) if index in window]
+        if True in verdicts:
+            sources.add(index)
+        if all(one is None for one in verdicts):
+            unread.add(index)
+    assert sources_of_votes(votes) == tuple(sorted(sources))
+    assert unjudged(votes, windows) == unread
+
+
+def verdict(index: int, place: int, rounds: list[tuple[bool, list[Vote]]]) -> bool | None:
+    """Return whether a window says that a sentence is a source; None where it was asked and never read."""
+    said = [(decides, votes[place]) for decides, votes in rounds]
+    read = [(decides, vote) for decides, vote in said if isinstance(vote, frozenset)]
+    if not read:
+        return None if any(vote == "?" for _, vote in said) else False
+    decided = [vote for decides, vote in read if decides]
+    if decided:
+        return index in decided[-1]
+    yes = sum(index in vote for _, vote in read)
+    return yes > len(read) - yes
+
+
+@given(votings())
+@examples(300)
+def test_windows_are_doubtful_that_differ_on_a_sentence_of_both_or_were_not_read(
+    voting: tuple[list[range], list[tuple[bool, list[Vote]]]],
+) -> None:
+    windows, rounds = voting
+    votes = window_votes([as_round(*one, windows) for one in rounds], 0, windows)
+    expected = {place for place, vote in enumerate(votes) if vote is None}
+    for one, other in combinations(range(len(windows)), 2):
+        mine, theirs = votes[one], votes[other]
+        for index in set(windows[one]) & set(windows[other]):
+            if mine is not None and theirs is not None and (index in mine) != (index in theirs):
+                expected |= {one, other}
+    assert doubtful(votes, windows) == sorted(expected)
+
+
+@given(st.data())
+@examples(300)
+def test_agreement_of_windows_is_that_of_their_pairs_of_verdicts(data: st.DataObject) -> None:
+    n, window, overlap = data.draw(PAPERS)
+    windows = windows_of_paper(n, window, overlap)
+    said = [data.draw(votes_of(one)) for one in windows]
+    judging = Judging(paper_sha256="", n_sentences=n, window=window, overlap=overlap, rounds=(), sources=())
+    counted = WindowAgreement()
+    counted.add(judging, as_round(False, said, windows))  # noqa: FBT003
+    pairs = [
+        (index in mine, index in theirs)
+        for one, other in combinations(range(len(windows)), 2)
+        for mine, theirs in [(said[one], said[other])]
+        if isinstance(mine, frozenset) and isinstance(theirs, frozenset)
+        for index in set(windows[one]) & set(windows[other])
+    ]
+    assert counted.share == (pytest.approx(sum(a == b for a, b in pairs) / len(pairs)) if pairs else None)
+    both = [*pairs, *((b, a) for a, b in pairs)]  # neither window is the first
+    if len({one for one, _ in both}) < 2:
+        assert counted.kappa is None  # all or none are sources
+    else:
+        assert counted.kappa == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)))
+
+
+Gold = Mapping[str, frozenset[int]]
+"""Aspect -> the sentences that hold it."""
+
+
+@dataclass(frozen=True)
+class GoldJudge:
+    gold: Gold
+
+    def __call__(self, request: ChatRequest) -> str:
+        shown = shown_in(request)
+        found = [[index for index in shown if index in self.gold[aspect]] for aspect in judged_aspects(request)]
+        if "judge all aspects" in request.messages[0].text:
+            return json.dumps({"aspects": [{"aspect": n, "sentences": one} for n, one in enumerate(found, 1)]})
+        return f"Let me compare.\n\nANSWER: {found[0]}"
+
+
+class Bench:
+    """A folder with one paper of so many sentences, and who is asked about it."""
+
+    def __init__(self, folder: Path, answer: Answering, n_sentences: int = 23, cache: ReplyCache | None = None) -> None:
+        self.folder, self.cache, self.sender = folder, cache, ScriptedSender(answer)
+        write_paper(folder / "paper.txt", n_sentences)
+
+    def asker(self) -> Asker:
+        client = ChatClient(sender=self.sender, cache=self.cache, prices=PriceTable(as_of="2026-01-01", models={}))
+        return Asker(client=client, chat=CHAT, repairs=0)
+
+    def judge(self, draft: Draft, settings: JudgeSettings, *, second: str | None = None) -> Draft:
+        """Return a draft as the step makes it."""
+        asker = self.asker()
+        other = None if second is None else Asker(client=asker.client, chat=ChatModel(model=second), repairs=0)
+        step = judge_step(settings, PaperFolder(self.folder), second=other)
+        return step.work(asker, draft)
+
+
+def draft_of(gold: Gold, *, draft_id: str = "d", paper_file: str = "paper.txt") -> Draft:
+    return Draft(
+        id=draft_id,
+        review_id="r",
+        paper_id="p",
+        paper_file=paper_file,
+        summary=f"The trial of {draft_id} says this and that.",
+        hypothesis="Tea lowers blood pressure.",
+        aspects=tuple(gold),
+    )
+
 
 GOLD: Gold = {"Pressure fell by 3 mmHg": frozenset({0, 7}), "It lasted a year": frozenset(), "n": frozenset({22})}
-
-
-def bench(folder: Path, answer: Answering, n_sentences: int = 23, **more: object) -> Bench:
-    return Bench(folder=folder, n_sentences=n_sentences, sender=ScriptedSender(answer), **more)  # type: ignore[arg-type]
 
 
 def judging_of(draft: Draft) -> Judging:
@@ -56,12 +244,10 @@ def requests_of(judged: JudgingRound) -> list[str]:
 def test_a_model_that_knows_the_answer_is_repeated_exactly(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, *, at_once: bool
 ) -> None:
-    n_sentences = data.draw(st.integers(1, 40))
-    window = data.draw(st.integers(1, 14))
-    overlap = data.draw(st.integers(0, window - 1))
+    n_sentences, window, overlap = data.draw(PAPERS)
     sources = data.draw(st.lists(st.frozensets(st.integers(0, n_sentences - 1)), min_size=1, max_size=4))
     gold = {f"Aspect of number {n}": one for n, one in enumerate(sources)}
-    made = bench(tmp_path_factory.mktemp("papers"), GoldJudge(gold), n_sentences)
+    made = Bench(tmp_path_factory.mktemp("papers"), GoldJudge(gold), n_sentences)
     draft = made.judge(draft_of(gold), JudgeSettings(window=window, overlap=overlap, at_once=at_once))
     judging = judging_of(draft)
     assert [frozenset(one) for one in judging.sources] == sources
@@ -72,35 +258,20 @@ def test_a_model_that_knows_the_answer_is_repeated_exactly(
         assert said_in(judging.rounds[0], aspect) == [(each.start, sorted(one.intersection(each))) for each in shown]
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_errors_of_a_model_become_wrong_labels_at_the_rate_that_the_arithmetic_says(
-    tmp_path: Path, *, at_once: bool
-) -> None:
-    n, misses, invents = 2_000, 0.3, 0.05
-    gold = {"Pressure fell": frozenset(range(0, n, 2)), "It lasted a year": frozenset(range(1, n, 2))}
-    made = bench(tmp_path, GoldJudge(gold, misses=misses, invents=invents), n)
-    found = [set(one) for one in judging_of(made.judge(draft_of(gold), JudgeSettings(at_once=at_once))).sources]
-    # A sentence is judged twice, and is a source if either window says so: missed twice, or invented at least once.
-    n_missed = sum(len(sources - one) for sources, one in zip(gold.values(), found, strict=True))
-    n_invented = sum(len(one - sources) for sources, one in zip(gold.values(), found, strict=True))
-    assert n_missed / (2 * n / 2) == pytest.approx(misses**2, abs=4 * (misses**2 / n) ** 0.5)
-    assert n_invented / (2 * n / 2) == pytest.approx(1 - (1 - invents) ** 2, abs=4 * (2 * invents / n) ** 0.5)
-
-
 def test_three_votes_are_asked_with_other_seeds_and_the_majority_of_each_window_decides(tmp_path: Path) -> None:
     def answer(request: ChatRequest) -> str:
         shown = shown_in(request)
         says = {0: [3, 4], 1: [4], 2: [9, 3, 4]}[request.seed]
         return f"ANSWER: {[index for index in says if index in shown]}"
 
-    made = bench(tmp_path, answer, 10)
+    made = Bench(tmp_path, answer, 10)
     judging = judging_of(made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(votes=3, overlap=0)))
     assert ([request.seed for request in made.sender.asked], judging.sources) == ([0, 1, 2], ((3, 4),))
     assert [said_in(one) for one in judging.rounds] == [[(0, [3, 4])], [(0, [4])], [(0, [3, 4, 9])]]
 
 
 def test_all_votes_wait_for_one_batch(tmp_path: Path) -> None:
-    made = bench(tmp_path, lambda _: PendingError("waits for its batch"))
+    made = Bench(tmp_path, lambda _: PendingError("waits for its batch"))
     with pytest.raises(PendingError):
         made.judge(draft_of(GOLD), JudgeSettings(votes=3))
     assert len(made.sender.asked) == 3 * len(GOLD) * 5
@@ -113,7 +284,7 @@ def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_pa
             return f"ANSWER: {[6] if 6 in shown else []}"
         return f"ANSWER: {[5] if shown[0] == 0 else [21] if 21 in shown else []}"
 
-    made = bench(tmp_path, answer)
+    made = Bench(tmp_path, answer)
     draft = made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(), second="local/dear")
     asked = [(request.model, min(shown_in(request))) for request in made.sender.asked]
     # Windows 0 and 5 disagree on sentence 5; 15 and 20 agree on sentence 21.
@@ -124,7 +295,7 @@ def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_pa
 
 def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "cache")
-    made = bench(tmp_path, GoldJudge(GOLD), cache=cache)
+    made = Bench(tmp_path, GoldJudge(GOLD), cache=cache)
     for settings in (JudgeSettings(), JudgeSettings(at_once=True), JudgeSettings(votes=2)):
         before = len(made.sender.asked)
         rounds = judging_of(made.judge(draft_of(GOLD), settings)).rounds
@@ -143,11 +314,14 @@ def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judge
     def answer(request: ChatRequest) -> str:
         return "I would rather not say." if min(shown_in(request)) == 5 else GoldJudge(GOLD)(request)
 
-    draft = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
+    draft = Bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
     judging = judging_of(draft)
     assert (draft.dropped, judging.sources) == ("", ((0, 7), (), (22,)))
     assert said_in(judging.rounds[0], 1) == [(0, []), (5, None), (10, []), (15, []), (20, [])]
     assert requests_of(judging.rounds[0])[1] == ""
+    unread = Bench(tmp_path, lambda asked: "ANSWER: []" if min(shown_in(asked)) else "I would rather not say.")
+    draft = unread.judge(draft_of(GOLD), JudgeSettings())
+    assert (draft.dropped, draft.detail) == ("sentences without a readable judgment", "0, 1, 2, 3, 4")
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -161,21 +335,13 @@ def test_the_number_of_a_sentence_that_is_not_shown_is_no_judgment(
         every = [{"aspect": n, "sentences": [7, strange]} for n in range(1, 4)]
         return json.dumps({"aspects": every}) if at_once else f"ANSWER: [7, {strange}]"
 
-    made = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
+    made = Bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
     assert [said_in(judging_of(made).rounds[0], aspect)[1] for aspect in range(3)] == [(5, None)] * 3
     assert (made.dropped, judging_of(made).sources) == ("", ((0, 7), (), (22,)))  # as the windows beside it say
 
 
-def test_a_draft_with_sentences_that_no_window_judged_is_dropped(tmp_path: Path) -> None:
-    def answer(request: ChatRequest) -> str:
-        return "I would rather not say." if min(shown_in(request)) == 0 else "ANSWER: []"
-
-    draft = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
-    assert (draft.dropped, draft.detail) == ("sentences without a readable judgment", "0, 1, 2, 3, 4")
-
-
 def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked(tmp_path: Path) -> None:
-    made = bench(tmp_path, GoldJudge(GOLD))
+    made = Bench(tmp_path, GoldJudge(GOLD))
     for n_aspects, reason in ((0, "no aspects"), (10_000, "too many aspects")):
         aspects = tuple(f"Aspect {n} is one" for n in range(n_aspects))
         draft = made.judge(msgspec.structs.replace(draft_of(GOLD), aspects=aspects), JudgeSettings())
@@ -183,21 +349,19 @@ def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked
 
 
 @pytest.mark.parametrize(
-    ("paper_file", "error", "message"),
+    ("paper_file", "message"),
     [
-        ("../outside.txt", DataError, "expected a file within"),
-        ("/etc/hostname", DataError, "expected a file within"),
-        ("gone.txt", UnreadableError, r"gone\.txt: cannot be read: No such file"),
-        ("", DataError, "expected the file of a paper, got none"),
+        ("../outside.txt", "expected a file within"),
+        ("/etc/hostname", "expected a file within"),
+        ("gone.txt", r"gone\.txt: cannot be read: No such file"),
+        ("", "expected the file of a paper, got none"),
     ],
 )
-def test_papers_outside_of_the_folder_or_missing_are_told(
-    tmp_path: Path, paper_file: str, error: type[DataError], message: str
-) -> None:
+def test_papers_outside_of_the_folder_or_missing_are_told(tmp_path: Path, paper_file: str, message: str) -> None:
     write_paper(tmp_path / "outside.txt", 3)
     (tmp_path / "papers").mkdir()
-    made = bench(tmp_path / "papers", GoldJudge(GOLD))
-    with pytest.raises(error, match=message):
+    made = Bench(tmp_path / "papers", GoldJudge(GOLD))
+    with pytest.raises(DataError, match=message):
         made.judge(draft_of(GOLD, paper_file=paper_file), JudgeSettings())
 
 
@@ -237,9 +401,9 @@ def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path,
     whole, stopped = work_folder(tmp_path / "whole"), work_folder(tmp_path / "stopped")
     papers = tmp_path / "papers"
     papers.mkdir()
-    run(bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c1")), whole, settings)
+    run(Bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c1")), whole, settings)
     n_before_stop = 7
-    made = bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c2"))
+    made = Bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c2"))
     answering = made.sender.answer
 
     def stopping(request: ChatRequest) -> str | StopError:
@@ -260,7 +424,7 @@ def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path,
 
 def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_path: Path) -> None:
     work = work_folder(tmp_path, 1)
-    run(bench(tmp_path, GoldJudge(GOLD)), work)
+    run(Bench(tmp_path, GoldJudge(GOLD)), work)
     path = work / "judgments.jsonl"
     path.write_text(path.read_text().replace('"votes":[[[0,[0,7],', '"votes":["081000",[[0,[0,7],'))
     with pytest.raises(RunFormatError, match=r"judgments\.jsonl: draft 'd0': .*votes.*--from judge"):
@@ -269,7 +433,7 @@ def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_pat
 
 def test_judgments_made_otherwise_are_not_gone_on_with(tmp_path: Path) -> None:
     work = work_folder(tmp_path, 1)
-    made = bench(tmp_path, GoldJudge(GOLD))
+    made = Bench(tmp_path, GoldJudge(GOLD))
     run(made, work)
     with pytest.raises(RunMismatchError, match="overlap was 5, now 4"):
         run(made, work, JudgeSettings(overlap=4))

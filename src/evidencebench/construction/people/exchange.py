@@ -57,24 +57,24 @@ def tasks_mark(tasks: TasksFile) -> str:
     return f"sha256:{tasks.sha256[:16]}"
 
 
-def shown_texts(task: AnnotationTask) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts that people read above a paper, in order; an empty one is left out."""
+def shown_texts(task: AnnotationTask) -> dict[str, str]:
+    """Return the texts that people read above a paper, by name, in order; an empty one is left out."""
     texts = {"hypothesis": task.hypothesis, "aspect": task.aspect, "summary": task.summary}
-    yield from ((name, text) for name, text in texts.items() if text)
+    return {name: text for name, text in texts.items() if text}
 
 
-# Label Studio: tasks as it imports them, the labelling interface, and its export of the sort "JSON".
+# Label Studio.
 
 _MARKS = "marks"
 _Index = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class _Span(msgspec.Struct):
+class _Span(msgspec.Struct, rename="camel"):
     """The value of a region of a `Paragraphs` tag: numbers of paragraphs, as text or not, and the label."""
 
     start: _Index
     end: _Index
-    endOffset: int = 1  # noqa: N815 - the tool's own name
+    end_offset: int = 1
     paragraphlabels: tuple[str, ...] = ()
 
 
@@ -103,11 +103,8 @@ class _Item(msgspec.Struct):
 def label_studio_tasks(tasks: TasksFile) -> bytes:
     items = []
     for task in tasks.records:
-        data: dict[str, object] = {
-            "evidencebench_task": task.id,
-            "evidencebench_tasks": tasks_mark(tasks),
-            **dict(shown_texts(task)),
-        }
+        data: dict[str, object] = {"evidencebench_task": task.id, "evidencebench_tasks": tasks_mark(tasks)}
+        data |= shown_texts(task)
         if task.sentences:
             data["paper"] = [{"number": str(n), "text": text} for n, text in enumerate(task.sentences)]
         items.append({"data": data})
@@ -115,12 +112,11 @@ def label_studio_tasks(tasks: TasksFile) -> bytes:
 
 
 def label_studio_interface(tasks: TasksFile) -> str:
-    names = dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task))
+    names = dict.fromkeys(name for task in tasks.records for name in shown_texts(task))
     lines = ["<View>"]
     for name in names:
         lines += [f'  <Header value="{name.capitalize()}"/>', f'  <Text name="{name}" value="${name}"/>']
-    is_marking = tasks.header.sort == "sentences"
-    if is_marking:
+    if tasks.header.sort == "sentences":
         lines += [
             '  <Header value="Mark words of every sentence that holds the aspect. Submit, also if none does."/>',
             f'  <ParagraphLabels name="{_MARKS}" toName="paper">',
@@ -185,7 +181,7 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
             into.problems["regions with another label"] += 1
             continue
         # A mark that was dragged to the first character of the next paragraph marks nothing of it.
-        last = span.end - 1 if span.endOffset == 0 and span.end > span.start else span.end
+        last = span.end - 1 if span.end_offset == 0 and span.end > span.start else span.end
         n_sentences = len(into.tasks.by_id[task].sentences) if task in into.tasks.by_id else 0
         if last >= n_sentences:
             raise RunFormatError(f"{into.path}: task '{task}': sentence {last}: the paper has 0..{n_sentences - 1}")
@@ -205,25 +201,24 @@ _LONGEST_NUMBER = 9  # digits
 
 def sheet_text(tasks: TasksFile) -> bytes:
     """Return the CSV, as UTF-8 with the mark that spreadsheets look for."""
-    names = list(dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task)))
+    names = list(dict.fromkeys(name for task in tasks.records for name in shown_texts(task)))
     is_marking = tasks.header.sort == "sentences"
     cells = [criterion.name for criterion in tasks.header.criteria]
     if is_marking:
         cells = [_NUMBER, "kind", "sentence", IS_SOURCE]
-    rows: list[list[object]] = [[_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *cells, _NOTE]]
-    for task in tasks.records:
-        texts = {name: getattr(task, name) for name in names}
-        begins, short = [tasks_mark(tasks), "", task.id], {"aspect": texts.get("aspect", "")}
-        if not is_marking:
-            rows.append([*begins, *texts.values(), *("" for _ in cells), ""])
-        for number, sentence in enumerate(task.sentences if is_marking else ()):
-            # What is long and the same in all rows of a task stands in the first one only.
-            shown = [(short if number else texts).get(name, "") for name in names]
-            rows.append([*begins, *shown, number, task.kinds[number].value, sentence, "", ""])
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
-    writer.writerow(rows[0])
-    writer.writerows([safe_cell(cell) for cell in row] for row in rows[1:])
+    writer.writerow([_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *cells, _NOTE])
+    for task in tasks.records:
+        begins, texts = [tasks_mark(tasks), "", task.id], [getattr(task, name) for name in names]
+        rows: list[list[object]] = [[*begins, *texts, *("" for _ in cells), ""]]
+        if is_marking:  # what is long and the same in all rows of a task stands in the first one only
+            short = [text if name == "aspect" else "" for name, text in zip(names, texts, strict=True)]
+            rows = [
+                [*begins, *(short if number else texts), number, kind.value, sentence, "", ""]
+                for number, (kind, sentence) in enumerate(zip(task.kinds, task.sentences, strict=True))
+            ]
+        writer.writerows([safe_cell(cell) for cell in row] for row in rows)
     return target.getvalue().encode("utf-8-sig", errors="replace")
 
 

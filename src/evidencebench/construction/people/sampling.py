@@ -67,9 +67,7 @@ def draw_tasks(
         )
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     chosen = [random.choice(sorted(of_paper[paper])) for paper in random.sample(sorted(of_paper), n_papers)]
-    digits = len(str(n_papers))
-    tasks = []
-    n_positives = 0
+    tasks, n_positives = [], 0
     for number, (instance_id, aspect) in enumerate(chosen, 1):
         query, labels = dataset[instance_id].query, dataset[instance_id].labels
         n_positives += len(set(labels.sources.get(aspect, ())))
@@ -81,7 +79,7 @@ def draw_tasks(
                 "give the drafts that the data set was assembled from"
             )
         task = AnnotationTask(
-            id=f"task_{number:0{digits}}",
+            id=f"task_{number:0{len(str(n_papers))}}",
             instance_id=instance_id,
             paper_id=query.paper_id,
             hypothesis=query.hypothesis,

@@ -1,0 +1,483 @@
+"""What people are asked is drawn fairly and blind, and comes back as it was meant, also from other tools."""
+
+import csv
+import io
+import json
+import re
+import tempfile
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation, read_annotations
+from evidencebench.construction.people.exchange import TOOLS, collect_annotations
+from evidencebench.construction.people.sampling import draw_tasks, summaries_in
+from evidencebench.construction.people.tasks import (
+    AnnotationTask,
+    Criterion,
+    FileDigest,
+    TasksFile,
+    TasksHeader,
+    read_tasks,
+    write_tasks,
+)
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.errors import DataError, PeopleError, RunFormatError, RunMismatchError, StaleError, UnreadableError
+from evidencebench.query import Kind
+from examples import examples
+from labelled_papers import marked_papers, paper
+from trial_constructions import write_drafts
+
+
+def data_at(folder: Path, papers: list[Instance]) -> Dataset:
+    write_dataset(folder / "papers.json", papers)
+    return open_dataset(folder / "papers.json")
+
+
+def test_each_paper_is_drawn_once_with_one_aspect_and_all_its_sentences(tmp_path: Path) -> None:
+    papers = [*marked_papers(6), paper(7, paper_id="p1", text="reports")]  # two instances of one paper
+    dataset = data_at(tmp_path, papers)
+    drawn = draw_tasks(dataset, n_papers=6, seed=3)
+    assert sorted(task.paper_id for task in drawn.tasks) == ["p1", "p2", "p3", "p4", "p5", "p6"]
+    assert [task.id for task in drawn.tasks] == [f"task_{number}" for number in range(1, 7)]
+    for task in drawn.tasks:
+        instance = dataset[task.instance_id]
+        assert task.sentences == instance.query.sentences
+        assert task.aspect == instance.labels.texts[task.aspect_id]
+    assert (drawn.n_papers, drawn.n_pairs, drawn.n_positives) == (6, 48, 6)
+
+
+def test_papers_and_their_aspects_are_equally_likely(tmp_path: Path) -> None:
+    dataset = data_at(tmp_path, marked_papers(4))
+    drawn = Counter(
+        (task.paper_id, task.aspect_id)
+        for seed in range(800)
+        for task in draw_tasks(dataset, n_papers=1, seed=seed).tasks
+    )
+    assert len(drawn) == 8
+    assert all(60 < n < 140 for n in drawn.values()), "100 are expected of each, with a standard deviation of 9.4"
+
+
+def test_nothing_of_the_labels_is_in_the_tasks(tmp_path: Path) -> None:
+    """The same papers with other labels give the same tasks."""
+    papers = marked_papers(5)
+    others = [replace(one, labels=replace(one.labels, sources={"a2": (0, 1, 7)}, results=())) for one in papers]
+    (tmp_path / "other").mkdir()
+    drawn, again = (
+        draw_tasks(data_at(folder, found), n_papers=5)
+        for folder, found in ((tmp_path, papers), (tmp_path / "other", others))
+    )
+    assert drawn.tasks == again.tasks
+    assert drawn.n_positives != again.n_positives
+
+
+def test_instances_are_drawn_for_ratings(tmp_path: Path) -> None:
+    dataset = data_at(tmp_path, marked_papers(5))
+    hypotheses = draw_tasks(dataset, sort="hypotheses", n_papers=3)
+    assert [one.name for one in hypotheses.header.criteria] == ["valuable", "relevant"]
+    assert all(task.sentences and not task.aspect for task in hypotheses.tasks)
+    aspects = draw_tasks(dataset, sort="aspects", n_papers=3)
+    assert [one.name for one in aspects.header.criteria] == ["matchable"]
+    assert all(task.aspect and not task.sentences for task in aspects.tasks)
+
+
+def test_summaries_come_from_the_drafts(tmp_path: Path) -> None:
+    papers = marked_papers(3)
+    drafts = [
+        Draft(
+            id=one.id,
+            review_id="r",
+            paper_id=one.query.paper_id,
+            hypothesis=one.query.hypothesis,
+            aspects=tuple(one.labels.texts.values()),
+            summary=f"a summary of {one.query.paper_id}",
+        )
+        for one in papers
+    ]
+    summaries = summaries_in(write_drafts(tmp_path / "drafts.jsonl", drafts).path)
+    drawn = draw_tasks(data_at(tmp_path, papers), sort="aspects", n_papers=3, summaries=summaries)
+    assert [one.name for one in drawn.header.criteria] == ["faithful", "matchable"]
+    assert all(task.summary == f"a summary of {task.paper_id}" for task in drawn.tasks)
+    papers[0] = replace(papers[0], query=replace(papers[0].query, hypothesis="another"))
+    with pytest.raises(DataError, match="give the drafts that the data set was assembled from"):
+        draw_tasks(data_at(tmp_path, papers), sort="aspects", n_papers=3, summaries=summaries)
+
+
+def test_too_few_papers_or_no_texts_of_aspects_are_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"expected 9 papers with the text of an aspect, got 3; draw fewer"):
+        draw_tasks(data_at(tmp_path, marked_papers(3)), n_papers=9)
+    without = data_at(tmp_path, [paper(number) for number in range(1, 4)])
+    with pytest.raises(DataError, match="--sort hypotheses works for it"):
+        draw_tasks(without, n_papers=2)
+    assert len(draw_tasks(without, sort="hypotheses", n_papers=2).tasks) == 2
+
+
+SOURCE = FileDigest(name="tea.json", sha256="ab" * 32)
+MARKING = TasksHeader(sort="sentences", seed=7, data=SOURCE)
+RATING = TasksHeader(sort="hypotheses", seed=7, data=SOURCE, criteria=(Criterion(name="valuable", question="Is it?"),))
+TEA = AnnotationTask(
+    id="task_1",
+    instance_id="a",
+    paper_id="p",
+    hypothesis="Tea lowers blood pressure.",
+    aspect_id="a_1",
+    aspect="Pressure fell by 3 mmHg.",
+    sentences=("Results", "Pressure fell."),
+    kinds=(Kind.HEADING, Kind.BODY),
+)
+BREAD = msgspec.structs.replace(TEA, id="task_2", instance_id="b", paper_id="q")
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def tasks_at(path: Path, header: TasksHeader = MARKING) -> TasksFile:
+    write_tasks(path, header, [TEA, BREAD])
+    return read_tasks(path)
+
+
+def folder_at(path: Path, header: TasksHeader = MARKING) -> AnnotationFolder:
+    return AnnotationFolder(path / "people", tasks_at(path / "tasks.jsonl", header), clock=lambda: NOON)
+
+
+def marked(*sentences: int, task: str = "task_1", revision: int = 1, is_done: bool = True) -> TaskAnnotation:
+    return TaskAnnotation(task=task, sentences=sentences, revision=revision, is_done=is_done)
+
+
+any_text = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+@given(st.lists(st.tuples(any_text, st.lists(st.tuples(any_text, st.sampled_from(Kind)), max_size=4)), min_size=1))
+@examples(50)
+def test_tasks_come_back_as_they_were_written(drawn: list[tuple[str, list[tuple[str, Kind]]]]) -> None:
+    tasks = []
+    for number, (text, pairs) in enumerate(drawn):
+        sentences, kinds = zip(*pairs, strict=True) if pairs else ((), ())
+        fields = {"aspect": text, "summary": text, "sentences": sentences, "kinds": kinds}
+        tasks.append(msgspec.structs.replace(TEA, id=f"task_{number}", **fields))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tasks.jsonl")
+        write_tasks(path, MARKING, tasks)
+        found = read_tasks(path)
+        write_tasks(path, MARKING, tasks)
+        assert (found.header, list(found.records)) == (MARKING, tasks)
+        assert read_tasks(path).sha256 == found.sha256
+
+
+@given(st.lists(st.tuples(st.sampled_from(["Ada", "Bo"]), st.sampled_from([TEA, BREAD]), st.sets(st.integers(0, 1)))))
+@examples(50)
+def test_the_last_action_of_a_task_counts(actions: list[tuple[str, AnnotationTask, set[int]]]) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = folder_at(Path(temporary))
+        expected: dict[str, dict[str, tuple[int, ...]]] = {}
+        for name, task, sentences in actions:
+            revision = getattr(folder.answers_of(name).get(task.id), "revision", 0) + 1
+            folder.append(name, marked(*sorted(sentences), task=task.id, revision=revision))
+            expected.setdefault(name, {})[task.id] = tuple(sorted(sentences))
+        found = folder.read().by_annotator
+        assert {n: {task: one.sentences for task, one in by.items()} for n, by in found.items()} == expected
+        assert all(one.at == NOON.isoformat() for by in found.values() for one in by.values())
+
+
+def test_a_task_that_another_tab_changed_is_refused_and_one_sent_again_is_not_written_twice(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    folder.append("Ada", marked(1))
+    with pytest.raises(StaleError, match="changed elsewhere"):
+        folder.append("Ada", marked(0))
+    folder.append("Ada", marked(1))
+    assert len(folder.path_of("Ada").read_bytes().splitlines()) == 2
+
+
+def test_a_torn_last_line_is_left_out_and_mended(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    folder.append("Ada", marked(1))
+    path = folder.path_of("Ada")
+    whole = path.read_bytes()
+    folder.append("Ada", marked(0, task="task_2"))
+    added = path.read_bytes()[len(whole) :]
+    for n_bytes in range(len(added) - 1):
+        path.write_bytes(whole + added[:n_bytes])
+        assert set(folder.answers_of("Ada")) == {"task_1"}
+    folder.append("Ada", marked(0, task="task_2"))
+    assert path.read_bytes() == whole + added
+
+
+def test_decisions_are_kept_apart_from_annotators(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    folder.append("adjudicated", marked(1))
+    folder.decide("Cleo", marked(0))
+    found = read_annotations(folder.folder, folder.tasks)
+    assert set(found.by_annotator) == {"adjudicated"}
+    assert (found.adjudicated["task_1"].sentences, found.adjudicated["task_1"].decided_by) == ((0,), "Cleo")
+    assert (folder.folder / ADJUDICATED).exists()
+
+
+def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    folder.append("Ada", marked(1))
+    write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
+    with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
+        read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
+        read_annotations(tmp_path / "empty", read_tasks(tmp_path / "tasks.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("header", "annotation", "words"),
+    [
+        (MARKING, marked(2), "sentence 2: the paper has 0..1"),
+        (MARKING, marked(-1), "sentence -1: the paper has 0..1"),
+        (MARKING, marked(1, 0), "ascending, each once"),
+        (MARKING, marked(1, task="task_9"), "no task 'task_9'"),
+        (MARKING, TaskAnnotation(task="task_1", ratings={}), "expected marked sentences"),
+        (RATING, marked(1), "expected ratings"),
+        (RATING, TaskAnnotation(task="task_1", ratings={"nice": True}), "no criterion 'nice'"),
+        (RATING, TaskAnnotation(task="task_1", ratings={}, is_done=True), "not rated: valuable"),
+    ],
+)
+def test_an_annotation_that_names_what_is_not_there_is_refused(
+    tmp_path: Path, header: TasksHeader, annotation: TaskAnnotation, words: str
+) -> None:
+    folder = folder_at(tmp_path, header)
+    with pytest.raises(PeopleError, match=words):
+        folder.append("Ada", annotation)
+    assert not folder.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "task", "words"),
+    [
+        (msgspec.structs.replace(RATING, criteria=()), TEA, "line 1: expected criteria for 'hypotheses' only"),
+        (MARKING, msgspec.structs.replace(TEA, kinds=()), "line 2: expected a kind for each of 2 sentences, got 0"),
+    ],
+)
+def test_a_file_whose_tasks_make_no_sense_is_refused(
+    tmp_path: Path, header: TasksHeader, task: AnnotationTask, words: str
+) -> None:
+    path = tmp_path / "tasks.jsonl"
+    write_tasks(path, header, [task])
+    with pytest.raises(RunFormatError, match=words):
+        read_tasks(path)
+
+
+HOSTILE = (
+    *('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\t=1", "<script>alert(1)</script>", 'a "b", c;d\te'),
+    *("two\nlines\r\nhere", "𝛽-blockers 😀 Ödön", "]]>&amp;", "", "NA", "00012", "1e5"),
+)
+
+Marked = dict[str, tuple[int, ...]]
+"""Task id -> the sentences that a person marks."""
+
+
+def sheet_tasks(folder: Path, texts: tuple[str, ...] = HOSTILE, *, rates: bool = False) -> TasksFile:
+    criteria = (Criterion(name="valuable", question='Is it "worth" <it>?'), Criterion(name="relevant", question="?"))
+    header = msgspec.structs.replace(RATING, criteria=criteria) if rates else MARKING
+    fields = {"hypothesis": texts[0], "sentences": texts, "kinds": (Kind.BODY,) * len(texts)}
+    fields["aspect"] = "" if rates else f"aspect {texts[1]}"
+    tasks = [msgspec.structs.replace(TEA, id=f"task_{number}", **fields) for number in range(3)]
+    write_tasks(folder / "tasks.jsonl", header, tasks)
+    return read_tasks(folder / "tasks.jsonl")
+
+
+def exported(tasks: TasksFile, tool: str) -> bytes:
+    made = next(iter(TOOLS[tool].values()))(tasks)
+    return made.encode() if isinstance(made, str) else made
+
+
+def fill_sheet(tasks: TasksFile, marked: Marked, *, delimiter: str = ",") -> bytes:
+    rows = list(csv.reader(io.StringIO(exported(tasks, "csv").decode("utf-8-sig"), newline="")))
+    target = io.StringIO()
+    writer = csv.writer(target, delimiter=delimiter)
+    writer.writerow(rows[0])
+    task, number, cell = map(rows[0].index, ("task", "number", "is_source"))
+    for row in rows[1:]:
+        if row[task] in marked:
+            row[cell] = "x" if int(row[number]) in marked[row[task]] else "0"
+        writer.writerow(row)
+    return target.getvalue().encode()
+
+
+def fill_label_studio(tasks: TasksFile, marked: Marked) -> bytes:
+    """Fill in as https://labelstud.io/guide/task_format has it: a region is words of one sentence or several."""
+    items = json.loads(exported(tasks, "label-studio"))
+    for number, item in enumerate(items):
+        span = {"startOffset": 0, "endOffset": 1, "paragraphlabels": ["source"], "text": "x"}
+        region = {"id": "r", "type": "paragraphlabels", "from_name": "marks", "to_name": "paper", "origin": "manual"}
+        task = item["data"]["evidencebench_task"]
+        regions = [
+            region | {"value": {"start": str(index), "end": str(index), **span}} for index in marked.get(task, ())
+        ]
+        result = {"id": number, "result": regions, "was_cancelled": False, "updated_at": "2026-11-22T10:00:00Z"}
+        result |= {"completed_by": {"id": 4, "email": "Ada", "first_name": "A"}, "lead_time": 3.5}
+        item |= {"id": number, "annotations": [result] if task in marked else [], "predictions": [], "meta": {}}
+    return json.dumps(items).encode()
+
+
+FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {"csv": fill_sheet, "label-studio": fill_label_studio}
+
+
+def read_back(folder: Path, tasks: TasksFile, content: bytes) -> Marked:
+    path = folder / "Ada"
+    path.write_bytes(content)
+    found = collect_annotations([path], tasks)[0].by_annotator
+    assert set(found) <= {"Ada"}
+    return {task: one.sentences or () for task, one in found.get("Ada", {}).items() if one.is_done}
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=9) | st.sampled_from(HOSTILE)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@given(data=st.data())
+@examples(60)
+def test_marks_come_back_from_every_tool(tool: str, data: st.DataObject) -> None:
+    sentences = tuple(data.draw(st.lists(texts, min_size=2, max_size=6)))
+    marked: Marked = data.draw(
+        st.dictionaries(
+            st.sampled_from(["task_0", "task_1", "task_2"]),
+            st.sets(st.integers(0, len(sentences) - 1)).map(lambda drawn: tuple(sorted(drawn))),
+        )
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        tasks = sheet_tasks(folder, sentences)
+        assert read_back(folder, tasks, FILLED[tool](tasks, marked)) == marked
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_sheets_are_read_as_spreadsheets_of_any_country_save_them(tmp_path: Path, delimiter: str) -> None:
+    tasks, marked = sheet_tasks(tmp_path), {"task_0": (2, 5), "task_1": ()}
+    content = fill_sheet(tasks, marked, delimiter=delimiter)
+    rows = list(csv.reader(io.StringIO(content.decode(), newline=""), delimiter=delimiter))
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]  # no formula
+    assert len({len(row) for row in rows}) == 1
+    assert read_back(tmp_path, tasks, content) == marked
+    assert read_back(tmp_path, tasks, b"\xef\xbb\xbf" + content.replace(b"\r\n", b"\n")) == marked
+
+
+@pytest.mark.parametrize("rates", [False, True])
+def test_the_interface_is_xml_that_holds_no_text_of_papers(tmp_path: Path, *, rates: bool) -> None:
+    tasks = sheet_tasks(tmp_path, rates=rates)
+    text = str(TOOLS["label-studio"]["label-studio.xml"](tasks))
+    root = ET.fromstring(text)  # noqa: S314 - our own
+    assert root.tag == "View"
+    assert "script" not in text
+    shown = {tag.get("value") for tag in root.iter() if (tag.get("value") or "").startswith("$")}
+    (first, *_) = json.loads(exported(tasks, "label-studio"))
+    assert shown <= {f"${name}" for name in first["data"]}
+    assert {"$paper", "$hypothesis"} <= shown
+
+
+def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
+    tasks = sheet_tasks(tmp_path, rates=True)
+    said = {"task_0": {"valuable": True, "relevant": False}, "task_1": {"valuable": True, "relevant": True}}
+    rows = list(csv.DictReader(io.StringIO(exported(tasks, "csv").decode("utf-8-sig"), newline="")))
+    sheet = io.StringIO()
+    writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(row | {name: "yes" if met else "No" for name, met in said.get(row["task"], {}).items()})
+    items = json.loads(exported(tasks, "label-studio"))
+    for item in items:
+        given = said.get(item["data"]["evidencebench_task"], {})
+        choices = {name: {"choices": ["yes" if met else "no"]} for name, met in given.items()}
+        result = [{"from_name": name, "type": "choices", "value": value} for name, value in choices.items()]
+        item["annotations"] = [{"completed_by": 3, "result": result}]
+    for content in (sheet.getvalue(), json.dumps(items)):
+        (tmp_path / "Ada").write_text(content)
+        ((_, found),) = collect_annotations([tmp_path / "Ada"], tasks)[0].by_annotator.items()
+        assert {task: one.ratings for task, one in found.items() if one.is_done} == said
+
+
+def test_the_last_of_two_submissions_counts_without_a_sentence_that_a_mark_only_touches_and_a_skipped_one_does_not(
+    tmp_path: Path,
+) -> None:
+    tasks = sheet_tasks(tmp_path)
+    items = json.loads(fill_label_studio(tasks, {"task_0": (1,), "task_1": (2,)}))
+    later = json.loads(fill_label_studio(tasks, {"task_0": (3,)}))[0]["annotations"][0]
+    items[0]["annotations"].insert(0, later | {"updated_at": "2026-11-23T00:00:00Z"})
+    later["result"][0]["value"] |= {"end": "5", "endOffset": 0}
+    items[1]["annotations"][0]["was_cancelled"] = True
+    assert read_back(tmp_path, tasks, json.dumps(items).encode()) == {"task_0": (3, 4)}
+    _, problems = collect_annotations([tmp_path / "Ada"], tasks)
+    assert any("skipped: 1" in problem for problem in problems)
+    assert any("nobody has submitted: 1" in problem for problem in problems)
+
+
+def test_what_is_missing_in_a_sheet_is_counted(tmp_path: Path) -> None:
+    tasks = sheet_tasks(tmp_path, ("a", "b", "c"))
+    lines = fill_sheet(tasks, {"task_0": (1,), "task_1": (0,)}).decode().splitlines(keepends=True)
+    assert read_back(tmp_path, tasks, "".join(lines[:3] + lines[4:]).encode()) == {"task_1": (0,)}
+    _, problems = collect_annotations([tmp_path / "Ada"], tasks)
+    assert any("rows missing: left out: 1" in problem for problem in problems)
+    assert any("without any filled cell: not done: 1" in problem for problem in problems)
+
+
+def change(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("tool", "changed", "words"),
+    [
+        ("csv", change(",0,normal", ",99,normal"), "sentence '99': expected a number, and the paper has 0..2"),
+        ("csv", change(",0,normal", f",{'0' * 5000},normal"), "expected a number"),
+        ("csv", change("task_0", "task_77"), "no task 'task_77'"),
+        ("csv", change(",x,", ",perhaps,"), "expected yes, no, 1, 0, x or nothing, got 'perhaps'"),
+        ("csv", change(",1,normal", ",0,normal"), "sentence 0 of task 'task_0' occurs twice"),
+        ("csv", change("is_source", "marks"), "with the column 'is_source'"),
+        ("label-studio", change('"end": "1"', '"end": "7"'), "sentence 7: the paper has 0..2"),
+        ("label-studio", change('"start": "1"', '"start": "-1"'), "Expected `int` >= 0"),
+        ("label-studio", change("task_0", "task_77"), "task_77"),
+        ("label-studio", change('"data"', '"dat"'), "export of Label Studio of the sort 'JSON'"),
+    ],
+)
+def test_what_does_not_fit_the_tasks_is_refused(
+    tmp_path: Path, tool: str, changed: Callable[[str], str], words: str
+) -> None:
+    tasks = sheet_tasks(tmp_path, ("a", "b", "c"))
+    broken = changed(FILLED[tool](tasks, {"task_0": (1,)}).decode())
+    with pytest.raises(RunFormatError, match=re.escape(words)):
+        read_back(tmp_path, tasks, broken.encode())
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_answers_to_other_tasks_are_refused(tmp_path: Path, tool: str) -> None:
+    tasks = sheet_tasks(tmp_path, ("a", "b"))
+    content = FILLED[tool](tasks, {"task_0": (1,)})
+    with pytest.raises(RunMismatchError, match="give the tasks that were exported to this tool"):
+        read_back(tmp_path, sheet_tasks(tmp_path, ("a", "B")), content)
+
+
+def test_a_folder_of_ours_and_exports_are_read_together_but_no_answer_twice(tmp_path: Path) -> None:
+    tasks = sheet_tasks(tmp_path)
+    ours = AnnotationFolder(tmp_path / "people", tasks)
+    ours.append("Bo", TaskAnnotation(task="task_0", sentences=(0,), is_done=True))
+    (tmp_path / "Ada.csv").write_bytes(fill_sheet(tasks, {"task_0": (1,)}))
+    found, _ = collect_annotations([tmp_path / "people", tmp_path / "Ada.csv"], tasks)
+    assert set(found.by_annotator) == {"Ada", "Bo"}
+    with pytest.raises(RunFormatError, match="a second answer of 'Ada' to task 'task_0'; give each once"):
+        collect_annotations([tmp_path / "Ada.csv"] * 2, tasks)
+    with pytest.raises(RunFormatError, match="is one annotator's file; give its folder"):
+        collect_annotations([ours.path_of("Bo")], tasks)
+    with pytest.raises(UnreadableError, match="cannot be read"):
+        collect_annotations([tmp_path / "nothing.csv"], tasks)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\xff", b"[", b"{", b"[[]]", b"a,b\n1,2", b'{"text": 1}', b"[" * 100_000]
+)
+def test_files_of_another_sort_are_refused(tmp_path: Path, content: bytes) -> None:
+    tasks = sheet_tasks(tmp_path)
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises((RunFormatError, RunMismatchError, UnreadableError)):
+        collect_annotations([tmp_path / "x"], tasks)
