@@ -19,7 +19,6 @@ from evidencebench import (
     BM25,
     TASKS,
     Brief,
-    Dataset,
     Instance,
     Query,
     Ranking,
@@ -34,7 +33,6 @@ from evidencebench import (
     open_dataset,
     open_run,
     rank_by_score,
-    validate_file,
     write_dataset,
 )
 from evidencebench.data.download import fetch
@@ -325,22 +323,6 @@ def test_no_public_function_takes_a_path_and_no_text(function: Callable[..., Any
 
 def names_path(hint: Any) -> bool:
     return hint is Path or any(map(names_path, get_args(hint)))
-
-
-def test_text_is_a_path_wherever_a_path_is(tmp_path: Path) -> None:
-    copy, run, page = (str(tmp_path / name) for name in ("copy.json", "run.jsonl", "model"))
-    assert write_dataset(copy, SAMPLE) == len(SAMPLE)
-    assert isinstance(open_dataset(copy), Dataset)
-    assert validate_file(copy).is_valid
-    assert [report.n_instances for report in validate_files(copy)] == [len(SAMPLE)]
-    execute("bm25", copy, run, tasks="er_at_10")
-    assert open_run(run).name == read_run(run).name
-    assert score_runs([run], copy).tasks == (TASK,)
-    assert report_page(run, copy, "er_at_10", resampling=FEW).startswith("<!DOCTYPE html>")
-    assert solve_file(copy, str(tmp_path / "solved.json")).n_instances == len(SAMPLE)
-    FinderTraining(figures=False).fit(list(SAMPLE), page)
-    named = evidencebench.make_system(f"finder:model={page}")
-    assert recall(type(named.system)(model=page)) == recall(named)  # type: ignore[call-arg]
 
 
 def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:

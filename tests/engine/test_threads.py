@@ -35,23 +35,6 @@ def test_as_many_items_as_there_are_threads_wait_at_once() -> None:
     assert len(found) == 40
 
 
-def test_an_error_is_raised_after_what_was_begun_is_handed_over() -> None:
-    has_failed = threading.Event()
-
-    def work(item: int) -> int:
-        if item == 0:
-            has_failed.set()
-            raise KeyError("broken")
-        has_failed.wait(30)
-        return item
-
-    found: list[int] = []
-    with pytest.raises(KeyError, match="broken"):
-        wait_for_all(work, range(1000), found.append, n_threads=3)
-    assert 1 in found
-    assert len(found) < 999
-
-
 def test_an_interrupt_lets_what_was_begun_finish() -> None:
     released = threading.Event()
     found: list[int] = []
@@ -81,14 +64,6 @@ def test_a_second_interrupt_waits_for_nothing() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         wait_for_all(work, range(1000), lambda _: None, n_threads=2)
-
-
-def test_results_taken_badly_end_the_work() -> None:
-    def refuse(_: int) -> None:
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        wait_for_all(lambda item: item, range(100), refuse, n_threads=2)
 
 
 def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:

@@ -4,12 +4,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
+from evidencebench.data.dataset import open_dataset, reopen_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
@@ -18,7 +17,7 @@ from evidencebench.runs.run import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.training.crossval import cross_validate
 from evidencebench.training.crossval_splits import CrossValidation
-from runs.test_runs import wait_until
+from runs.test_runs import many, wait_until
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)
@@ -54,12 +53,6 @@ def forget(name: str) -> None:
     for module in [one for one in sys.modules if one.startswith("own_")]:
         del sys.modules[module]
     assert name not in sys.modules
-
-
-def many(path: Path, n: int, first: int = 0) -> Dataset:
-    copies = (SAMPLE[(first + index) % len(SAMPLE)] for index in range(n))
-    write_dataset(path, (replace(one, query=replace(one.query, instance_id=f"i{i}")) for i, one in enumerate(copies)))
-    return open_dataset(path)
 
 
 @pytest.mark.parametrize("name", ["data.json", "data.jsonl.gz"])

@@ -2,8 +2,6 @@
 
 import os
 import pwd
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -45,14 +43,3 @@ def test_a_home_that_is_not_known_is_said_in_words(
     with pytest.raises(EvidenceBenchError, match=words):
         folder({})
     assert folder({"HOME": "/home/ada"}) == Path("/home/ada") / default / "evidencebench"
-
-
-@pytest.mark.parametrize("variable", ["EVIDENCEBENCH_CACHE", "EVIDENCEBENCH_DATA"])
-def test_commands_say_so_in_one_line(variable: str) -> None:
-    command = [sys.executable, "-m", "evidencebench", *("data list" if "DATA" in variable else "cache list").split()]
-    ended = subprocess.run(
-        command, env={**os.environ, variable: "~nobody-here/x"}, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 2
-    assert f"{variable}: expected a folder, got '~nobody-here/x'" in ended.stderr
-    assert "Traceback" not in ended.stderr
