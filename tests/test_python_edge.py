@@ -162,31 +162,6 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
         assert set(found.tasks) == {"er_at_10"}
 
 
-@pytest.mark.parametrize(
-    ("tasks", "error", "message"),
-    [
-        ("er_10", TaskError, r"no task 'er_10' \(did you mean 'er_at_10'\?\)"),
-        (["er_at_10", 5], TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got 5"),
-        (10, TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got 10"),
-        ([None], TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got None"),
-    ],
-)
-def test_what_is_no_task_is_refused_in_words(tasks: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
-    with pytest.raises(error, match=message):
-        evaluate({"bm25": BM25()}, SAMPLE, tasks)
-    with pytest.raises(error, match=message):
-        execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)
-
-
-def test_a_measure_or_a_limit_that_there_is_not_is_refused_in_words() -> None:
-    scores = evaluate({"bm25": BM25()}, SAMPLE, TASK)["bm25"][TASK.name]
-    with pytest.raises(ValueError, match=r"no measure 'recall' .*; expected one of aspect_recall, "):
-        scores.estimate("recall")
-    for limit in (0, -1):
-        with pytest.raises(ValueError, match=f"limit: expected at least 1, or None for all, got {limit}"):
-            evaluate({"bm25": BM25()}, SAMPLE, TASK, limit=limit)
-
-
 def test_data_is_a_data_set_its_name_its_path_or_a_list_of_instances() -> None:
     some: list[Instance] = SAMPLE[:4]
     whole = [recall(BM25(), data) for data in (SAMPLE, "sample", sample_path(), str(sample_path()), list(SAMPLE))]
@@ -214,16 +189,29 @@ def test_the_sample_is_opened_by_its_name_and_a_file_of_a_catalogue_name_by_its_
 
 
 @pytest.mark.parametrize(
-    ("data", "error", "message"),
+    ("given", "error", "message"),
     [
-        (5, TypeError, "expected a data set, the path of one or a catalogue name, got int"),
-        ([BM25()], TypeError, "expected a data set or instances, got BM25 among them"),
-        ([SAMPLE[0], SAMPLE[0]], FormatError, f"instance id '{FIRST}' stands more than once"),
+        ({"tasks": "er_10"}, TaskError, r"no task 'er_10' \(did you mean 'er_at_10'\?\)"),
+        *(
+            ({"tasks": tasks}, TypeError, f"tasks: expected tasks or their names, such as 'er_at_10', got {got}")
+            for tasks, got in ((["er_at_10", 5], 5), (10, 10), ([None], None))
+        ),
+        ({"limit": 0}, ValueError, "limit: expected at least 1, or None for all, got 0"),
+        ({"dataset": 5}, TypeError, "expected a data set, the path of one or a catalogue name, got int"),
+        ({"dataset": [BM25()]}, TypeError, "expected a data set or instances, got BM25 among them"),
+        ({"dataset": [SAMPLE[0], SAMPLE[0]]}, FormatError, f"instance id '{FIRST}' stands more than once"),
     ],
 )
-def test_what_is_no_data_is_refused_in_words(data: Any, error: type[Exception], message: str) -> None:
+def test_what_is_no_task_no_limit_and_no_data_is_refused_in_words(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
-        evaluate({"bm25": BM25()}, data, TASK)
+        evaluate({"bm25": BM25()}, **({"dataset": SAMPLE, "tasks": TASK} | given))
+
+
+def test_a_measure_that_there_is_not_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match=r"no measure 'recall' .*; expected one of aspect_recall, "):
+        evaluate({"bm25": BM25()}, SAMPLE, TASK)["bm25"][TASK.name].estimate("recall")
 
 
 def scores_of(answers: Mapping[str, Any], data: Any = SAMPLE) -> TaskScores:

@@ -48,11 +48,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     forget(name)
 
 
-def forget(name: str) -> None:
+def edit(own: str) -> None:
+    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+
+
+def forget(own: str) -> None:
     """Have own code imported again, as a new process does."""
     for module in [one for one in sys.modules if one.startswith("own_")]:
         del sys.modules[module]
-    assert name not in sys.modules
+    assert own.partition(":")[0] not in sys.modules
 
 
 @pytest.mark.parametrize("name", ["data.json", "data.jsonl.gz"])
@@ -148,8 +152,8 @@ def test_a_run_of_own_code_that_an_earlier_version_began_is_read_and_not_continu
 def test_own_code_within_another_system_counts_too(own: str) -> None:
     spec = f"diverse:system=[{own}]"
     execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
-    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
-    forget(own.partition(":")[0])
+    edit(own)
+    forget(own)
     with pytest.raises(RunMismatchError, match=f"code of {own} was"):
         execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
 
@@ -157,7 +161,7 @@ def test_own_code_within_another_system_counts_too(own: str) -> None:
 def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
     dataset = many(Path("data.json"), 40)
     execute(own, dataset, Path("whole.jsonl"))
-    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+    edit(own)
     assert execute(own, dataset, Path("again.jsonl")).n_failed == 0  # here runs what was imported
     assert read_run(Path("again.jsonl")).signature == read_run(Path("whole.jsonl")).signature
     with pytest.raises(RunMismatchError, match=f"system '{own}' has changed since the work began: code of {own} was"):
@@ -168,8 +172,8 @@ def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
 def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str) -> None:
     what, journal = CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), Path("cells.jsonl")
     cross_validate(what, SAMPLE, journal=journal)
-    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
-    forget(own.partition(":")[0])
+    edit(own)
+    forget(own)
     with pytest.raises(RunMismatchError, match=f"was made with other settings: code of {own} was 'sha256:"):
         cross_validate(what, SAMPLE, journal=journal)
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])

@@ -243,15 +243,6 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_p
     assert n_asked + len(dataset) - len(kept) <= 2 * len(dataset) + n_kills * (jobs + 1)
 
 
-def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
-    dataset = many(tmp_path / "data.json", 40)
-    for jobs in (1, 2):
-        execute("bm25", dataset, tmp_path / f"{jobs}.jsonl", jobs=jobs, control="two_papers", seed=3)
-    alone, together = (without_date(tmp_path / f"{jobs}.jsonl").splitlines() for jobs in (1, 2))
-    assert alone[0] == together[0]
-    assert sorted(alone) == sorted(together)
-
-
 def test_an_answer_that_takes_its_worker_with_it_is_a_failed_one_and_the_others_are_there(tmp_path: Path) -> None:
     dataset, path = many(tmp_path / "data.json", 40), tmp_path / "run.jsonl"
     poisoned = [dataset.ids[place] for place in (0, 17, 39)]

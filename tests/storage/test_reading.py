@@ -63,21 +63,17 @@ def test_what_is_no_file_is_refused_in_words_and_neither_waited_for_nor_read_wit
         read(tmp_path / name)
 
 
-def test_a_pipe_is_no_file_for_a_checksum(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="is a pipe; expected a regular file: save what comes out of it into one first"):
-        file_sha256(tmp_path / "pipe")
-
-
-def test_a_socket_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_file_is_said_and_the_system_keeps_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # the address of a socket must be short
+    os.mkfifo("pipe")
+    with pytest.raises(OSError, match="is a pipe; expected a regular file: save what comes out of it into one first"):
+        file_sha256(Path("pipe"))
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
         with pytest.raises(OSError, match="is a socket; expected a regular file"):
             open_file(Path("socket"))
-
-
-def test_a_folder_and_a_missing_file_keep_the_words_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         read_whole(tmp_path)
     with pytest.raises(FileNotFoundError, match="No such file"):
