@@ -22,6 +22,8 @@ from evidencebench import (
     Instance,
     Query,
     Ranking,
+    Rules,
+    Task,
     TaskScores,
     answers_from,
     answers_of,
@@ -33,6 +35,7 @@ from evidencebench import (
     open_dataset,
     open_run,
     rank_by_score,
+    select,
     write_dataset,
 )
 from evidencebench.data.download import fetch
@@ -40,10 +43,19 @@ from evidencebench.data.optima import solve_file
 from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import sample_path
 from evidencebench.data.validation import validate_files
-from evidencebench.errors import AnswerError, FormatError, RunMismatchError, SystemSpecError, TaskError, UnreadableError
+from evidencebench.errors import (
+    AnswerError,
+    FormatError,
+    RunError,
+    RunMismatchError,
+    SystemSpecError,
+    TaskError,
+    UnreadableError,
+)
 from evidencebench.execution.answers import answer_instance
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run import Failure, read_run
+from evidencebench.scoring.compare import mean_recalls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Traits
@@ -251,6 +263,8 @@ def test_rankings_and_failures_in_a_dict_are_what_they_are_and_what_is_not_there
     found = scores_of({FIRST: ranking, SAMPLE.ids[1]: None, SAMPLE.ids[2]: Failure(error="no"), SAMPLE.ids[3]: []})
     assert (found.counts.failed, found.counts.empty, found.counts.missing) == (2, 1, 6)
     assert found.errors[SAMPLE.ids[2]] == "no"  # and nothing is warned of
+    for measure in ("aspect_recall", "coverable_aspect_recall", "precision", "relative_recall"):
+        assert list(found.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
     assert found.selections[0].certain == tuple(range(10))
 
 
@@ -415,3 +429,47 @@ def test_scores_that_are_not_one_a_sentence_of_the_query_are_refused(n: int) -> 
     assert len(rank_by_score([0] * len(query.sentences), query).sentences) == len(query.sentences) == 66
     with pytest.raises(ValueError, match=f"^expected 66 scores, one for each sentence of the paper, got {n}$"):
         rank_by_score([0] * n, query)
+
+
+@pytest.mark.parametrize("budget", [-1, -(10**9), np.int64(-3)])
+def test_a_budget_below_0_is_refused(budget: int) -> None:
+    message = f"budget: expected at least [01] sentences, or None for any number, got {budget}"
+    with pytest.raises(ValueError, match=message):
+        Brief(budget=budget)
+    with pytest.raises(ValueError, match=message):
+        Task(name="er_at_k", scope="all", budget=budget)
+    with pytest.raises(ValueError, match=message):
+        select(Ranking(sentences=(1, 2, 3)), budget)
+
+
+def test_a_task_asks_for_a_sentence_at_least_while_an_optimum_may_be_0() -> None:
+    with pytest.raises(ValueError, match="budget: expected at least 1 sentences"):
+        Task(name="er_at_0", scope="all", budget=0)
+    assert Brief(budget=0).budget == 0
+    assert select(Ranking(sentences=(1, 2)), 0).size == 0
+
+
+@pytest.mark.parametrize("budget", ["10", 2.5, (3,), True])
+def test_a_budget_that_is_no_whole_number_is_refused(budget: object) -> None:
+    with pytest.raises(TypeError, match="budget: expected a whole number of sentences, or None for any, got"):
+        Brief(budget=budget)  # type: ignore[arg-type]
+
+
+def test_a_budget_of_numpy_is_a_number() -> None:
+    query = load_sample()[0].query
+    assert BM25().rank(query, Brief(budget=np.int64(3))) == BM25().rank(query, Brief(budget=3))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", ["result", None, "ALL"])
+def test_a_scope_that_there_is_not_is_refused(scope: str) -> None:
+    with pytest.raises(ValueError, match="scope: expected one of all, results, got"):
+        Brief(budget=3, scope=scope)  # type: ignore[arg-type]
+
+
+def test_nothing_is_graded_compared_or_validated_of_nothing() -> None:
+    with pytest.raises(RunError, match="expected at least one run file, got none"):
+        score_runs([], load_sample(), [], rules=Rules())
+    with pytest.raises(RunMismatchError, match="expected the scores of at least one system, got none"):
+        mean_recalls([])
+    with pytest.raises(SystemSpecError, match="expected at least one system to validate, got none"):
+        cross_validate(CrossValidation(systems=()), load_sample())

@@ -383,26 +383,23 @@ def test_a_run_with_an_answer_a_task_refuses_the_tasks_it_lacks(tmp_path: Path) 
     execute("oracle", SAMPLE, tmp_path / "run.jsonl", tasks=asked_for)
     run = open_run(tmp_path / "run.jsonl")
     assert tasks_of(run, SAMPLE) == tuple(asked_for)
-    with pytest.raises(
-        TaskError, match=r"cannot answer task 'er_at_optimal': it holds .* result_er_at_5, er_at_10 only"
-    ):
+    with pytest.raises(TaskError, match=r"answer task 'er_at_optimal': it holds .* result_er_at_5, er_at_10 only"):
         check_answers(run, TASKS["er_at_optimal"], SAMPLE)
     scores = evaluate({"oracle": answers_of(run)}, SAMPLE, asked_for)["oracle"]
     for task in asked_for:
         np.testing.assert_allclose(scores[task.name].scores["regret"], 0, atol=1e-12)
 
 
-def test_a_full_ranking_refuses_the_task_without_a_budget(tmp_path: Path) -> None:
+def test_a_full_ranking_refuses_the_task_without_a_budget_and_one_that_ends_by_itself_answers_all(
+    tmp_path: Path,
+) -> None:
     execute("bm25", SAMPLE, tmp_path / "run.jsonl")
     run = open_run(tmp_path / "run.jsonl")
     assert tasks_of(run, SAMPLE) == tuple(task for task in TASKS.values() if task != UNCONSTRAINED)
     with pytest.raises(TaskError, match="a task without a budget does not end a ranking"):
         check_answers(run, UNCONSTRAINED, SAMPLE)
-
-
-def test_an_ordered_answer_that_ends_by_itself_answers_every_task(tmp_path: Path) -> None:
-    execute("runs.test_runs:Ending", SAMPLE, tmp_path / "run.jsonl")
-    assert tasks_of(open_run(tmp_path / "run.jsonl"), SAMPLE) == tuple(TASKS.values())
+    execute("runs.test_runs:Ending", SAMPLE, tmp_path / "ending.jsonl")
+    assert tasks_of(open_run(tmp_path / "ending.jsonl"), SAMPLE) == tuple(TASKS.values())
 
 
 @pytest.mark.parametrize("system", ["lead", "answers.json"])
@@ -497,16 +494,10 @@ def header(**changes: Any) -> bytes:
         (b"a Q0 1 1 0.5 \xff\n", "not UTF-8: byte 0xff at offset 13"),
         (b'{\n "evidencebench_examples": 1,\n "data": {}}\n', "is a file of examples for prompts, and no run"),
         (b'{"evidencebench_run": 1}\n', "line 1: expected the header of a run"),
-        (
-            b'{"evidencebench_run": 1',
-            "line 1: expected the header of a run, which 'evidencebench run' makes, got nothing",
-        ),
+        (b'{"evidencebench_run": 1', "line 1: expected the header of a run, which '.* run' makes, got nothing"),
         (header(evidencebench_run=2) + b"\n", "a run of version 2, but this version reads 1; upgrade"),
         (header(tasks=[]) + b"\n", "line 1: expected the names of one task or more, each once, got none"),
-        (
-            header(tasks=["er_at_10"] * 2) + b"\n",
-            "line 1: expected the names of one task or more, each once, got er",
-        ),
+        (header(tasks=["er_at_10"] * 2) + b"\n", "expected the names of one task or more, each once, got er"),
         (header(limit=-1) + b"\n", r"line 1: expected the header of a run, .*: Expected `int` >= 1 - at `\$\.limit`"),
         (header(seed=-1) + b"\n", r"line 1: expected the header of a run, .*: Expected `int` >= 0 - at `\$\.seed`"),
         (header(hypothesis="mine") + b"\n", "line 1: expected the header of a run, .*: Invalid enum value 'mine'"),
@@ -544,14 +535,8 @@ def test_a_limit_beyond_every_number_of_the_machine_takes_all_and_one_below_1_is
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            {"id": "stranger", "sentences": [1]},
-            "answers 'stranger', which its header does not ask for; take the line out",
-        ),
-        (
-            {"id": A, "task": "er_at_10", "sentences": [1]},
-            f"answers '{A}' for task 'er_at_10', which its header",
-        ),
+        ({"id": "stranger", "sentences": [1]}, "answers 'stranger', which its header does not ask for; take the"),
+        ({"id": A, "task": "er_at_10", "sentences": [1]}, f"answers '{A}' for task 'er_at_10', which its header"),
     ],
 )
 def test_a_run_holds_no_more_than_its_header_asks_for(line: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -599,18 +584,6 @@ def test_a_folder_and_an_absent_file_are_no_runs(tmp_path: Path) -> None:
         open_run(tmp_path / "absent")
     with pytest.raises(RunError, match="cannot be written: No such file"):
         execute("lead", SAMPLE, tmp_path / "absent" / "run.jsonl")
-
-
-def test_failed_empty_and_missing_answers_score_0_and_are_counted_apart(tmp_path: Path) -> None:
-    path = tmp_path / "answers.json"
-    best = SAMPLE[A].labels.evaluations["er_at_10"].sentences
-    path.write_text(json.dumps({A: best, B: None, C: []}))
-    scores = evaluate({"run": answers_of(open_run(path))}, SAMPLE, [AT_10])["run"]["er_at_10"]
-    assert (scores.counts.failed, scores.counts.empty, scores.counts.missing) == (1, 1, len(SAMPLE) - 3)
-    assert len(scores.ids) == len(SAMPLE)
-    assert scores.scores["aspect_recall"][0] > 0
-    for measure in ("aspect_recall", "coverable_aspect_recall", "precision", "relative_recall"):
-        assert list(scores.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
 
 
 @pytest.mark.parametrize("control", ["wrong_hypothesis", "two_papers", "shuffled_words"])

@@ -91,16 +91,22 @@ def test_into_a_pipe_all_is_written_or_nothing(pipe: Path) -> None:
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
 
 
-def test_a_device_is_written_into_and_stays_one() -> None:
+@pytest.fixture
+def terminal() -> Iterator[tuple[Path, int]]:
+    """Give the path of a terminal, and a descriptor of what is written into it."""
     ours, theirs = os.openpty()
     try:
-        terminal = Path(os.ttyname(theirs))
-        write_whole(terminal, b"tea")
-        assert os.read(ours, 3) == b"tea"
-        assert stat.S_ISCHR(terminal.stat().st_mode)
+        yield Path(os.ttyname(theirs)), ours
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def test_a_device_is_written_into_and_stays_one(terminal: tuple[Path, int]) -> None:
+    path, written = terminal
+    write_whole(path, b"tea")
+    assert os.read(written, 3) == b"tea"
+    assert stat.S_ISCHR(path.stat().st_mode)
 
 
 WRITING = """
@@ -182,20 +188,12 @@ def test_a_file_and_a_name_that_is_free_are_no_streams(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("truncate", [False, True])
-def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, *, truncate: bool) -> None:
-    ours, theirs = os.openpty()
-    try:
-        for path in (pipe, Path(os.ttyname(theirs))):
-            words = (
-                f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
-            )
-            with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
-                pass
-            assert not path.is_file()
-            assert path.exists()
-    finally:
-        os.close(ours)
-        os.close(theirs)
+def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, terminal: tuple[Path, int], *, truncate: bool) -> None:
+    for path in (pipe, terminal[0]):
+        words = f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
+        with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
+            pass
+        assert (path.is_file(), path.exists()) == (False, True)
 
 
 def at_the_same_time(write: Callable[[int], object]) -> None:
