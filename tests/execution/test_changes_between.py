@@ -1,9 +1,7 @@
 """What is replaced or edited while a run is under way, or between two of them, is never mixed into one."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from evidencebench.runs.run import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.training.crossval import cross_validate
 from evidencebench.training.crossval_splits import CrossValidation
-from runs.test_runs import many, wait_until
+from runs.test_runs import many
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)
@@ -169,59 +167,35 @@ def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str)
     cross_validate(what, SAMPLE, journal=journal)
 
 
-@contextmanager
-def started(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start a run of own code that lies in the tests; it is ended with the block, however that ends."""
-    words = [sys.executable, "-m", "evidencebench", "run", *arguments]
-    with subprocess.Popen(
-        words, cwd=Path(__file__).parents[1], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def has_answers(path: Path, n: int) -> bool:
-    return path.exists() and path.read_bytes().count(b"\n") > n
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on(jobs: int, tmp_path: Path) -> None:
-    data, run = tmp_path / "data.json", tmp_path / "run.jsonl"
+    data, other, run = tmp_path / "data.json", tmp_path / "other.json", tmp_path / "run.jsonl"
     dataset = many(data, 64)
-    spec = f"hand_made:Counting:log={tmp_path / 'asked'},seconds=0.05"
     kept = data.read_bytes()
-    with started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs)) as process:
-        wait_until(lambda: has_answers(run, 3))
-        many(tmp_path / "other.json", 64, first=1)
-        (tmp_path / "other.json").replace(data)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, f"{data}: the data file has changed since it was opened" in said) == (2, True)
+    many(other, 64, first=1)
+
+    def replace_once(n_done: int, _: int) -> None:
+        if n_done >= 3 and other.exists():
+            other.replace(data)
+
+    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened"):
+        execute("longest", dataset, run, jobs=jobs, on_progress=replace_once)
     n_kept = len(read_run(run).ids)
     assert 3 <= n_kept < 64
     data.write_bytes(kept)
-    report = execute(spec, open_dataset(data), run)
+    report = execute("longest", open_dataset(data), run)
     assert (report.n_resumed, report.n_unanswered) == (n_kept, 0)
-    execute(f"hand_made:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
-    whole, mended = read_run(tmp_path / "whole.jsonl"), read_run(run)
-    assert all(whole.answer(name, None) == mended.answer(name, None) for name in again.ids)
-    assert dataset.ids == again.ids
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
-    run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
-    spec = f"hand_made:Held:go_on={go_on}"
-    with started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else [])) as first:
-        wait_until(lambda: has_answers(run, 2))  # all that it gives before it is let go on
+    run = tmp_path / "run.jsonl"
+
+    def run_too(*_: int) -> None:
         before = run.read_bytes()
         with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
-            execute(spec, SAMPLE, run, overwrite=overwrite)
+            execute("lead", SAMPLE, run, overwrite=overwrite)
         assert run.read_bytes() == before
-        go_on.touch()
-        _, said = first.communicate(timeout=60)
-    assert (first.returncode, "error" in said) == (0, False)
+
+    assert execute("lead", SAMPLE, run, on_progress=run_too).n_failed == 0
     assert read_run(run).ids == set(SAMPLE.ids)

@@ -1,6 +1,7 @@
 """Runs survive being killed at any byte, are continued by none but their own, and hold three kinds of no answer."""
 
 import json
+import os
 import random
 import re
 import signal
@@ -598,22 +599,18 @@ def test_a_run_with_changed_queries_asks_what_the_control_asks(seed: int, contro
     assert run.estimate("aspect_recall", resampling) == found.comparison.second
 
 
-@pytest.mark.slow
 def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> None:
     """With two processes an interrupt and the start after it ask for each answer once."""
-    many(tmp_path / "data.json", 40)
-    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
-    log.touch()
-    spec = f"hand_made:Counting:log={log},seconds=0.05"
-    data = str(tmp_path / "data.json")
-    program = [sys.executable, "-m", "evidencebench", "run", spec, "--data", data, "-o", str(path)]
-    process = subprocess.Popen(
-        [*program, "--jobs", "2"], cwd=Path(__file__).parents[1], stderr=subprocess.PIPE, text=True
-    )
-    wait_until(lambda: len(asked(log)) >= 8)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, "finished work is kept" in said) == (130, True)
-    assert len(asked(log)) == len(path.read_bytes().splitlines()) - 1 < 40
-    subprocess.run([*program, "--jobs", "2"], cwd=Path(__file__).parents[1], check=True, capture_output=True)
-    assert sorted(asked(log)) == sorted(open_dataset(data).ids)
+    dataset, log, path = many(tmp_path / "data.json", 40), tmp_path / "asked", tmp_path / "run.jsonl"
+    spec = f"hand_made:Counting:log={log},seconds=0.02"
+    interrupts = iter([lambda: os.kill(os.getpid(), signal.SIGINT)])
+
+    def interrupt_once(n_done: int, _: int) -> None:
+        if n_done >= 8:
+            next(interrupts, lambda: None)()
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(spec, dataset, path, jobs=2, on_progress=interrupt_once)
+    assert len(asked(log)) == len(read_run(path).ids) < 40
+    execute(spec, dataset, path, jobs=2)
+    assert sorted(asked(log)) == sorted(dataset.ids)
