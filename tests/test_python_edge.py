@@ -217,8 +217,9 @@ def test_the_sample_is_opened_by_its_name_and_a_file_of_a_catalogue_name_by_its_
 def test_what_is_no_task_no_limit_and_no_data_is_refused_in_words(
     given: dict[str, Any], error: type[Exception], message: str
 ) -> None:
+    arguments: dict[str, Any] = {"dataset": SAMPLE, "tasks": TASK, **given}
     with pytest.raises(error, match=message):
-        evaluate({"bm25": BM25()}, **({"dataset": SAMPLE, "tasks": TASK} | given))
+        evaluate({"bm25": BM25()}, **arguments)
 
 
 def test_a_measure_that_there_is_not_is_refused_in_words() -> None:
