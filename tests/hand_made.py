@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench import Brief, Query, Ranking, load_sample
+from evidencebench import Brief, Query, Ranking
 
 
 def note(log: str, line: str) -> None:
@@ -59,17 +59,3 @@ class OnGPU:
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         time.sleep(0.05)
         return first_words(query)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """Answers two instances of the sample, and the others once a file is there."""
-
-    go_on: str
-
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        ends_at = time.monotonic() + 60
-        while query.instance_id not in load_sample().ids[:2] and not Path(self.go_on).exists():
-            assert time.monotonic() < ends_at, "waited in vain"
-            time.sleep(0.002)
-        return Ranking(sentences=(0,))

@@ -9,7 +9,7 @@ from typing import Any
 from examples import IS_THOROUGH
 
 # Of these files, every line that is executed is a moment.
-_FILES = ("whole_folder.py", "whole_file.py", "locks.py", "shutil.py", "contextlib.py", "shard_names.py", "dataset.py")
+_FILES = ("atomic.py", "places.py", "shutil.py", "contextlib.py", "sources.py", "dataset.py")
 
 _SCRIPT = """
 import importlib, json, os, shutil, signal, sys

@@ -19,10 +19,11 @@ from evidencebench import (
     BM25,
     TASKS,
     Brief,
-    Dataset,
     Instance,
     Query,
     Ranking,
+    Rules,
+    Task,
     TaskScores,
     answers_from,
     answers_of,
@@ -34,7 +35,7 @@ from evidencebench import (
     open_dataset,
     open_run,
     rank_by_score,
-    validate_file,
+    select,
     write_dataset,
 )
 from evidencebench.data.download import fetch
@@ -42,10 +43,19 @@ from evidencebench.data.optima import solve_file
 from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import sample_path
 from evidencebench.data.validation import validate_files
-from evidencebench.errors import AnswerError, FormatError, RunMismatchError, SystemSpecError, TaskError, UnreadableError
+from evidencebench.errors import (
+    AnswerError,
+    FormatError,
+    RunError,
+    RunMismatchError,
+    SystemSpecError,
+    TaskError,
+    UnreadableError,
+)
 from evidencebench.execution.answers import answer_instance
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run import Failure, read_run
+from evidencebench.scoring.compare import mean_recalls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Traits
@@ -164,31 +174,6 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
         assert set(found.tasks) == {"er_at_10"}
 
 
-@pytest.mark.parametrize(
-    ("tasks", "error", "message"),
-    [
-        ("er_10", TaskError, r"no task 'er_10' \(did you mean 'er_at_10'\?\)"),
-        (["er_at_10", 5], TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got 5"),
-        (10, TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got 10"),
-        ([None], TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got None"),
-    ],
-)
-def test_what_is_no_task_is_refused_in_words(tasks: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
-    with pytest.raises(error, match=message):
-        evaluate({"bm25": BM25()}, SAMPLE, tasks)
-    with pytest.raises(error, match=message):
-        execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)
-
-
-def test_a_measure_or_a_limit_that_there_is_not_is_refused_in_words() -> None:
-    scores = evaluate({"bm25": BM25()}, SAMPLE, TASK)["bm25"][TASK.name]
-    with pytest.raises(ValueError, match=r"no measure 'recall' .*; expected one of aspect_recall, "):
-        scores.estimate("recall")
-    for limit in (0, -1):
-        with pytest.raises(ValueError, match=f"limit: expected at least 1, or None for all, got {limit}"):
-            evaluate({"bm25": BM25()}, SAMPLE, TASK, limit=limit)
-
-
 def test_data_is_a_data_set_its_name_its_path_or_a_list_of_instances() -> None:
     some: list[Instance] = SAMPLE[:4]
     whole = [recall(BM25(), data) for data in (SAMPLE, "sample", sample_path(), str(sample_path()), list(SAMPLE))]
@@ -216,16 +201,30 @@ def test_the_sample_is_opened_by_its_name_and_a_file_of_a_catalogue_name_by_its_
 
 
 @pytest.mark.parametrize(
-    ("data", "error", "message"),
+    ("given", "error", "message"),
     [
-        (5, TypeError, "expected a data set, the path of one or a catalogue name, got int"),
-        ([BM25()], TypeError, "expected a data set or instances, got BM25 among them"),
-        ([SAMPLE[0], SAMPLE[0]], FormatError, f"instance id '{FIRST}' stands more than once"),
+        ({"tasks": "er_10"}, TaskError, r"no task 'er_10' \(did you mean 'er_at_10'\?\)"),
+        *(
+            ({"tasks": tasks}, TypeError, f"tasks: expected tasks or their names, such as 'er_at_10', got {got}")
+            for tasks, got in ((["er_at_10", 5], 5), (10, 10), ([None], None))
+        ),
+        ({"limit": 0}, ValueError, "limit: expected at least 1, or None for all, got 0"),
+        ({"dataset": 5}, TypeError, "expected a data set, the path of one or a catalogue name, got int"),
+        ({"dataset": [BM25()]}, TypeError, "expected a data set or instances, got BM25 among them"),
+        ({"dataset": [SAMPLE[0], SAMPLE[0]]}, FormatError, f"instance id '{FIRST}' stands more than once"),
     ],
 )
-def test_what_is_no_data_is_refused_in_words(data: Any, error: type[Exception], message: str) -> None:
+def test_what_is_no_task_no_limit_and_no_data_is_refused_in_words(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    arguments: dict[str, Any] = {"dataset": SAMPLE, "tasks": TASK, **given}
     with pytest.raises(error, match=message):
-        evaluate({"bm25": BM25()}, data, TASK)
+        evaluate({"bm25": BM25()}, **arguments)
+
+
+def test_a_measure_that_there_is_not_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match=r"no measure 'recall' .*; expected one of aspect_recall, "):
+        evaluate({"bm25": BM25()}, SAMPLE, TASK)["bm25"][TASK.name].estimate("recall")
 
 
 def scores_of(answers: Mapping[str, Any], data: Any = SAMPLE) -> TaskScores:
@@ -265,6 +264,8 @@ def test_rankings_and_failures_in_a_dict_are_what_they_are_and_what_is_not_there
     found = scores_of({FIRST: ranking, SAMPLE.ids[1]: None, SAMPLE.ids[2]: Failure(error="no"), SAMPLE.ids[3]: []})
     assert (found.counts.failed, found.counts.empty, found.counts.missing) == (2, 1, 6)
     assert found.errors[SAMPLE.ids[2]] == "no"  # and nothing is warned of
+    for measure in ("aspect_recall", "coverable_aspect_recall", "precision", "relative_recall"):
+        assert list(found.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
     assert found.selections[0].certain == tuple(range(10))
 
 
@@ -325,22 +326,6 @@ def test_no_public_function_takes_a_path_and_no_text(function: Callable[..., Any
 
 def names_path(hint: Any) -> bool:
     return hint is Path or any(map(names_path, get_args(hint)))
-
-
-def test_text_is_a_path_wherever_a_path_is(tmp_path: Path) -> None:
-    copy, run, page = (str(tmp_path / name) for name in ("copy.json", "run.jsonl", "model"))
-    assert write_dataset(copy, SAMPLE) == len(SAMPLE)
-    assert isinstance(open_dataset(copy), Dataset)
-    assert validate_file(copy).is_valid
-    assert [report.n_instances for report in validate_files(copy)] == [len(SAMPLE)]
-    execute("bm25", copy, run, tasks="er_at_10")
-    assert open_run(run).name == read_run(run).name
-    assert score_runs([run], copy).tasks == (TASK,)
-    assert report_page(run, copy, "er_at_10", resampling=FEW).startswith("<!DOCTYPE html>")
-    assert solve_file(copy, str(tmp_path / "solved.json")).n_instances == len(SAMPLE)
-    FinderTraining(figures=False).fit(list(SAMPLE), page)
-    named = evidencebench.make_system(f"finder:model={page}")
-    assert recall(type(named.system)(model=page)) == recall(named)  # type: ignore[call-arg]
 
 
 def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:
@@ -445,3 +430,47 @@ def test_scores_that_are_not_one_a_sentence_of_the_query_are_refused(n: int) -> 
     assert len(rank_by_score([0] * len(query.sentences), query).sentences) == len(query.sentences) == 66
     with pytest.raises(ValueError, match=f"^expected 66 scores, one for each sentence of the paper, got {n}$"):
         rank_by_score([0] * n, query)
+
+
+@pytest.mark.parametrize("budget", [-1, -(10**9), np.int64(-3)])
+def test_a_budget_below_0_is_refused(budget: int) -> None:
+    message = f"budget: expected at least [01] sentences, or None for any number, got {budget}"
+    with pytest.raises(ValueError, match=message):
+        Brief(budget=budget)
+    with pytest.raises(ValueError, match=message):
+        Task(name="er_at_k", scope="all", budget=budget)
+    with pytest.raises(ValueError, match=message):
+        select(Ranking(sentences=(1, 2, 3)), budget)
+
+
+def test_a_task_asks_for_a_sentence_at_least_while_an_optimum_may_be_0() -> None:
+    with pytest.raises(ValueError, match="budget: expected at least 1 sentences"):
+        Task(name="er_at_0", scope="all", budget=0)
+    assert Brief(budget=0).budget == 0
+    assert select(Ranking(sentences=(1, 2)), 0).size == 0
+
+
+@pytest.mark.parametrize("budget", ["10", 2.5, (3,), True])
+def test_a_budget_that_is_no_whole_number_is_refused(budget: object) -> None:
+    with pytest.raises(TypeError, match="budget: expected a whole number of sentences, or None for any, got"):
+        Brief(budget=budget)  # type: ignore[arg-type]
+
+
+def test_a_budget_of_numpy_is_a_number() -> None:
+    query = load_sample()[0].query
+    assert BM25().rank(query, Brief(budget=np.int64(3))) == BM25().rank(query, Brief(budget=3))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", ["result", None, "ALL"])
+def test_a_scope_that_there_is_not_is_refused(scope: str) -> None:
+    with pytest.raises(ValueError, match="scope: expected one of all, results, got"):
+        Brief(budget=3, scope=scope)  # type: ignore[arg-type]
+
+
+def test_nothing_is_graded_compared_or_validated_of_nothing() -> None:
+    with pytest.raises(RunError, match="expected at least one run file, got none"):
+        score_runs([], load_sample(), [], rules=Rules())
+    with pytest.raises(RunMismatchError, match="expected the scores of at least one system, got none"):
+        mean_recalls([])
+    with pytest.raises(SystemSpecError, match="expected at least one system to validate, got none"):
+        cross_validate(CrossValidation(systems=()), load_sample())

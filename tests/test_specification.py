@@ -110,6 +110,28 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
+        ("bm52", "no system 'bm52' .*; expected one of random, lead, .*bm25, .*or package.module:factory"),
+        ("", "expected name:option=value"),
+        ("3d", "expected name:option=value"),
+        ("bm25:k2=1", "no option 'k2'; it takes k1, b, stopwords"),
+        ("lead:n=1", "'lead'.*takes no options, got n"),
+        ("bm25:k1=much", "option 'k1': expected a number, got 'much'"),
+        ("bm25:stopwords=maybe", "option 'stopwords': expected true or false, got 'maybe'"),
+        ("bm25:k1=", "option 'k1': expected a number"),
+        ("bm25:k1=1,k1=2", "option 'k1' is given twice"),
+        ("bm25:b=0.4,k1", "expected option=value, got 'k1'"),
+        ("bm25:=1", "expected option=value, got '=1'"),
+        ("bm25:k1", "expected option=value, got 'k1'"),
+        ("lead:first", "expected option=value, got 'first'"),
+        ("bm25:k1=-1", "k1: expected a finite number of at least 0, got -1"),
+        ("bm25:k1=nan", "option 'k1': expected a finite number, got 'nan'"),
+        ("bm25:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
+        ("bm25_abstract_first:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
+        ("tfidf_char:shortest=4,longest=3", "expected 1 <= shortest <= longest, got shortest=4, longest=3"),
+        ("no_such_module_here:thing", "cannot be imported: No module named 'no_such_module_here'"),
+        ("json:nothing", "cannot be imported: .*no attribute 'nothing'"),
+        ("json:__doc__", "expected a class or function that makes a system"),
+        ("json:dumps", "missing 1 required positional argument"),
         ("stored:run=a\udcff.jsonl", "expected Unicode text, which a run's header can hold; give the file another"),
         ("fuse:systems=[bm25", r"'fuse:systems=\[bm25': nothing closes the '\[' behind 'systems='"),
         ("fuse:systems=bm25]", r"nothing opens the '\]' behind 'systems=bm25'"),
@@ -135,7 +157,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
         ("diverse:system=bm25,strength=1.1", r"strength: expected a number in 0\.\.1, got 1\.1"),
     ],
 )
-def test_a_nested_specification_that_does_not_fit_says_where(spec: str, message: str) -> None:
+def test_a_specification_that_does_not_fit_says_where_and_what_would(spec: str, message: str) -> None:
     with pytest.raises(SystemSpecError, match=message):
         make_system(spec)
 

@@ -1,6 +1,6 @@
 """What systems declare about themselves: in one typed object, so that a slip is an error and never silently ignored."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 from evidencebench import SYSTEMS, Brief, Query, Ranking, Traits, execute, load_sample, make_system
 from evidencebench.errors import RunMismatchError, SystemSpecError
 from evidencebench.execution.answers import named_system
-from evidencebench.system import KNOWING_SYSTEMS, Asked, NamedSystem, traits_of
+from evidencebench.system import KNOWING_SYSTEMS, Asked, traits_of
 from evidencebench.systems.fusion import Fuse
 
 SAMPLE = load_sample()
@@ -110,8 +110,4 @@ def test_the_check_is_told_what_is_asked_and_a_part_is_checked_too(tmp_path: Pat
         raise RunMismatchError("not these")
 
     with pytest.raises(RunMismatchError, match="not these"):
-        execute(refusing(refuse), SAMPLE, tmp_path / "other.jsonl")
-
-
-def refusing(check: Callable[[Asked], None]) -> NamedSystem:
-    return named_system(with_attribute("traits", Traits(check=check)))
+        execute(named_system(with_attribute("traits", Traits(check=refuse))), SAMPLE, tmp_path / "other.jsonl")

@@ -1,7 +1,12 @@
 """Every engine yields an outcome for each item once; an item that fails, or takes its worker with it, ends no other."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -21,9 +26,9 @@ from engine_work import (
 )
 from evidencebench import execute, load_sample
 from evidencebench.engine.local import InProcess, Threads
-from evidencebench.engine.processes import Processes, engine_of
-from evidencebench.engine.protocol import Engine, map_in_order, outcomes_in_order, results
-from evidencebench.engine.ray import RayCluster
+from evidencebench.engine.processes import Event, Processes, dispatch, engine_of, why_it_died
+from evidencebench.engine.protocol import Engine, do_nothing, map_in_order, outcomes_in_order, results
+from evidencebench.engine.ray import RayCluster, _why_it_died
 from evidencebench.errors import ChangedDataError, SystemSpecError, WorkerError
 from evidencebench.systems.controls import Lead
 
@@ -202,13 +207,126 @@ def test_a_place_to_work_that_is_none_is_refused_in_words(
 @every_engine
 def test_a_run_is_the_same_on_every_engine(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> None:
     sample, folder = load_sample(), tmp_path_factory.mktemp("runs")
-    execute("bm25", sample, folder / "jobs.jsonl")
-    execute("bm25", sample, folder / "engine.jsonl", engine=engine)
+    for name, runs_on in (("jobs", None), ("engine", engine)):
+        execute("bm25", sample, folder / f"{name}.jsonl", engine=runs_on, control="two_papers", seed=3)
     expected, found = ((folder / f"{name}.jsonl").read_bytes().splitlines() for name in ("jobs", "engine"))
     assert sorted(found[1:]) == sorted(expected[1:])
-    assert execute("bm25", sample, folder / "engine.jsonl").n_resumed == len(sample)
+    again = execute("bm25", sample, folder / "engine.jsonl", control="two_papers", seed=3)
+    assert again.n_resumed == len(sample)
     if engine.shares_memory:
         assert execute(Lead(), sample, folder / "lead.jsonl", engine=engine).n_failed == 0
     else:
         with pytest.raises(SystemSpecError, match=r"asked in one process, got engine=Processes\(n_processes=2\)"):
             execute(Lead(), sample, folder / "lead.jsonl", engine=engine)
+
+
+def test_as_many_items_as_there_are_threads_wait_at_once() -> None:
+    barrier = threading.Barrier(20, timeout=60)
+    assert len(list(results(Threads(20), lambda: lambda _: barrier.wait(), (), range(40)))) == 40
+
+
+def test_an_interrupt_lets_threads_finish_what_was_begun() -> None:
+    released = threading.Event()
+    found: list[int] = []
+    begun: list[int] = []
+
+    def work(item: int) -> int:
+        begun.append(item)
+        if item == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        released.wait(30)
+        return item
+
+    with pytest.raises(KeyboardInterrupt):
+        take_into(found, results(Threads(4), lambda: work, (), range(1000), on_interrupt=released.set))
+    assert len(found) == len(begun) < 1000
+
+
+def test_a_second_interrupt_waits_for_nothing() -> None:
+    def work(item: int) -> int:
+        if item == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(600)
+        return item
+
+    with pytest.raises(KeyboardInterrupt):
+        list(results(Threads(2), lambda: work, (), range(1000)))
+
+
+def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:
+    # Work of an earlier test may have been dropped in another thread too, and its handler stays until the next Ctrl-C.
+    before = signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+    outcomes: Any = Threads(1).outcomes(lambda: lambda item: item, (), range(100))
+    next(outcomes)
+    other = threading.Thread(target=outcomes.close)
+    other.start()
+    other.join()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+# What is done about workers that die: whom it is counted against, and when no more are started.
+
+
+class DyingWorkers:
+    """Workers that answer with the item, but die ``n_deaths`` times of ``"bad"``; with their machine if ``is_lost``."""
+
+    share_memory_of_machine = False
+
+    def __init__(self, n_deaths: int, *, is_lost: bool) -> None:
+        self.n_started, self.is_ended = 0, False
+        self._n_left = n_deaths
+        self._is_lost = is_lost
+        self._events: deque[Event[int]] = deque()
+
+    def start(self) -> int:
+        self.n_started += 1
+        self._events.append(Event(self.n_started))
+        return self.n_started
+
+    def send(self, worker: int, items: Sequence[Any]) -> None:
+        if "bad" in items and self._n_left:
+            self._n_left -= 1
+            self._events.append(Event(worker, died="it went away", is_lost=self._is_lost))
+        else:
+            self._events.append(Event(worker, replies=[(item, None) for item in items]))
+
+    def wait(self) -> Iterable[Event[int]]:
+        return [self._events.popleft()] if self._events else []
+
+    def kill(self) -> None:
+        raise AssertionError("nothing went wrong")
+
+    def end(self) -> None:
+        self.is_ended = True
+
+
+@pytest.mark.parametrize(("is_lost", "fails"), [(False, True), (True, False)])
+def test_a_machine_that_leaves_is_not_counted_against_the_item_that_its_worker_had(
+    *, is_lost: bool, fails: bool
+) -> None:
+    workers = DyingWorkers(4, is_lost=is_lost)
+    found = list(dispatch(workers, 1, ["good", "bad", "fine"], do_nothing))
+    assert {one.item for one in found} == {"good", "bad", "fine"}
+    assert [one.item for one in found if one.error] == (["bad"] if fails else [])
+    assert (workers.n_started, workers.is_ended) == (3 if fails else 5, True)
+
+
+OF_RAY = """The actor died unexpectedly before finishing this task.
+\tclass_name: _Actor
+The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker \
+unexpectedly exits with a connection error code 2. End of file. Some common causes include: (1) it was killed."""
+
+
+def test_a_dead_worker_is_told_in_the_same_words_whatever_engine_it_worked_for() -> None:
+    memory = "as the system does where memory runs out"
+    assert why_it_died(-9) == f"killed (SIGKILL), {memory}"
+    assert why_it_died(-11) == "ended by SIGSEGV"
+    assert why_it_died(3) == "ended with exit code 3"
+    assert _why_it_died(Exception(OF_RAY)) == why_it_died(None) == f"killed, {memory}, or ended by the code that it ran"
+    left = "The actor died because its node has died. Node Id: 1"
+    assert _why_it_died(Exception(left)) == left

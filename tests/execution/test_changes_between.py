@@ -1,15 +1,12 @@
 """What is replaced or edited while a run is under way, or between two of them, is never mixed into one."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
+from evidencebench.data.dataset import open_dataset, reopen_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
@@ -18,7 +15,7 @@ from evidencebench.runs.run import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.training.crossval import cross_validate
 from evidencebench.training.crossval_splits import CrossValidation
-from runs.test_runs import wait_until
+from runs.test_runs import many
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)
@@ -49,17 +46,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     forget(name)
 
 
-def forget(name: str) -> None:
+def edit(own: str) -> None:
+    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+
+
+def forget(own: str) -> None:
     """Have own code imported again, as a new process does."""
     for module in [one for one in sys.modules if one.startswith("own_")]:
         del sys.modules[module]
-    assert name not in sys.modules
-
-
-def many(path: Path, n: int, first: int = 0) -> Dataset:
-    copies = (SAMPLE[(first + index) % len(SAMPLE)] for index in range(n))
-    write_dataset(path, (replace(one, query=replace(one.query, instance_id=f"i{i}")) for i, one in enumerate(copies)))
-    return open_dataset(path)
+    assert own.partition(":")[0] not in sys.modules
 
 
 @pytest.mark.parametrize("name", ["data.json", "data.jsonl.gz"])
@@ -78,18 +73,9 @@ def test_a_data_file_that_was_replaced_is_not_answered_under_the_old_checksum(
         first, second = (read_run(one).answer for one in (run, tmp_path / "again.jsonl"))
         assert all(first(one, None) == second(one, None) for one in dataset.ids)
         return
-    with pytest.raises(
-        ChangedDataError, match=r"data\.json.*: the data file has changed since it was opened; start again"
-    ):
+    with pytest.raises(ChangedDataError, match=r"data\.json.*: the data file has changed since it was opened"):
         execute("longest", dataset, run, jobs=jobs)
     assert (read_run(run).ids, dataset.sha256) == (frozenset(), checksum)
-
-
-def test_a_file_that_is_replaced_before_its_checksum_is_asked_for_gives_none(tmp_path: Path) -> None:
-    dataset = many(tmp_path / "data.json", 3)
-    many(tmp_path / "data.json", 3, first=1)
-    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
-        _ = dataset.sha256
 
 
 def test_workers_that_solve_take_no_other_file(tmp_path: Path) -> None:
@@ -127,10 +113,8 @@ def test_a_run_of_own_code_is_not_continued_after_an_edit(edited: str, own: str)
     source = Path(f"{module}{edited}.py")
     source.write_text(f"{source.read_text()}# edited\n")
     forget(module)
-    with pytest.raises(
-        RunMismatchError,
-        match=rf"run\.jsonl: was made with other settings: code of {own} was 'sha256:\w+', now 'sha256:\w+'; ",
-    ):
+    words = rf"run\.jsonl: was made with other settings: code of {own} was 'sha256:\w+', now 'sha256:\w+'; "
+    with pytest.raises(RunMismatchError, match=words):
         execute(own, SAMPLE, path, limit=4)
     execute(own, SAMPLE, Path("new.jsonl"), limit=4)
     after = read_run(Path("new.jsonl"))
@@ -155,8 +139,8 @@ def test_a_run_of_own_code_that_an_earlier_version_began_is_read_and_not_continu
 def test_own_code_within_another_system_counts_too(own: str) -> None:
     spec = f"diverse:system=[{own}]"
     execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
-    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
-    forget(own.partition(":")[0])
+    edit(own)
+    forget(own)
     with pytest.raises(RunMismatchError, match=f"code of {own} was"):
         execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
 
@@ -164,7 +148,7 @@ def test_own_code_within_another_system_counts_too(own: str) -> None:
 def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
     dataset = many(Path("data.json"), 40)
     execute(own, dataset, Path("whole.jsonl"))
-    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+    edit(own)
     assert execute(own, dataset, Path("again.jsonl")).n_failed == 0  # here runs what was imported
     assert read_run(Path("again.jsonl")).signature == read_run(Path("whole.jsonl")).signature
     with pytest.raises(RunMismatchError, match=f"system '{own}' has changed since the work began: code of {own} was"):
@@ -175,67 +159,43 @@ def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
 def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str) -> None:
     what, journal = CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), Path("cells.jsonl")
     cross_validate(what, SAMPLE, journal=journal)
-    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
-    forget(own.partition(":")[0])
+    edit(own)
+    forget(own)
     with pytest.raises(RunMismatchError, match=f"was made with other settings: code of {own} was 'sha256:"):
         cross_validate(what, SAMPLE, journal=journal)
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     cross_validate(what, SAMPLE, journal=journal)
 
 
-@contextmanager
-def started(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start a run of own code that lies in the tests; it is ended with the block, however that ends."""
-    words = [sys.executable, "-m", "evidencebench", "run", *arguments]
-    with subprocess.Popen(
-        words, cwd=Path(__file__).parents[1], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def has_answers(path: Path, n: int) -> bool:
-    return path.exists() and path.read_bytes().count(b"\n") > n
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on(jobs: int, tmp_path: Path) -> None:
-    data, run = tmp_path / "data.json", tmp_path / "run.jsonl"
+    data, other, run = tmp_path / "data.json", tmp_path / "other.json", tmp_path / "run.jsonl"
     dataset = many(data, 64)
-    spec = f"hand_made:Counting:log={tmp_path / 'asked'},seconds=0.05"
     kept = data.read_bytes()
-    with started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs)) as process:
-        wait_until(lambda: has_answers(run, 3))
-        many(tmp_path / "other.json", 64, first=1)
-        (tmp_path / "other.json").replace(data)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, f"{data}: the data file has changed since it was opened" in said) == (2, True)
+    many(other, 64, first=1)
+
+    def replace_once(n_done: int, _: int) -> None:
+        if n_done >= 3 and other.exists():
+            other.replace(data)
+
+    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened"):
+        execute("longest", dataset, run, jobs=jobs, on_progress=replace_once)
     n_kept = len(read_run(run).ids)
     assert 3 <= n_kept < 64
     data.write_bytes(kept)
-    report = execute(spec, open_dataset(data), run)
+    report = execute("longest", open_dataset(data), run)
     assert (report.n_resumed, report.n_unanswered) == (n_kept, 0)
-    execute(f"hand_made:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
-    whole, mended = read_run(tmp_path / "whole.jsonl"), read_run(run)
-    assert all(whole.answer(name, None) == mended.answer(name, None) for name in again.ids)
-    assert dataset.ids == again.ids
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
-    run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
-    spec = f"hand_made:Held:go_on={go_on}"
-    with started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else [])) as first:
-        wait_until(lambda: has_answers(run, 2))  # all that it gives before it is let go on
+    run = tmp_path / "run.jsonl"
+
+    def run_too(*_: int) -> None:
         before = run.read_bytes()
         with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
-            execute(spec, SAMPLE, run, overwrite=overwrite)
+            execute("lead", SAMPLE, run, overwrite=overwrite)
         assert run.read_bytes() == before
-        go_on.touch()
-        _, said = first.communicate(timeout=60)
-    assert (first.returncode, "error" in said) == (0, False)
+
+    assert execute("lead", SAMPLE, run, on_progress=run_too).n_failed == 0
     assert read_run(run).ids == set(SAMPLE.ids)

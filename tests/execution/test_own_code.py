@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from command_line import start
 from evidencebench import Brief, Engine, InProcess, Processes, Threads, execute, load_sample, make_system
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import find_own_code
@@ -225,14 +224,6 @@ def test_a_training_in_a_file_is_answered_by_the_system_beside_it_in_every_proce
     assert papers
 
 
-def test_own_code_by_its_file_runs_on_the_command_line_and_goes_on_whatever_way_it_is_written(folder: Path) -> None:
-    for spec in ("backwards.py:Backwards:start=1", "./backwards.py:Backwards:start=1"):
-        process = start("run", spec, "--data", "sample", "-o", "run.jsonl", cwd=folder)
-        out, err = process.communicate()
-        assert process.returncode == 0, err
-    assert "10 of them already there" in out
-
-
 @pytest.mark.parametrize("how", ["asyncio.CancelledError", "Own", "SystemExit"])
 def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_in_processes(
     how: str, folder: Path
@@ -250,11 +241,3 @@ def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_i
         report = execute(system, "data.json", f"{type(engine).__name__}.jsonl", engine=engine)
         assert (report.n_instances, report.n_failed) == (40, 1)
         assert report.first_error == f"{failing}: {how.rpartition('.')[2]}: gone"
-
-
-def test_an_interrupt_is_no_failed_answer(folder: Path) -> None:
-    (folder / "stopped.py").write_text(
-        "class Stopped:\n    def rank(self, query, brief):\n        raise KeyboardInterrupt\n"
-    )
-    with pytest.raises(KeyboardInterrupt):
-        execute("stopped.py:Stopped", load_sample(), "run.jsonl")

@@ -31,6 +31,7 @@ class Backwards:
     def rank(self, query, brief):
         return Ranking(sentences=tuple(range(len(query.sentences)))[::-1])
 """
+ODDLY_TYPED = f"{RANKING}\nclass Odd(Backwards):\n    k2: 'Nothing' = 1"
 
 Install = Callable[..., Path]
 
@@ -114,17 +115,9 @@ def test_it_is_listed_with_its_package_and_completed(install: Install, monkeypat
 @pytest.mark.parametrize(
     ("entries", "code", "message"),
     [
-        (
-            "odd = broken_one:Odd",
-            "import no_such_module",
-            "'odd' of package 'broken-one': broken_one:Odd cannot be imp",
-        ),
+        ("odd = broken_one:Odd", "import no_such_module", "'odd' of package 'broken-one': broken_one:Odd cannot be"),
         ("odd = broken_one:Odd", "class Own(BaseException): pass\nraise Own('no')", "cannot be imported: Own: no"),
-        (
-            "odd = broken_one:Odd",
-            f"{RANKING}\nclass Odd(Backwards):\n    k2: 'Nothing' = 1",
-            "cannot be imported: NameError: name 'Nothing' is not defined",
-        ),
+        ("odd = broken_one:Odd", ODDLY_TYPED, "cannot be imported: NameError: name 'Nothing' is not defined"),
         ("odd = broken_one:Odd", "raise SystemExit(3)", "cannot be imported: SystemExit: 3; mend, update or uninstall"),
         ("odd = broken_one:Odd", "", "module 'broken_one' has no attribute 'Odd'"),
         ("odd = broken_one:Odd", "Odd = 3", "expected a class or function that makes a system, got 3"),

@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
-from evidencebench.errors import SystemSpecError, UndefinedScoreError
+from evidencebench.errors import UndefinedScoreError
 from evidencebench.execution.answers import answer_instance, default_tasks
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
@@ -163,38 +163,6 @@ def test_options_are_read_from_the_specification(spec: str, options: dict[str, o
     assert all(getattr(named.system, key) == value for key, value in options.items())
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("bm52", "no system 'bm52' .*; expected one of random, lead, .*bm25, .*or package.module:factory"),
-        ("", "expected name:option=value"),
-        ("3d", "expected name:option=value"),
-        ("bm25:k2=1", "no option 'k2'; it takes k1, b, stopwords"),
-        ("lead:n=1", "'lead'.*takes no options, got n"),
-        ("bm25:k1=much", "option 'k1': expected a number, got 'much'"),
-        ("bm25:stopwords=maybe", "option 'stopwords': expected true or false, got 'maybe'"),
-        ("bm25:k1=", "option 'k1': expected a number"),
-        ("bm25:k1=1,k1=2", "option 'k1' is given twice"),
-        ("bm25:b=0.4,k1", "expected option=value, got 'k1'"),
-        ("bm25:=1", "expected option=value, got '=1'"),
-        ("bm25:k1", "expected option=value, got 'k1'"),
-        ("lead:first", "expected option=value, got 'first'"),
-        ("bm25:k1=-1", "k1: expected a finite number of at least 0, got -1"),
-        ("bm25:k1=nan", "option 'k1': expected a finite number, got 'nan'"),
-        ("bm25:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
-        ("bm25_abstract_first:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
-        ("tfidf_char:shortest=4,longest=3", "expected 1 <= shortest <= longest, got shortest=4, longest=3"),
-        ("no_such_module_here:thing", "cannot be imported: No module named 'no_such_module_here'"),
-        ("json:nothing", "cannot be imported: .*no attribute 'nothing'"),
-        ("json:__doc__", "expected a class or function that makes a system"),
-        ("json:dumps", "missing 1 required positional argument"),
-    ],
-)
-def test_a_bad_specification_says_what_would_fit(spec: str, message: str) -> None:
-    with pytest.raises(SystemSpecError, match=message):
-        make_system(spec)
-
-
 def test_only_systems_whose_answers_end_by_themselves_are_asked_tasks_without_a_budget() -> None:
     assert "result_er_unconstrained" in [task.name for task in default_tasks(make_system("oracle"))]
     assert "result_er_unconstrained" not in [task.name for task in default_tasks(make_system("bm25"))]
@@ -212,9 +180,7 @@ def asked_of(papers: list[int]) -> list[Query]:
 def test_swapped_hypotheses_all_come_from_another_paper_and_each_is_used_once(papers: list[int], seed: int) -> None:
     asked = asked_of(papers)
     if 2 * max(Counter(papers).values()) > len(papers):
-        with pytest.raises(
-            UndefinedScoreError, match=r"cannot be swapped between papers: .* share one paper or one hypothesis"
-        ):
+        with pytest.raises(UndefinedScoreError, match=r"cannot be swapped between papers: .* share one"):
             derange_hypotheses(asked, np.random.default_rng(seed))
         return
     swapped = derange_hypotheses(asked, np.random.default_rng(seed))

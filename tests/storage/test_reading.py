@@ -1,5 +1,6 @@
 """Whatever a user names as input is read as a regular file, or refused at once and in words."""
 
+import codecs
 import io
 import os
 import socket
@@ -7,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evidencebench import load_sample
 from evidencebench.construction.draft import open_drafts
@@ -15,8 +18,9 @@ from evidencebench.data.catalog import CATALOG, check_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.validation import validate_file
-from evidencebench.errors import EvidenceBenchError, ModelError
-from evidencebench.files.disk import file_sha256, open_file, read_stream, read_whole
+from evidencebench.errors import EvidenceBenchError, ModelError, UnreadableError
+from evidencebench.files.disk import decoded, file_sha256, open_file, read_stream, read_text, read_whole
+from evidencebench.files.records import lines_in
 from evidencebench.models.embedding.local import require_model
 from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.formats import open_run
@@ -63,21 +67,17 @@ def test_what_is_no_file_is_refused_in_words_and_neither_waited_for_nor_read_wit
         read(tmp_path / name)
 
 
-def test_a_pipe_is_no_file_for_a_checksum(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="is a pipe; expected a regular file: save what comes out of it into one first"):
-        file_sha256(tmp_path / "pipe")
-
-
-def test_a_socket_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_file_is_said_and_the_system_keeps_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # the address of a socket must be short
+    os.mkfifo("pipe")
+    with pytest.raises(OSError, match="is a pipe; expected a regular file: save what comes out of it into one first"):
+        file_sha256(Path("pipe"))
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
         with pytest.raises(OSError, match="is a socket; expected a regular file"):
             open_file(Path("socket"))
-
-
-def test_a_folder_and_a_missing_file_keep_the_words_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         read_whole(tmp_path)
     with pytest.raises(FileNotFoundError, match="No such file"):
@@ -115,3 +115,47 @@ def test_a_limit_is_not_the_memory_that_a_small_file_asks_for() -> None:
 
     content = bytes(3 << 20)
     assert read_stream(Stream(content), at_most=8 << 30) == read_stream(Stream(content), at_most=3 << 20) == content
+
+
+def test_lines_are_the_same_however_the_text_comes_in_parts() -> None:
+    text = b"\xef\xbb\xbfone\n\n  \ntwo\r\n\xef\xbb\xbfthree\n\nfour"
+    whole = [(line.number, line.start, bytes(line.content), line.is_ended) for line in lines_in([text])]
+    assert [number for number, *_ in whole] == [1, 4, 5, 7]
+    assert [text[start : start + len(content)] for _, start, content, _ in whole] == [line[2] for line in whole]
+    for n in range(3, len(text)):
+        parts = [text[start : start + n] for start in range(0, len(text), n)]
+        assert [(line.number, line.start, bytes(line.content), line.is_ended) for line in lines_in(parts)] == whole
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidencebench.files.records._MOST_LINE_BYTES", 1000)
+    with pytest.raises(UnreadableError, match="line 2: expected a line, got more than 1,000 bytes of it"):
+        list(lines_in([b"one\n", *([b"x" * 100] * 50)]))
+
+
+MARKS = {
+    "utf-8": codecs.BOM_UTF8,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+}
+
+
+@given(text=st.text(st.characters(exclude_characters="\0", codec="utf-8")), encoding=st.sampled_from(list(MARKS)))
+def test_a_text_comes_back_without_its_mark(text: str, encoding: str) -> None:
+    assert decoded(MARKS[encoding] + text.encode(encoding), name="tea.txt") == text
+    assert decoded(text.encode(), name="tea.txt").removeprefix("\ufeff") == text.removeprefix("\ufeff")
+
+
+def test_what_cannot_be_read_is_told_by_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "tea.txt"
+    with pytest.raises(UnreadableError, match=r"tea.txt: cannot be read: No such file"):
+        read_text(path)
+    path.write_bytes("Tea\nlowers café\n".encode("latin-1"))
+    with pytest.raises(UnreadableError, match=r"tea.txt: line 2: expected UTF-8 text, got the byte 0xe9; save it as"):
+        read_text(path)
+    path.write_bytes(codecs.BOM_UTF8 + b"Tea")
+    with pytest.raises(UnreadableError, match=r"tea.txt: cannot be read: holds more than 4 bytes"):
+        read_text(path, at_most=4)
+    assert read_text(path) == "Tea"

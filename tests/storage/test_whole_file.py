@@ -1,9 +1,6 @@
 """An output is a file that appears whole, or a stream that is written into; nothing else loses what it is."""
 
 import ast
-import gzip
-import hashlib
-import json
 import os
 import re
 import stat
@@ -13,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,23 +19,10 @@ from evidencebench import load_sample
 from evidencebench.data.dataset import write_dataset
 from evidencebench.errors import DataError, RunError
 from evidencebench.files import atomic as whole_file_module
-from evidencebench.files.atomic import is_stream, put_in_place, whole_file, write_whole
+from evidencebench.files.atomic import is_stream, put_in_place, whole_file, write_folder, write_whole
 from evidencebench.files.records import open_journal
-from evidencebench.models.model_card import CARD
-from evidencebench.systems.features import FEATURES
-from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
-from evidencebench.systems.trees import Forest, Tree
-from evidencebench.training.finder import write_finder
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-
-
-def tiny_finder(leaf: float) -> FinderModel:
-    forest = Forest([Tree(leaf=(leaf,))], n_features=1)
-    sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
-    name = f"trees-{sha256[:16]}.txt"
-    member = FinderMember(wish="study", scope="all", file=name, sha256=sha256)
-    card = FinderCard(features=(FEATURES[0].name,), strengths={"study": 0.0}, members=(member,))
-    return FinderModel(card, {name: forest})
+from unwritable import no_file_longer_than
 
 
 @contextmanager
@@ -59,32 +42,27 @@ def pipe(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pipe_is_written_into_and_stays_one(pipe: Path) -> None:
-    with reading(pipe) as found:
-        write_whole(pipe, b"tea")
-    assert found == [b"tea"]
-    assert stat.S_ISFIFO(pipe.lstat().st_mode)
-    assert list(pipe.parent.iterdir()) == [pipe]
+@pytest.mark.parametrize("name", ["pipe.json", "link.json", "pipe.json.gz"])
+def test_a_pipe_or_a_link_to_one_is_written_into_as_a_file_and_stays_what_it_is(name: str, pipe: Path) -> None:
+    path, file = pipe.with_name(name), pipe.with_name(f"file.{name.partition('.')[2]}")
+    if name == "link.json":
+        path.symlink_to(pipe)
+    elif path != pipe:
+        os.mkfifo(path)
+    with reading(path) as found:
+        write_dataset(path, load_sample())
+    write_dataset(file, load_sample())
+    assert found == [file.read_bytes()]
+    assert (path.is_symlink(), stat.S_ISFIFO(path.stat().st_mode)) == (name == "link.json", True)
 
 
-def test_a_data_set_is_written_into_a_pipe_as_into_a_file(tmp_path: Path) -> None:
-    write_dataset(tmp_path / "file.json.gz", load_sample())
-    os.mkfifo(tmp_path / "pipe.json.gz")
-    with reading(tmp_path / "pipe.json.gz") as found:
-        write_dataset(tmp_path / "pipe.json.gz", load_sample())
-    assert found == [(tmp_path / "file.json.gz").read_bytes()]
-    assert gzip.decompress(found[0]).startswith(b"{")
-
-
-@pytest.mark.parametrize("name", ["page.html", "page.html.gz"])
 def test_a_pipe_that_nobody_reads_is_said_and_not_waited_for_without_end(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(whole_file_module, "_WAIT_SECONDS", 0.05)
-    os.mkfifo(tmp_path / name)
-    words = rf"{name}: cannot be written: is a pipe that nobody reads; start what reads it first"
+    words = r"pipe\.json: cannot be written: is a pipe that nobody reads; start what reads it first"
     with pytest.raises(DataError, match=words):
-        write_whole(tmp_path / name, b"tea")
+        write_whole(pipe, b"tea")
 
 
 def test_a_pipe_whose_reader_comes_late_and_reads_slowly_gets_all(pipe: Path) -> None:
@@ -113,25 +91,22 @@ def test_into_a_pipe_all_is_written_or_nothing(pipe: Path) -> None:
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
 
 
-def test_a_device_is_written_into_and_stays_one() -> None:
+@pytest.fixture
+def terminal() -> Iterator[tuple[Path, int]]:
+    """Give the path of a terminal, and a descriptor of what is written into it."""
     ours, theirs = os.openpty()
     try:
-        terminal = Path(os.ttyname(theirs))
-        write_whole(terminal, b"tea")
-        assert os.read(ours, 3) == b"tea"
-        assert stat.S_ISCHR(terminal.stat().st_mode)
+        yield Path(os.ttyname(theirs)), ours
     finally:
         os.close(ours)
         os.close(theirs)
 
 
-def test_a_link_to_a_pipe_stays_a_link(pipe: Path) -> None:
-    link = pipe.with_name("link")
-    link.symlink_to(pipe)
-    with reading(pipe) as found:
-        write_whole(link, b"tea")
-    assert found == [b"tea"]
-    assert link.is_symlink()
+def test_a_device_is_written_into_and_stays_one(terminal: tuple[Path, int]) -> None:
+    path, written = terminal
+    write_whole(path, b"tea")
+    assert os.read(written, 3) == b"tea"
+    assert stat.S_ISCHR(path.stat().st_mode)
 
 
 WRITING = """
@@ -185,7 +160,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "examples": lambda folder: write_examples(folder / "examples.json", draw_examples(load_sample(), 1, seed=0)),
     "data": lambda folder: write_dataset(folder / "data.json.gz", load_sample()),
     "lines": lambda folder: write_whole(folder / "lines", [b"tea"]),
-    "a finder": lambda folder: write_finder(tiny_finder(1.0), folder),
+    "a folder": lambda folder: write_folder(folder, {"card": b"1"}, names_all="card", owned=()),
 }
 
 
@@ -197,22 +172,11 @@ def test_a_file_has_its_name_only_when_its_bytes_are_on_the_disk(writer: str, sy
     assert {path.stat().st_ino for path in [*written, tmp_path]} <= synced  # the folder, so that the names are too
 
 
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from evidencebench import load_sample
-from evidencebench.training.prompt_examples import draw_examples, write_examples
-drawn = draw_examples(load_sample(), 5, seed=0)
-resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-write_examples(Path(sys.argv[1]), drawn)
-"""
-
-
-def test_examples_that_find_no_room_leave_the_old_ones(tmp_path: Path) -> None:
-    path = tmp_path / "examples.json"
+def test_a_file_that_finds_no_room_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
     path.write_bytes(b"old")
-    ended = subprocess.run([sys.executable, "-c", FULL_DISK, path], capture_output=True, text=True, check=False)
-    assert "examples.json: cannot be written: File too large" in ended.stderr
+    with no_file_longer_than(100), pytest.raises(DataError, match="file: cannot be written: File too large"):
+        write_whole(path, bytes(200))
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -224,72 +188,39 @@ def test_a_file_and_a_name_that_is_free_are_no_streams(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("truncate", [False, True])
-def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, *, truncate: bool) -> None:
-    ours, theirs = os.openpty()
-    try:
-        for path in (pipe, Path(os.ttyname(theirs))):
-            words = (
-                f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
-            )
-            with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
-                pass
-            assert not path.is_file()
-            assert path.exists()
-    finally:
-        os.close(ours)
-        os.close(theirs)
+def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, terminal: tuple[Path, int], *, truncate: bool) -> None:
+    for path in (pipe, terminal[0]):
+        words = f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
+        with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
+            pass
+        assert (path.is_file(), path.exists()) == (False, True)
 
 
-def test_the_command_line_needs_no_leave_to_write_into_a_stream_and_refuses_one_for_a_run() -> None:
-    ours, theirs = os.openpty()
-    try:
-        terminal = os.ttyname(theirs)
-        call = partial(subprocess.run, capture_output=True, text=True, check=False)
-        words = [sys.executable, "-m", "evidencebench"]
-        written = call([*words, *f"llm examples --data sample -n 1 -o {terminal}".split()])
-        assert written.returncode == 0, written.stderr
-        assert b"evidencebench_examples" in os.read(ours, 1000)
-        refused = call([*words, *f"run lead --data sample --overwrite -o {terminal}".split()])
-        assert refused.returncode == 2
-        assert "expected a regular file, which can be resumed, got a pipe or a device" in refused.stderr
-        assert stat.S_ISCHR(Path(terminal).stat().st_mode)
-    finally:
-        os.close(ours)
-        os.close(theirs)
-
-
-def test_of_two_that_write_a_model_at_once_one_is_there_whole(tmp_path: Path) -> None:
-    def write(writer: int) -> None:
-        for number in range(10):
-            write_finder(tiny_finder(10 * writer + number), tmp_path)
-
+def at_the_same_time(write: Callable[[int], object]) -> None:
     writers = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
-    Finder(model=tmp_path)
-    (member,) = json.loads((tmp_path / CARD).read_bytes())["members"]
-    assert {path.name for path in tmp_path.iterdir()} == {CARD, member["file"]}
 
 
-def test_of_two_that_convert_into_one_file_at_once_one_is_there_whole(tmp_path: Path) -> None:
-    path = tmp_path / "data.json.gz"
+def test_of_two_that_write_at_once_one_is_there_whole(tmp_path: Path) -> None:
+    path, folder = tmp_path / "data.json.gz", tmp_path / "model"
     write_dataset(path, load_sample())
     expected = path.read_bytes()
-    writers = [threading.Thread(target=write_dataset, args=(path, load_sample())) for _ in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    at_the_same_time(lambda _: write_dataset(path, load_sample()))
     assert path.read_bytes() == expected
     assert list(tmp_path.iterdir()) == [path]
 
+    def write(writer: int) -> None:
+        for number in range(10):
+            name = f"trees-{writer}-{number}.txt"
+            write_folder(folder, {name: b"1", "card": name.encode()}, names_all="card", owned=("trees-*.txt",))
 
-def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) -> None:
-    (tmp_path / "model").touch()
-    with pytest.raises(DataError, match="model: cannot be written: File exists"):
-        write_finder(tiny_finder(1.0), tmp_path / "model")
+    at_the_same_time(write)
+    assert {one.name for one in folder.iterdir()} == {"card", (folder / "card").read_text()}
+    with pytest.raises(DataError, match=r"data\.json\.gz: cannot be written: File exists"):
+        write_folder(path, {"card": b""}, names_all="card", owned=())
 
 
 KILLED = """
@@ -352,15 +283,6 @@ def writes_by_itself(call: ast.Call) -> bool:
             and any(isinstance(one, ast.Constant) and one.value in {"w", "wb", "x", "xb"} for one in modes)
         )
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["path.write_text('')", "os.replace(a, b)", "part.replace(path)", "path.open('w')", "open(path, mode='wb')"],
-)
-def test_what_writes_by_itself_is_found(text: str) -> None:
-    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    assert any(map(writes_by_itself, found))
 
 
 def test_one_module_alone_writes_whole_files() -> None:

@@ -1,16 +1,18 @@
-"""One at a time holds a file or a folder, and whoever ends lets go of it."""
+"""One at a time holds a file or a folder; where files are kept is never the root of the disk."""
 
 import errno
 import fcntl
 import os
+import pwd
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from evidencebench.errors import RunError
+from evidencebench.errors import EvidenceBenchError, RunError
 from evidencebench.files.atomic import whole_folder, write_whole
-from evidencebench.files.places import locked_file, locked_folder
+from evidencebench.files.places import cache_folder, data_folder, locked_file, locked_folder
 from evidencebench.files.records import open_journal
 
 
@@ -77,3 +79,38 @@ def test_another_error_of_a_lock_is_one(tmp_path: Path, monkeypatch: pytest.Monk
         open_journal(tmp_path / "run", b"{"),
     ):
         pass
+
+
+FOLDERS: list[tuple[Callable[[Mapping[str, str]], Path | None], str, str]] = [
+    (cache_folder, "EVIDENCEBENCH_CACHE", ".cache"),
+    (data_folder, "EVIDENCEBENCH_DATA", ".local/share"),
+]
+
+
+@pytest.mark.parametrize(("folder", "own", "default"), FOLDERS)
+@pytest.mark.parametrize("home", [{}, {"HOME": ""}])
+def test_an_empty_home_is_as_good_as_none(
+    folder: Callable[[Mapping[str, str]], Path | None],
+    own: str,
+    default: str,
+    home: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "")  # which the system's own answer must not fall back on
+    by_the_system = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    assert folder(home) == by_the_system / default / "evidencebench"
+    assert folder({own: "~/x", **home}) == by_the_system / "x"
+    assert folder({own: "~/x", "HOME": "/home/ada"}) == Path("/home/ada/x")
+
+
+@pytest.mark.parametrize(("folder", "own", "default"), FOLDERS)
+def test_a_home_that_is_not_known_is_said_in_words(
+    folder: Callable[[Mapping[str, str]], Path | None], own: str, default: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EvidenceBenchError, match=f"{own}: expected a folder, got '~nobody-here/x', whose home folder"):
+        folder({own: "~nobody-here/x"})
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)  # as in a container
+    words = f"HOME: expected this user's home folder, got nothing, .* set HOME, or {own} to a folder"
+    with pytest.raises(EvidenceBenchError, match=words):
+        folder({})
+    assert folder({"HOME": "/home/ada"}) == Path("/home/ada") / default / "evidencebench"
