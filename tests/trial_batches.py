@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import CHAT_PATH, BadCallError, Served
-from trial_server import MESSAGES_PATH, Endpoint, TrialServer, convert
+from evidencebench.integrations.fake_server import CHAT_PATH, BadCallError, Served, convert
+from trial_server import MESSAGES_PATH, Endpoint, TrialServer
 
 # A batch is answered in steps, so that other requests are answered in between.
 _LEAST_STEPS, _MOST_ROWS_AT_ONCE = 10, 20
@@ -172,16 +172,8 @@ class OpenAIBatches(_Batches):
     def _keep(self, content: bytes) -> dict[str, Any]:
         file_id = f"file-{len(self._files) + 1:08x}"
         self._files[file_id] = content
-        size, created = len(content), int(time.time())
-        return {
-            "id": file_id,
-            "object": "file",
-            "bytes": size,
-            "created_at": created,
-            "filename": "batch.jsonl",
-            "purpose": "batch",
-            "status": "processed",
-        }
+        about = {"filename": "batch.jsonl", "purpose": "batch", "status": "processed"}
+        return {"id": file_id, "object": "file", "bytes": len(content), "created_at": int(time.time()), **about}
 
     def _upload(self, served: Served) -> dict[str, Any]:
         """Keep a file that is uploaded by RFC 7578."""
