@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import BadCallError, Served
-from trial_server import MESSAGES_PATH, Endpoint, TrialServer, convert
+from evidencebench.integrations.fake_server import BadCallError, Served, convert
+from trial_server import MESSAGES_PATH, Endpoint, TrialServer
 
 # A batch is answered in steps, so that other requests are answered in between.
 _LEAST_STEPS, _MOST_ROWS_AT_ONCE = 10, 20

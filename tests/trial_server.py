@@ -14,7 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_server import (
+    BROKEN,
     CHAT_PATH,
+    ERRORS,
     PERSONALITIES,
     BadCallError,
     Call,
@@ -27,6 +29,7 @@ from evidencebench.integrations.fake_server import (
     ServedMessage,
     ServedPrompt,
     Settings,
+    convert,
     json_response,
     tokens_in,
 )
@@ -36,13 +39,11 @@ EVERY_PERSONALITY = {*PERSONALITIES, "verbose", "quotes", "over_length"}
 _SURPLUS = 3  # sentences over the budget
 
 _ERRORS = {
-    "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
-    "server_error": BadCallError("The server had an error while processing your request.", status=500),
+    **ERRORS,
     "unavailable": BadCallError("The engine is currently overloaded; please try again later.", status=503),
     "bad_request": BadCallError("This model's maximum context length is shorter than your messages."),
     "unauthorized": BadCallError("Incorrect API key provided.", status=401),
 }
-_BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
 _PAGE = b"<!doctype html>\n<html><head><title>Welcome</title></head><body>Please sign in.</body></html>\n"
 PASSING_FAULTS = (
     *("rate_limit", "server_error", "hang", "cut", "truncated_body"),
@@ -117,13 +118,6 @@ class _MessagesBody(msgspec.Struct):
     temperature: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     tools: list[_Tool] = []
     tool_choice: dict[str, str] = {}
-
-
-def convert(body: Any, kind: Any) -> Any:
-    try:
-        return msgspec.convert(body, kind)
-    except msgspec.ValidationError as error:
-        raise BadCallError(f"Invalid request: {error}") from error
 
 
 def _check_strict(schema: Any) -> None:
@@ -248,10 +242,10 @@ class TrialServer(FakeServer):
                 response.headers.update({"retry-after": f"{int(seconds)}", "retry-after-ms": f"{seconds * 1000:.0f}"})
             return response
         responses = {
-            "malformed_json": Response(_BROKEN, media_type="application/json"),
+            "malformed_json": Response(BROKEN, media_type="application/json"),
             "empty_body": Response(b"", media_type="application/json"),
             "wrong_content_type": Response(_PAGE, media_type="text/html"),
-            "truncated_body": _Truncated(_BROKEN, media_type="application/json"),
+            "truncated_body": _Truncated(BROKEN, media_type="application/json"),
         }
         return self._hang if fault == "hang" else responses.get(fault, _cut)
 
@@ -269,15 +263,8 @@ class TrialServer(FakeServer):
         if batch is not None:
             path = MESSAGES_PATH if is_anthropic(served) else CHAT_PATH
             self.totals["paid_in_batches"] += outcome == "paid"
-        self.entries.append(
-            {
-                "key": served.key,
-                "outcome": outcome,
-                "request": f"{served.request.method} {path}",
-                "attempt": served.attempt,
-                "batch": batch,
-            }
-        )
+        entry = {"key": served.key, "outcome": outcome, "attempt": served.attempt, "batch": batch}
+        self.entries.append({**entry, "request": f"{served.request.method} {path}"})
 
 
 async def _cut(scope: Scope, receive: Receive, _send: Send) -> None:

@@ -4,6 +4,8 @@ import hashlib
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,6 @@ from evidencebench.models.embedding.local import LocalModel, require_model
 from evidencebench.models.embedding.onnx import OnnxEncoder
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.models.model_card import CARD
-from evidencebench.query import Query
 from evidencebench.system import Brief
 from evidencebench.systems.features import FEATURES
 from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
@@ -45,35 +46,27 @@ def flipped(content: bytes, place: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
 
 
-def places(content: bytes, n: int) -> list[int]:
-    """Return places anywhere, and as many where something is written."""
-    generator = random.Random(0)
+def each_flipped(path: Path, n: int) -> Iterator[None]:
+    """Flip a byte of a database, anywhere or where something is written, and undo that before the next."""
+    content, generator = path.read_bytes(), random.Random(0)
     written = [place for place, byte in enumerate(content) if byte]
-    return [*generator.sample(range(len(content)), n), *generator.sample(written, n)]
-
-
-def without_log(path: Path) -> None:
-    for name in ("-wal", "-shm"):
-        path.with_name(path.name + name).unlink(missing_ok=True)
+    for place in [*generator.sample(range(len(content)), n), *generator.sample(written, n)]:
+        for name in ("-wal", "-shm"):
+            path.with_name(path.name + name).unlink(missing_ok=True)
+        path.write_bytes(flipped(content, place))
+        yield
 
 
 def test_no_flipped_byte_of_the_vectors_changes_one(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path, Hashes.identity)
     intact = embed(Hashes(), cache, TEXTS)
     cache.close()
-    content = cache.path.read_bytes()
-    for place in places(content, 60):
-        without_log(cache.path)
-        cache.path.write_bytes(flipped(content, place))
+    for _ in each_flipped(cache.path, 60):
         again = VectorCache(tmp_path, Hashes.identity)
-        try:
+        with suppress(CacheError):
             found = embed(Hashes(), again, TEXTS)
-        except CacheError:
-            continue
-        finally:
-            again.close()
-        assert found.vectors.tolist() == intact.vectors.tolist()
-        assert found.n_truncated == 0
+            assert (found.vectors.tolist(), found.n_truncated) == (intact.vectors.tolist(), 0)
+        again.close()
 
 
 def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
@@ -81,17 +74,11 @@ def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
     for number in range(12):
         cache.put(numbered(number), reply_to(number), 0.5)
     cache.close()
-    content = cache.path.read_bytes()
-    for place in places(content, 40):
-        without_log(cache.path)
-        cache.path.write_bytes(flipped(content, place))
+    for _ in each_flipped(cache.path, 40):
         again = ReplyCache(tmp_path)
         for number in range(12):
-            try:
-                found = again.find(numbered(number).key)
-            except CacheError:
-                continue
-            assert found in {None, (reply_to(number), 0.5)}
+            with suppress(CacheError):
+                assert again.find(numbered(number).key) in {None, (reply_to(number), 0.5)}
         again.close()
 
 
@@ -130,6 +117,9 @@ def tiny_finder(folder: Path, weight: float) -> Path:
     return folder
 
 
+CHANGED = "the model has changed since it was first used; start again"
+
+
 def test_a_finder_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) -> None:
     system = Finder(model=tiny_finder(tmp_path, 1.0))
     before = system.rank(QUERY, BRIEF)
@@ -138,9 +128,6 @@ def test_a_finder_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) 
         with pytest.raises(ModelError, match=CHANGED):
             ask()
     assert Finder(model=tmp_path).rank(QUERY, BRIEF) != before
-
-
-CHANGED = "the model has changed since it was first used; start again"
 
 
 @pytest.mark.parametrize("spec", ["dense:model={}", "dense:model={},backend=onnx"])
@@ -164,25 +151,15 @@ def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_
     folder = tmp_path / "model"
     shutil.copytree(cross_encoder, folder)
     spec = f"rerank:system=lead,model={folder}"
-    system = make_system(spec)
-    versions, before = system.versions(), system.rank(short(QUERY), BRIEF)
+    system, short = make_system(spec), replace(QUERY, sentences=QUERY.sentences[:6], kinds=QUERY.kinds[:6])
+    versions, before = system.versions(), system.rank(short, BRIEF)
     shutil.rmtree(folder)
     make_cross_encoder(folder, seed=7)
     with pytest.raises(ModelError, match=CHANGED):
-        system.rank(short(QUERY), BRIEF)
+        system.rank(short, BRIEF)
     again = make_system(spec)
     assert again.versions() != versions
-    assert again.rank(short(QUERY), BRIEF) != before
-
-
-def short(query: Query) -> Query:
-    return Query(
-        instance_id="short",
-        paper_id="p",
-        hypothesis=query.hypothesis,
-        sentences=query.sentences[:6],
-        kinds=query.kinds[:6],
-    )
+    assert again.rank(short, BRIEF) != before
 
 
 # Absurd sizes.

@@ -9,6 +9,7 @@ import shutil
 import ssl
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,7 @@ WRONG_PLACES = (
     *(f"bytes 400-1069/{'1' * 5000}", None),
 )
 # What the server does, what lies there or else differs from the usual, and the ranges that are asked for.
-RANGES: list[tuple[list[Behaviour], dict[str, Any], list[str | None]]] = [
+RANGES: list[tuple[Sequence[Behaviour], Mapping[str, Any], Sequence[str | None]]] = [
     # what a killed download left
     ([], {"entry": KNOWN, "part": BODY[:400]}, [REST]),
     ([], {"entry": KNOWN, "part": BODY}, []),
@@ -262,7 +263,7 @@ RANGES: list[tuple[list[Behaviour], dict[str, Any], list[str | None]]] = [
 
 @pytest.mark.parametrize(("script", "usual", "ranges"), RANGES)
 def test_only_what_is_lacking_is_asked_for_and_no_two_versions_are_mixed(
-    tmp_path: Path, script: list[Behaviour], usual: dict[str, Any], ranges: list[str | None]
+    tmp_path: Path, script: Sequence[Behaviour], usual: Mapping[str, Any], ranges: Sequence[str | None]
 ) -> None:
     assert ranges_asked(tmp_path, *script, **usual) == ranges
 
@@ -272,6 +273,7 @@ def test_a_killed_download_is_continued_under_the_etag_it_came_with(tmp_path: Pa
         with pytest.raises(DownloadError, match=r"expected 1,070 bytes, got 400 in 1 attempt.*run it again"):
             get(server, tmp_path, attempts=1)
         assert files(tmp_path) == {"file.json.part", "file.json.part.json"}
+        assert json.loads((tmp_path / "file.json.part.json").read_text())["total"] == len(BODY)
         get(server, tmp_path)
     assert [(asked.range, asked.headers.get("If-Range")) for asked in server.log] == [(None, None), (REST, '"one"')]
     assert files(tmp_path) == {"file.json"}
@@ -290,20 +292,6 @@ def test_a_part_from_another_address_or_of_unknown_origin_is_not_continued(tmp_p
     if torn is not None:
         (tmp_path / "file.json.part.json").write_bytes(torn)
     assert ranges_asked(tmp_path) == [None]
-
-
-def test_attempts_are_bounded_and_the_part_is_kept(tmp_path: Path) -> None:
-    message = refusal(tmp_path, cut_after(100), attempts=3)
-    assert "expected 1,070 bytes, got 300 in 3 attempts" in message
-    assert "the connection ended after 300 of 1,070 bytes; run it again to resume" in message
-    assert (tmp_path / "file.json.part").read_bytes() == BODY[:300]
-
-
-def test_nobody_listening_is_an_error_that_says_so(tmp_path: Path) -> None:
-    with hostile_server(BODY) as server:
-        pass
-    with pytest.raises(DownloadError, match=r"got 0 in 2 attempts, the last of which failed: Connection refused"):
-        get(server, tmp_path, attempts=2)
 
 
 def test_a_pause_follows_every_failed_attempt_but_the_last(tmp_path: Path) -> None:
@@ -413,12 +401,22 @@ def test_retry_after_is_obeyed_up_to_a_minute(tmp_path: Path, asked: str, second
         (answer(503), 2, "got 0 in 2 attempts, the last of which failed: the server answered 503 Service Unavailable"),
         (hang, 2, "got 0 in 2 attempts, the last of which failed: timed out"),
         (hang_after(400), 1, "expected 1,070 bytes, got 400 in 1 attempt, the last of which failed: timed out"),
+        (cut_after(100), 3, "got 300 in 3 attempts, the last of which failed: the connection ended after 300 of 1,070"),
     ],
 )
-def test_a_server_in_trouble_or_that_hangs_is_given_up_after_all_attempts(
+def test_a_server_in_trouble_or_that_hangs_is_given_up_after_all_attempts_and_the_part_is_kept(
     tmp_path: Path, behaviour: Behaviour, attempts: int, words: str
 ) -> None:
     assert words in refusal(tmp_path, behaviour, timeout_seconds=0.1, attempts=attempts)
+    if n_held := int(words.partition("got ")[2].split()[0]):
+        assert (tmp_path / "file.json.part").read_bytes() == BODY[:n_held]
+
+
+def test_nobody_listening_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with hostile_server(BODY) as server:
+        pass
+    with pytest.raises(DownloadError, match=r"got 0 in 2 attempts, the last of which failed: Connection refused"):
+        get(server, tmp_path, attempts=2)
 
 
 # Addresses and redirects.
@@ -689,9 +687,3 @@ def test_a_server_may_take_its_time_before_it_begins_and_not_afterwards(tmp_path
         assert paced.readinto(bytearray(10)) == 10
         with pytest.raises(TimeoutError, match="fewer than 1,000 bytes a second came for 30 s"):
             paced.readinto(bytearray(10))
-
-
-def test_what_came_before_it_hung_is_kept_and_gone_on_with(tmp_path: Path) -> None:
-    refusal(tmp_path, hang_after(400), entry=UNKNOWN, timeout_seconds=0.2, attempts=1)
-    assert (tmp_path / "file.json.part").read_bytes() == BODY[:400]
-    assert json.loads((tmp_path / "file.json.part.json").read_text())["total"] == len(BODY)

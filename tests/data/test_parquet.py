@@ -24,7 +24,7 @@ from evidencebench.data.instance import Origin
 from evidencebench.data.json_format import decode_instance, encode_instance
 from evidencebench.data.parquet_format import instance_of, record_of, row_of
 from evidencebench.data.validation import validate_file
-from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
+from evidencebench.errors import DataError, FormatError, UnreadableError
 from evidencebench.query import Query
 from examples import examples
 from mutations import mutations
@@ -395,15 +395,6 @@ def test_whatever_bytes_of_a_file_change_only_errors_in_words_come_out(content: 
         for read in (lambda: list(open_dataset(path)), lambda: validate_file(path)):
             with suppress(DataError):
                 read()
-
-
-def test_a_file_that_changes_while_it_is_open_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    write_dataset(path, SAMPLE)
-    dataset = open_dataset(path)
-    write_dataset(path, list(SAMPLE)[:3])
-    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened; start again"):
-        dataset[5]
 
 
 def test_without_pyarrow_the_message_names_the_extra_and_json_works(tmp_path: Path) -> None:

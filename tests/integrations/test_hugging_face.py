@@ -13,7 +13,8 @@ from datasets import load_dataset
 
 from evidencebench import Dataset, Instance, load_sample, open_dataset, to_hf, write_dataset
 from evidencebench.data.catalog import CATALOG
-from evidencebench.errors import DataError, FormatError
+from evidencebench.data.parquet_format import schema
+from evidencebench.errors import DataError
 from evidencebench.integrations.hugging_face import COLUMNS, HubSplit, known_entry, licence_of, write_hf
 
 SAMPLE = load_sample()
@@ -37,16 +38,6 @@ def require_same(rows: Any, instances: Sequence[Instance]) -> None:
         for task, column in columns.items():
             assert tuple(row[column]) == one.labels.evaluations[task].sentences
         assert json.loads(row["other"])["aspect_id2aspect"] == dict(one.labels.texts)
-
-
-def test_load_dataset_opens_our_parquet(tmp_path: Path) -> None:
-    write_dataset(tmp_path / "data.parquet", SAMPLE)
-    rows = load_dataset(
-        "parquet", data_files=str(tmp_path / "data.parquet"), split="train", cache_dir=str(tmp_path / "cache")
-    )
-    require_same(rows, SAMPLE[:])
-    streamed = load_dataset("parquet", data_files=str(tmp_path / "data.parquet"), split="train", streaming=True)
-    assert [row["id"] for row in streamed] == list(SAMPLE.ids)
 
 
 def test_to_hf_has_the_rows_and_the_types_of_our_parquet_and_lies_on_the_disk(tmp_path: Path) -> None:
@@ -93,7 +84,7 @@ def test_load_dataset_opens_a_folder_with_its_splits_in_shards(two_splits: Path,
 
 def test_the_header_of_the_card_says_features_sizes_and_licences(two_splits: Path) -> None:
     builder = datasets.load_dataset_builder(str(two_splits))
-    assert builder.info.features == to_features()
+    assert builder.info.features == datasets.Features.from_arrow_schema(schema())
     assert {name: split.num_examples for name, split in builder.info.splits.items()} == {"train": 10, "dev": 2}
     text = (two_splits / "README.md").read_text()
     header = text.split("---\n")[1]
@@ -103,12 +94,6 @@ def test_the_header_of_the_card_says_features_sizes_and_licences(two_splits: Pat
     assert f"  download_size: {size}\n" in header
     assert "* dev: CC-BY-NC-SA. No commercial use." in text
     assert "Citation" not in text  # of unknown data nothing is invented
-
-
-def to_features() -> datasets.Features:
-    from evidencebench.data.parquet_format import schema  # noqa: PLC0415 - of this function alone
-
-    return datasets.Features.from_arrow_schema(schema())
 
 
 def test_nobody_who_reads_the_card_meets_markup_or_yaml_from_outside(tmp_path: Path) -> None:
@@ -157,17 +142,15 @@ def test_a_licence_is_told_from_ids_that_only_the_published_data_have(
     assert licence_of(open_dataset(tmp_path / "data.json")) == licence
 
 
-def test_names_of_splits_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    for names in (["../x"], ["train", "train"]):
-        parts = [HubSplit(name=name, dataset=SAMPLE, licence="MIT") for name in names]
-        with pytest.raises(DataError, match="expected"):
-            write_hf(tmp_path / "hub", parts, published_on=DAY)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_broken_instance_is_named_and_no_folder_is_left(tmp_path: Path) -> None:
+def test_names_of_splits_that_cannot_be_and_broken_instances_are_refused_and_no_folder_is_left(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"a": {"hypothesis": 1}}')
-    part = HubSplit(name="train", dataset=open_dataset(tmp_path / "bad.json"), licence="MIT")
-    with pytest.raises(FormatError, match=r"bad\.json: a: "):
-        write_hf(tmp_path / "hub", [part], published_on=DAY)
+    bad = open_dataset(tmp_path / "bad.json")
+    for names, data, words in (
+        (["../x"], SAMPLE, "expected a name of letters"),
+        (["train", "train"], SAMPLE, "expected each name once"),
+        (["train"], bad, r"bad\.json: a: "),
+    ):
+        parts = [HubSplit(name=name, dataset=data, licence="MIT") for name in names]
+        with pytest.raises(DataError, match=words):
+            write_hf(tmp_path / "hub", parts, published_on=DAY)
     assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]

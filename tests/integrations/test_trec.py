@@ -1,7 +1,8 @@
 """TREC files: ir_measures and pyndeval agree with our scores on them, and reading them back gives what was written."""
 
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,14 @@ import pyndeval
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_measures import StRecall, alpha_nDCG
+from ir_measures import StRecall
 
 from evidencebench import (
     TASKS,
     Dataset,
     Instance,
+    Kind,
+    Query,
     Ranking,
     Task,
     answers_of_frame,
@@ -37,11 +40,47 @@ from evidencebench import (
 )
 from evidencebench.errors import AnswerError, DataError, FormatError, RunError, RunMismatchError
 from evidencebench.integrations.trec import write_trec
-from evidencebench.runs.run import RunFile
+from evidencebench.runs.run import Answer, RunFile
 from examples import examples
-from trec_cases import as_files, as_run, instances_of_some_papers, some_answers
+from strategies import labels, rankings
 
 SAMPLE = load_sample()
+N_SENTENCES = 8
+
+
+@st.composite
+def instances_of_some_papers(draw: st.DrawFn) -> list[Instance]:
+    """Draw papers with at least one aspect each, some aspects without a source."""
+    found = draw(st.lists(labels(n_sentences=N_SENTENCES).filter(lambda one: one.aspects), min_size=1, max_size=4))
+    return [
+        Instance(
+            query=Query(
+                instance_id=f"paper_{number}",
+                paper_id=f"p{number}",
+                hypothesis="tea  helps\tsleep",
+                sentences=tuple(f"sentence {index}" for index in range(N_SENTENCES)),
+                kinds=(Kind.BODY,) * N_SENTENCES,
+            ),
+            labels=replace(one, evaluations={}),
+        )
+        for number, one in enumerate(found)
+    ]
+
+
+some_answers = st.lists(rankings(n_sentences=N_SENTENCES, repeats=True), min_size=4, max_size=4)
+
+
+def as_files(folder: Path, instances: list[Instance], answers: list[Ranking]) -> tuple[Dataset, RunFile]:
+    """Make a data file of instances, and a run of ordered answers to them."""
+    write_dataset(folder / "data.json", instances)
+    return open_dataset(folder / "data.json"), as_run(dict(zip([one.id for one in instances], answers, strict=False)))
+
+
+def as_run(answers: Mapping[str, Ranking]) -> RunFile:
+    lines: dict[tuple[str, str | None], Answer | memoryview] = {
+        (instance_id, None): Ranking(sentences=answer.sentences) for instance_id, answer in answers.items()
+    }
+    return RunFile(Path("mine.json"), None, lines)
 
 
 @contextmanager
@@ -150,13 +189,6 @@ def bm25(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     return open_run(path)
 
 
-@pytest.mark.parametrize("cutoff", [1, 5, 10, 20])
-def test_the_tools_agree_with_us_on_the_sample(bm25: RunFile, cutoff: int) -> None:
-    with exported(SAMPLE, bm25) as trec:
-        theirs = subtopic_recalls(trec, "qrels.all.txt", "bm25.run", cutoff)
-        assert theirs == pytest.approx(our_recalls(SAMPLE, bm25, f"er_at_{cutoff}"), rel=0, abs=1e-12)
-
-
 @pytest.mark.data
 def test_the_tools_agree_with_us_on_every_official_task_of_the_train_split(train: Dataset, tmp_path: Path) -> None:
     execute("bm25", train, tmp_path / "bm25.jsonl", limit=24)
@@ -172,20 +204,6 @@ def test_the_tools_agree_with_us_on_every_official_task_of_the_train_split(train
             assert theirs == pytest.approx(our_recalls(dataset, headless, task.name), rel=0, abs=1e-12)
 
 
-def test_what_the_tools_cannot_do_is_as_the_documents_say(bm25: RunFile) -> None:
-    with exported(SAMPLE, bm25) as trec:
-        qrels = judgments_in(trec / "qrels.all.txt")
-        run = results_in(trec / "runs" / "bm25.run")
-    with pytest.raises(AssertionError, match="cutoffs up to 20"):
-        ir_measures.calc_aggregate([StRecall @ 21], qrels, run)
-    one, other = alpha_nDCG(alpha=0.5) @ 10, alpha_nDCG(alpha=0.9) @ 10
-    together = ir_measures.calc_aggregate([one, other], qrels, run)
-    alone = [ir_measures.calc_aggregate([measure], qrels, run)[measure] for measure in (one, other)]
-    assert min(together.values()) == 0 < min(alone)  # which of them is 0 differs from process to process
-    bare = [doc._replace(doc_id=doc.doc_id.rpartition("#")[2]) for doc in run]
-    assert ir_measures.calc_aggregate([StRecall @ 20], qrels, bare) == {StRecall @ 20: 0}
-
-
 def test_an_answer_that_a_tool_ordered_by_our_dicts_is_our_ranking(bm25: RunFile) -> None:
     back = evaluate({"run": bm25, "dict": run_dict(bm25)}, SAMPLE, list(TASKS)[:4])
     for task in list(TASKS)[:4]:
@@ -194,11 +212,8 @@ def test_an_answer_that_a_tool_ordered_by_our_dicts_is_our_ranking(bm25: RunFile
 
 def test_the_relevance_of_a_sentence_in_a_dict_is_the_number_of_its_aspects() -> None:
     instance = SAMPLE[0]
-    counts = {index: 0 for places in instance.labels.sources.values() for index in places}
-    for places in instance.labels.sources.values():
-        for index in set(places):
-            counts[index] += 1
-    assert qrels_dict(SAMPLE[:1]) == {
+    counts = Counter(index for places in instance.labels.sources.values() for index in {*places})
+    assert qrels_dict([instance]) == {
         instance.id: {f"{instance.id}#{index:05d}": counts[index] for index in sorted(counts)}
     }
 
@@ -222,10 +237,15 @@ def test_frames_have_the_columns_of_pyterrier_and_come_back_as_answers(bm25: Run
     assert list(rows) == [tuple(one) for one in judged]
 
 
-def test_a_frame_of_polars_is_read_too() -> None:
-    polars = pytest.importorskip("polars", reason="needs polars")
-    frame = polars.DataFrame({"qid": ["a", "a"], "docno": ["a#00001", "a#00000"], "score": [2.0, 1.0]})
-    assert answers_of_frame(frame) == {"a": {"a#00001": 2.0, "a#00000": 1.0}}
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_of_other_tools_is_read_unless_it_lacks_a_column_or_has_a_sentence_twice(library: str) -> None:
+    frame = pytest.importorskip(library, reason=f"needs {library}").DataFrame
+    given = {"qid": ["a", "a"], "docno": ["a#00001", "a#00000"], "score": [2.0, 1.0]}
+    assert answers_of_frame(frame(given)) == {"a": {"a#00001": 2.0, "a#00000": 1.0}}
+    with pytest.raises(AnswerError, match="expected the columns qid, docno and score, got qid, docno"):
+        answers_of_frame(frame({"qid": ["a"], "docno": ["1"]}))
+    with pytest.raises(AnswerError, match="a: '1' occurs twice"):
+        answers_of_frame(frame(given | {"docno": ["1", "1"]}))
 
 
 @pytest.mark.parametrize(
@@ -250,24 +270,25 @@ def test_an_empty_dict_of_qrels_is_refused_before_the_first_instance_is_taken() 
         with_qrels(SAMPLE, {})
 
 
-def test_a_name_with_white_space_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path, bm25: RunFile) -> None:
     spaced = replace(SAMPLE[0], query=replace(SAMPLE[0].query, instance_id="dev 4"), origin=None)
-    write_dataset(tmp_path / "data.json", [spaced])
-    with pytest.raises(DataError, match="'dev 4': expected a name without white space"):
-        write_trec(tmp_path / "trec", open_dataset(tmp_path / "data.json"))
-    assert [path.name for path in tmp_path.iterdir()] == ["data.json"]
-
-
-def test_a_run_of_other_data_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunMismatchError, match="answers 'other'"):
-        write_trec(tmp_path / "trec", SAMPLE, [as_run({"other": Ranking(sentences=(1,))})])
-
-
-def test_an_answer_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "spaced.json", [spaced])
+    (tmp_path / "bad.json").write_text('{"a": {"hypothesis": 1}}')
     (tmp_path / "answers.json").write_text(f'{{"{SAMPLE.ids[2]}": [1, 9999]}}')
-    with pytest.raises(AnswerError, match=rf"answers\.json: {SAMPLE.ids[2]}: selects sentence 9999, .*take it out"):
-        write_trec(tmp_path / "trec", SAMPLE, [open_run(tmp_path / "answers.json")])
-    assert not (tmp_path / "trec").exists()
+    refused: list[tuple[Dataset, list[RunFile], type[Exception], str]] = [
+        (open_dataset(tmp_path / "spaced.json"), [], DataError, "'dev 4': expected a name without white space"),
+        (open_dataset(tmp_path / "bad.json"), [], FormatError, r"bad\.json: a: "),
+        (SAMPLE, [as_run({"other": Ranking(sentences=(1,))})], RunMismatchError, "answers 'other'"),
+        (
+            *(SAMPLE, [open_run(tmp_path / "answers.json")], AnswerError),
+            rf"answers\.json: {SAMPLE.ids[2]}: selects sentence 9999, .*take it out",
+        ),
+        (SAMPLE, [bm25, bm25], DataError, r"another run would be written as 'runs/bm25\.run' too"),
+    ]
+    for dataset, runs, error, message in refused:
+        with pytest.raises(error, match=message):
+            write_trec(tmp_path / "trec", dataset, runs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json", "bad.json", "spaced.json"]
 
 
 def test_a_run_with_answers_by_task_is_a_file_a_task(tmp_path: Path) -> None:
@@ -292,22 +313,3 @@ def test_failed_and_unordered_answers_are_counted_since_a_file_cannot_say_so(tmp
     )
     cut = write_trec(tmp_path / "cut", SAMPLE, [run], [task_named("er_at_2")]).runs["runs/a.er_at_2.run"]
     assert cut.n_cut_sets == 1
-
-
-def test_two_runs_of_one_name_are_refused(tmp_path: Path, bm25: RunFile) -> None:
-    with pytest.raises(DataError, match=r"another run would be written as 'runs/bm25\.run' too"):
-        write_trec(tmp_path / "trec", SAMPLE, [bm25, bm25])
-
-
-def test_a_frame_without_a_column_or_with_a_sentence_twice_is_refused() -> None:
-    pandas = pytest.importorskip("pandas", reason="needs pandas")
-    with pytest.raises(Exception, match="expected the columns qid, docno and score, got qid, docno"):
-        answers_of_frame(pandas.DataFrame({"qid": ["a"], "docno": ["1"]}))
-    with pytest.raises(Exception, match="a: '1' occurs twice"):
-        answers_of_frame(pandas.DataFrame({"qid": ["a", "a"], "docno": ["1", "1"], "score": [1, 2]}))
-
-
-def test_a_broken_data_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bad.json").write_text('{"a": {"hypothesis": 1}}')
-    with pytest.raises(FormatError, match=r"bad\.json: a: "):
-        write_trec(tmp_path / "trec", open_dataset(tmp_path / "bad.json"))

@@ -46,27 +46,15 @@ class Fetched:
     verified: bool
 
 
-def _original(part: str, **known: Any) -> CatalogEntry:
-    file_name = f"evidencebench_{part}_set.json"
-    return CatalogEntry(name=part, file_name=file_name, url=f"{_GITHUB}/{file_name}", **known)
-
-
-def _large(part: str, *, n_instances: int, size: str) -> CatalogEntry:
-    file_name = f"evidencebench_100k_{part}_set.json"
-    return CatalogEntry(
-        name=f"100k-{part}",
-        file_name=file_name,
-        url=f"{_HUGGING_FACE}/{file_name}",
-        n_instances=n_instances,
-        licence="CC-BY-NC-4.0",
-        note=f"about {size}; the file's name there is a guess: if it is not found, give its address as the url",
-    )
+def _entry(name: str, home: str = _GITHUB, **known: Any) -> CatalogEntry:
+    file_name = f"evidencebench_{name.replace('-', '_')}_set.json"
+    return CatalogEntry(name=name, file_name=file_name, url=f"{home}/{file_name}", **known)
 
 
 _ENTRIES = (
-    _original("train", n_instances=96, size_bytes=4_133_576, sha256=_TRAIN_SHA256, licence=_NON_COMMERCIAL),
-    _original("dev", n_instances=37, licence=_NON_COMMERCIAL),
-    _original(
+    _entry("train", n_instances=96, size_bytes=4_133_576, sha256=_TRAIN_SHA256, licence=_NON_COMMERCIAL),
+    _entry("dev", n_instances=37, licence=_NON_COMMERCIAL),
+    _entry(
         "test",
         n_instances=293,
         size_bytes=12_735_397,
@@ -74,8 +62,16 @@ _ENTRIES = (
         licence="CC-BY-4.0",
         note="only the beginning and the end of the checksum are known to this version",
     ),
-    _large("train", n_instances=87_461, size="2.97 GB"),
-    _large("test", n_instances=20_000, size="677 MB"),
+    *(
+        _entry(
+            f"100k-{part}",
+            _HUGGING_FACE,
+            n_instances=n_instances,
+            licence="CC-BY-NC-4.0",
+            note=f"about {size}; the file's name there is a guess: if it is not found, give its address as the url",
+        )
+        for part, n_instances, size in (("train", 87_461, "2.97 GB"), ("test", 20_000, "677 MB"))
+    ),
 )
 
 CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})

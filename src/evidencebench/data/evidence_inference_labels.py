@@ -115,13 +115,12 @@ class PlacingPaper:
 
     def place(self, annotation: Annotation) -> Placement:
         span = None if self._plain is None else _span_in(self._plain.text, annotation)
-        part = None if self._plain is None or span is None else self._plain.part_of(*span)
-        is_in_running_text = part in {None, "running text"}
+        part = "running text" if self._plain is None or span is None else self._plain.part_of(*span)
+        in_running_text = None if self._plain is None else part == "running text"
         placed = self._placed(annotation, span)
-        in_running_text = None if self._plain is None else is_in_running_text
         if isinstance(placed, tuple):
             return Placement(sentences=placed, in_running_text=in_running_text)
-        reason = placed if placed != NOT_FOUND or is_in_running_text else f"in a {part}"
+        reason = placed if placed != NOT_FOUND or part == "running text" else f"in a {part}"
         return Placement(reason=reason, in_running_text=in_running_text)
 
     def _placed(self, annotation: Annotation, span: tuple[int, int] | None) -> tuple[int, ...] | str:

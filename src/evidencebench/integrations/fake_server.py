@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -57,6 +57,8 @@ _MODES: dict[str, Literal["score", "order", "rewrite"]] = {
     "order every sentence": "order",
     "rewritten hypothesis": "rewrite",
 }
+
+_T = TypeVar("_T")
 
 Named = list[tuple[int, int]]
 """The sentences that an answer names, in order, as (number, score); scores are written only where asked for."""
@@ -376,7 +378,7 @@ def _json(**members: object) -> str:
 
 
 CHAT_PATH = "/v1/chat/completions"
-_BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
+BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
 
 
 class BadCallError(Exception):
@@ -385,7 +387,7 @@ class BadCallError(Exception):
         self.status = status
 
 
-_ERRORS = {
+ERRORS = {
     "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
     "server_error": BadCallError("The server had an error while processing your request.", status=500),
 }
@@ -468,10 +470,7 @@ class FakeServer:
         return json_response(self.complete(served))
 
     def complete(self, served: Served) -> dict[str, Any]:
-        try:
-            call = msgspec.convert(served.body, Call)
-        except msgspec.ValidationError as error:
-            raise BadCallError(f"Invalid request: {error}") from error
+        call = convert(served.body, Call)
         served.reply = reply = self.model.reply(call, served.key)
         n_asked, n_replied = call.prompt_tokens, tokens_in(reply.text)
         choice = {
@@ -490,14 +489,14 @@ class FakeServer:
 
     def refuse(self, error: BadCallError, _served: Served) -> Response:
         kind = "server_error" if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-        headers = {"retry-after": "0", "retry-after-ms": "50"} if error is _ERRORS["rate_limit"] else {}
+        headers = {"retry-after": "0", "retry-after-ms": "50"} if error is ERRORS["rate_limit"] else {}
         body = {"error": {"message": str(error), "type": kind, "param": None, "code": None}}
         return json_response(body, error.status, headers)
 
     def fail(self, fault: str, served: Served) -> ASGIApp:
-        if fault in _ERRORS:
-            return self.refuse(_ERRORS[fault], served)
-        return Response(_BROKEN, media_type="application/json")
+        if fault in ERRORS:
+            return self.refuse(ERRORS[fault], served)
+        return Response(BROKEN, media_type="application/json")
 
     def count(self, outcome: str, served: Served) -> None:
         totals = self.totals
@@ -509,6 +508,13 @@ class FakeServer:
             self._times_paid[served.key] += 1
             totals["prompt_tokens"] += served.reply.call.prompt_tokens
             totals["completion_tokens"] += tokens_in(served.reply.text)
+
+
+def convert(body: Any, kind: type[_T]) -> _T:
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        raise BadCallError(f"Invalid request: {error}") from error
 
 
 def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

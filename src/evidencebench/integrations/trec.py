@@ -281,14 +281,14 @@ class TrecReport:
 @dataclass(kw_only=True)
 class _RunLines:
     run: RunFile
-    task: Task | None  # whose answers
-    cut_to: Task | None  # whose budget counts; None: all of an answer is written
+    task: Task | None  # whose answers, and whose budget counts where they are cut
     tag: str
     written: WrittenRun
 
     def lines(self, instance: Instance) -> Iterator[str]:
-        answer = self.run.answer(instance.id, None if self.task is None else self.task.name)
-        if answer is None or (self.cut_to is not None and not self.cut_to.applies_to(instance.labels)):
+        answer = self.run.answer(instance.id, self.written.task)
+        cut_to = self.task if self.written.is_cut else None
+        if answer is None or (cut_to is not None and not cut_to.applies_to(instance.labels)):
             return
         try:
             checked = check_answer(answer, len(instance.query.sentences)).ranking
@@ -298,8 +298,8 @@ class _RunLines:
         self.written.n_answers += 1
         self.written.n_without += not sentences
         self.written.n_sets += bool(sentences) and not checked.ordered
-        if self.cut_to is not None:
-            budget = self.cut_to.budget_for(instance)
+        if cut_to is not None:
+            budget = cut_to.budget_for(instance)
             self.written.n_cut_sets += budget is not None and len(sentences) > budget and not checked.ordered
             sentences = sentences[:budget]
         for rank, (index, score) in enumerate(_scored(sentences), 1):
@@ -368,7 +368,6 @@ def _run_files(runs: Sequence[RunFile], tasks: Sequence[Task]) -> dict[str, _Run
             files[file] = _RunLines(
                 run=run,
                 task=task,
-                cut_to=task if tasks else None,
                 tag=name,
                 written=WrittenRun(system=run.signature, task=None if task is None else task.name, is_cut=bool(tasks)),
             )

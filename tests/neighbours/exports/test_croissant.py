@@ -2,7 +2,6 @@
 
 # ruff: noqa: E402 - imports stand behind importorskip
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -51,11 +50,3 @@ def test_records_are_ours_field_by_field(folder: Path, split: str, n: int) -> No
     ours = table_of([row_of(instance) for instance in SAMPLE[:n]]).to_pylist()
     assert list(found[0]) == list(COLUMNS)
     assert sorted(found, key=lambda record: record["id"]) == sorted(ours, key=lambda record: record["id"])
-
-
-def test_metadata_that_names_no_file_would_have_failed(folder: Path, tmp_path: Path) -> None:
-    content = json.loads((folder / "croissant.json").read_text())
-    content["recordSet"][0]["field"][0]["source"]["fileSet"]["@id"] = "nothing"
-    (tmp_path / "croissant.json").write_text(json.dumps(content))
-    with pytest.raises(mlcroissant.ValidationError):
-        mlcroissant.Dataset(jsonld=str(tmp_path / "croissant.json"))

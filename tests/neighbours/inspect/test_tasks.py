@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,17 @@ def conversation(request: ChatRequest) -> ChatReply:
 
 
 _STOP_REASONS = {"stop": "stop", "length": "max_tokens", "refused": "content_filter"}
-USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}  # else the mock model counts tokens, with a download
+
+
+def mock(reply: Callable[..., ModelOutput]) -> Any:
+    """Return a model of inspect_ai that replies by a function; else it would count tokens, with a download."""
+
+    def with_usage(*given: Any) -> ModelOutput:
+        output = reply(*given)
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    return get_model("mockllm/model", custom_outputs=with_usage)
 
 
 def scripted(asked: list[tuple[str, ...]]) -> Any:
@@ -78,11 +89,9 @@ def scripted(asked: list[tuple[str, ...]]) -> Any:
         turns = tuple(Message(one.role, one.text) for one in messages)
         asked.append(tuple(one.text for one in turns))
         found = conversation(ChatRequest(model="local/fake", messages=turns))
-        output = ModelOutput.from_content("mockllm/model", found.text, stop_reason=_STOP_REASONS[found.finish])
-        output.usage = ModelUsage(**USAGE)
-        return output
+        return ModelOutput.from_content("mockllm/model", found.text, stop_reason=_STOP_REASONS[found.finish])
 
-    return get_model("mockllm/model", custom_outputs=reply)
+    return mock(reply)
 
 
 @pytest.mark.parametrize("task", ["er_at_optimal", "er_at_10", "result_er_unconstrained"])
@@ -107,11 +116,9 @@ def test_a_model_that_calls_a_tool_is_asked_once_more_and_then_has_failed(tmp_pa
         asked.append(messages)
         if len(asked) > 20:
             raise SystemExit("the model is asked without end")
-        output = ModelOutput.for_tool_call("mockllm/model", "search", {"query": "tea"})
-        output.usage = ModelUsage(**USAGE)
-        return output
+        return ModelOutput.for_tool_call("mockllm/model", "search", {"query": "tea"})
 
-    log = evaluated("er_at_10", get_model("mockllm/model", custom_outputs=reply), tmp_path, limit=1)
+    log = evaluated("er_at_10", mock(reply), tmp_path, limit=1)
     assert [[one.role for one in turns] for turns in asked] == [["user"], ["user", "assistant", "user"]]
     assert not any(getattr(one, "tool_calls", None) for turns in asked for one in turns)
     (score,) = values_of(log).values()
@@ -123,13 +130,8 @@ def test_a_model_that_calls_a_tool_is_asked_once_more_and_then_has_failed(tmp_pa
 def test_the_longest_conversation_is_the_limit_of_messages(repairs: int, tmp_path: Path) -> None:
     replies = [*["It is hard to say."] * repairs, f"ANSWER: {list(range(30))}", "ANSWER: [0, 1, 2]"]
 
-    def reply(messages: list[Any], *_: Any) -> ModelOutput:
-        output = ModelOutput.from_content("mockllm/model", replies[len(messages) // 2])
-        output.usage = ModelUsage(**USAGE)
-        return output
-
-    model, arguments = get_model("mockllm/model", custom_outputs=reply), {"repairs": repairs}
-    log = evaluated("er_at_10", model, tmp_path, limit=1, task_args=arguments)
+    model = mock(lambda messages, *_: ModelOutput.from_content("mockllm/model", replies[len(messages) // 2]))
+    log = evaluated("er_at_10", model, tmp_path, limit=1, task_args={"repairs": repairs})
     (sample,) = log.samples
     assert log.eval.config.message_limit == len(sample.messages) == 2 * (repairs + 2)
     assert (sample.limit, sample.scores["aspect_recall"].answer) == (None, "[0, 1, 2]")
@@ -152,11 +154,9 @@ def test_a_sample_that_ends_in_an_error_scores_0_and_counts(tmp_path: Path) -> N
     def reply(messages: list[Any], *_: Any) -> ModelOutput:
         if SAMPLE[failing].query.hypothesis in messages[0].text:
             raise RuntimeError("the server is down")
-        output = ModelOutput.from_content("mockllm/model", "ANSWER: [0, 1, 2]")
-        output.usage = ModelUsage(**USAGE)
-        return output
+        return ModelOutput.from_content("mockllm/model", "ANSWER: [0, 1, 2]")
 
-    log = evaluated("er_at_10", get_model("mockllm/model", custom_outputs=reply), tmp_path, fail_on_error=False)
+    log = evaluated("er_at_10", mock(reply), tmp_path, fail_on_error=False)
 
     def first_three(instance: Instance, _: object) -> Ranking | None:
         return None if instance.id == failing else Ranking(sentences=(0, 1, 2), ordered=False)
