@@ -65,10 +65,7 @@ class Curves(NamedTuple):
 
 
 def curves_of(
-    findings: Findings,
-    largest: int,
-    engine: Engine,
-    on_progress: Callable[[int, int], object] = lambda *_: None,
+    findings: Findings, largest: int, engine: Engine, on_progress: Callable[[int, int], object] = lambda *_: None
 ) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
