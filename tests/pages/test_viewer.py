@@ -66,25 +66,6 @@ def write_lines(path: Path, seed: int) -> None:
     path.write_text("".join(f"{json.dumps(one)}\n" for one in lines if one is not None), encoding="utf-8")
 
 
-def write_plain(path: Path, seed: int) -> None:
-    random = Random(seed)
-    answers = {
-        instance.id: random.choice((None, [], random.choices(range(len(instance.query.sentences)), k=12)))
-        for instance in SAMPLE
-    }
-    path.write_text(json.dumps(answers), encoding="utf-8")
-
-
-def write_trec(path: Path, seed: int) -> None:
-    random = Random(seed)
-    lines = [
-        f"{instance.id} Q0 {index} {rank} {1 / rank} run\n"
-        for instance in SAMPLE
-        for rank, index in enumerate(random.sample(range(len(instance.query.sentences)), 15), 1)
-    ]
-    path.write_text("".join(lines), encoding="utf-8")
-
-
 def write_per_task(path: Path, seed: int) -> None:
     execute("oracle", SAMPLE, path, seed=seed, tasks=tuple(TASKS.values()))
 
@@ -93,7 +74,7 @@ def write_run(path: Path, seed: int) -> None:
     execute("bm25", SAMPLE, path, seed=seed, limit=7)
 
 
-FORMS = (write_lines, write_plain, write_trec, write_per_task, write_run)
+FORMS = (write_lines, write_per_task, write_run)
 RULES = [Rules(over_length=over, ties=ties) for over, ties in product(get_args(OverLength), get_args(Ties))]
 
 
@@ -102,7 +83,7 @@ RULES = [Rules(over_length=over, ties=ties) for over, ties in product(get_args(O
 def test_what_is_shown_of_an_answer_has_the_recall_that_evaluate_gives_it(
     tmp_path: Path, write: Any, rules: Rules
 ) -> None:
-    for seed in range(3 if write in (write_lines, write_plain) else 1):
+    for seed in range(3 if write is write_lines else 1):
         path = tmp_path / f"run{seed}"
         write(path, seed)
         run = open_run(path)

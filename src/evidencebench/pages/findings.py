@@ -4,7 +4,7 @@ import hashlib
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -258,11 +258,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
                 "sentence": sentence.sentence,
                 "kind": sentence.kind.value,
                 "text": sentence.text,
-                "section": sentence.place.section,
-                "paragraph": sentence.place.paragraph,
-                "page": sentence.place.page,
-                "start": sentence.span.start,
-                "stop": sentence.span.stop,
+                **asdict(sentence.place),
+                **asdict(sentence.span),
                 "chance": sentence.chance,
                 "direction": sentence.direction,
                 "told": about(sentence),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from browsing import NewPage, assert_accessible, assert_asks_before_leaving
+from browsing import NewPage, assert_accessible, assert_asks_before_leaving, say_name
 from evidencebench.construction.people.answers import read_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
@@ -65,9 +65,7 @@ def words(tmp_path: Path) -> tuple[str, ...]:
 
 
 def sign_in(page: Page, url: str, name: str) -> None:
-    page.goto(url)
-    page.get_by_label("Your name").fill(name)
-    page.keyboard.press("Enter")
+    say_name(page, url, name)
     expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import assert_accessible, assert_asks_before_leaving
+from browsing import assert_accessible, assert_asks_before_leaving, say_name
 from evidencebench import execute, load_sample
 from serving_commands import Serving
 
@@ -28,9 +28,7 @@ def words(tmp_path: Path) -> tuple[str, ...]:
 
 
 def begin(page: Page, url: str, name: str) -> None:
-    page.goto(url)
-    page.get_by_label("Your name").fill(name)
-    page.keyboard.press("Enter")
+    say_name(page, url, name)
     expect(page.get_by_role("link", name="Begin with the first")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".pick-eyebrow")).to_contain_text("Task 1 of 4")

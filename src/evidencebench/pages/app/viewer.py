@@ -3,7 +3,7 @@
 import csv
 import io
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.list import ListQuery, Matches, Number, matches_of
+from evidencebench.pages.app.list import ListQuery, Number, Positions, matches_of
 from evidencebench.pages.app.search import BackgroundScan, hits_in
 from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, json_response, page_app, static_route
 from evidencebench.pages.html import encode_json, report_parts
@@ -77,16 +77,14 @@ class _Pages:
             columns = self.scan.columns
             # Read first: the scan may go on during the search.
             n_scored, n_searched = columns.n_known, self.scan.search.n_searched
-            matches = self._matches(listing)
+            positions, told = self._matches(listing)
             has_hits = listing.where != "hypothesis" and listing.q not in self.viewed.dataset
-            part = matches.positions[listing.offset : listing.offset + listing.n].tolist()
+            part = positions[listing.offset : listing.offset + listing.n].tolist()
             return json_response(
                 {
-                    "n_found": len(matches.positions),
-                    "n_without_results": int((columns.n_results[matches.positions] == 0).sum()),
-                    "means": matches.means,
-                    "n_means": matches.n_means,
-                    "found": matches.found,
+                    "n_found": len(positions),
+                    "n_without_results": int((columns.n_results[positions] == 0).sum()),
+                    **told,
                     "rows": [self._row(position, listing.q if has_hits else "") for position in part],
                     "n_searched": n_searched,
                     "n_scored": n_scored,
@@ -100,12 +98,12 @@ class _Pages:
         if columns.n_known < len(columns) or (listing.q and self.scan.search.n_searched < len(columns)):
             raise RefusedError(409, "not all papers are read yet; ask again when the list says no more 'so far'")
         task = listing.task or 0
-        matches = self._matches(listing)
+        positions, _ = self._matches(listing)
 
         def lines() -> Iterator[bytes]:
             task_name, systems = self.viewed.tasks[task].name, self.viewed.overview().systems
             yield _csv_line([*_FIELDS, *(f"{system.label}, {task_name}" for system in systems)])
-            for position in matches.positions.tolist():
+            for position in positions.tolist():
                 row = self._row(position, "")
                 yield _csv_line(
                     [*(getattr(row, name) for name in _FIELDS), *(recalls[task] for recalls in row.recalls)]
@@ -150,7 +148,7 @@ class _Pages:
             raise RefusedError(400, f"a, b: expected numbers below {len(self.viewed.systems)}")
         return listing
 
-    def _matches(self, listing: ListQuery) -> Matches:
+    def _matches(self, listing: ListQuery) -> tuple[Positions, Mapping[str, object]]:
         # The whole id of an instance finds that instance only, not all that share its words.
         is_id = listing.q in self.viewed.dataset
         searched = [self.scan.positions[listing.q]] if is_id else self.scan.search.find(listing.q, listing.where)
