@@ -135,6 +135,13 @@ def _told(violation: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def say_name(page: Page, url: str, name: str) -> None:
+    """Open an app of tasks and sign in."""
+    page.goto(url)
+    page.get_by_label("Your name").fill(name)
+    page.keyboard.press("Enter")
+
+
 def assert_asks_before_leaving(page: Page) -> None:
     """Fail unless the browser asks before it leaves the page; the page stays."""
     with page.expect_event("dialog") as asks:

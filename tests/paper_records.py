@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.pages.html import SHARED_SCRIPTS, content_hash, encode_json, script, style
+from evidencebench.pages.html import SHARED_SCRIPTS, encode_json, one_file, page_parts, script, style
 from evidencebench.pages.paper import (
     AspectRecord,
     GradedAnswer,
@@ -119,9 +119,9 @@ def record_of(
 def show_paper(
     page: Page, folder: Path, overview: Overview, record: GradedInstance, state: State | None = None
 ) -> None:
-    """Open a page that holds a paper, and show it."""
+    """Open a page that holds a paper, under the policy that our pages have, and show it."""
     path = folder / "paper.html"
-    path.write_text(paper_page(overview, record), encoding="utf-8")
+    path.write_text(_paper_page(overview, record), encoding="utf-8")
     page.goto(address_of(path))
     show(page, state or State())
 
@@ -132,17 +132,11 @@ def show(page: Page, state: State) -> None:
     page.evaluate("(state) => show(state)", parts)
 
 
-def paper_page(overview: Overview, record: GradedInstance) -> str:
-    """Return a page that holds a paper, under the policy that our pages have."""
+def _paper_page(overview: Overview, record: GradedInstance) -> str:
     script_text = script(SHARED_SCRIPTS).removesuffix("})();\n") + _BOOT
-    style_text = style(("tokens", "viewer", "paper"))
-    policy = f"default-src 'none'; script-src {content_hash(script_text)}; style-src {content_hash(style_text)}"
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A paper</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{style_text}</style></head><body><header><p>Papers</p></header><main></main>"
-        f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>'
-        f'<script type="application/json" id="record">{encode_json(record).decode()}</script>'
-        f"<script>{script_text}</script></body></html>"
+    data = (
+        f'<script type="application/json" id="{name}">{encode_json(held).decode()}</script>'
+        for name, held in (("overview", overview), ("record", record))
     )
+    body = ("<header><p>Papers</p></header><main></main>", *data)
+    return one_file("A paper", body, page_parts(style(("tokens", "viewer", "paper")), script_text))

@@ -1,8 +1,9 @@
 """A report as a browser takes it apart, and reports that the tests make."""
 
 import base64
+import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.dataset import Dataset
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.pages.html import PAPERS_A_PIECE
 from evidencebench.pages.report.data import Findings, findings_of
@@ -19,6 +21,7 @@ from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
 
+SAMPLE = load_sample()
 QUICK = Resampling(n_draws=50)
 _VOID = {"meta", "br", "img", "input", "link", "hr"}
 
@@ -124,3 +127,44 @@ def report_of(
     """Return a report, taken apart."""
     asked: tuple[Task, ...] = tuple(map(task_named, tasks))
     return parsed(report_page(runs, dataset, asked, resampling=QUICK, largest=largest, limit=limit, **options))
+
+
+# Data and runs made by hand.
+
+
+def record(sources: dict[str, list[int]], kinds: Sequence[str], word: str = "word") -> dict[str, object]:
+    """Return an instance as the JSON of a data file; its first aspect is a Results aspect."""
+    return {
+        "hypothesis": word,
+        "paper_as_candidate_pool": [f"{word} {index}" for index in range(len(kinds))],
+        "aspect_list_ids": list(sources),
+        "results_aspect_list_ids": list(sources)[:1],
+        "aspect2sentence_indices": sources,
+        "sentence_index2aspects": {},
+        "sentence_types_in_candidate_pool": list(kinds),
+        "paper_id": word,
+        "aspect_id2aspect": dict.fromkeys(sources, word),
+    }
+
+
+def made(folder: Path, members: dict[str, dict[str, object]], name: str = "data.json") -> Dataset:
+    """Return a data set of instances, each of a paper of its own."""
+    with_papers = {
+        key: one | {"paper_id": f"{one['paper_id']} {number}"} for number, (key, one) in enumerate(members.items())
+    }
+    (folder / name).write_text(json.dumps(with_papers))
+    return open_dataset(folder / name)
+
+
+def run_at(path: Path, *lines: object) -> Path:
+    """Write a file of JSON Lines."""
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return path
+
+
+def header_of(
+    name: str, options: Mapping[str, Any], *, dataset: Dataset = SAMPLE, **fields: object
+) -> dict[str, object]:
+    """Return the header of a run."""
+    data = {"name": dataset.name, "path": "sample", "sha256": dataset.sha256, "n": len(dataset)}
+    return {"evidencebench_run": 1, "system": {"name": name, "options": options}, "data": data, **fields}

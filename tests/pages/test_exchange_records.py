@@ -18,6 +18,7 @@ from evidencebench.pages.exchanges import stored_exchanges
 from evidencebench.pages.viewer import ViewerData, viewer_data_of
 from evidencebench.runs.run import read_run
 from model_runs import HOSTILE, MODEL, ask_models
+from report_pages import header_of, run_at
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]
@@ -93,14 +94,6 @@ def test_no_key_address_or_path_is_in_a_page(viewed: ViewerData, tmp_path: Path)
         assert secret not in content.replace(viewed.systems[0].record.signature, "")
 
 
-def made_header(name: str, options: dict[str, Any], tmp_path: Path) -> Path:
-    path = tmp_path / "made.jsonl"
-    data = {"name": "sample.json", "path": "", "sha256": SAMPLE.sha256, "n": len(SAMPLE)}
-    header = {"evidencebench_run": 1, "system": {"name": name, "options": options}, "data": data, "tasks": ["er_at_10"]}
-    path.write_text(json.dumps(header, separators=(",", ":")) + "\n")
-    return path
-
-
 CHAT = {"model": "local/fake", "base_url": "http://127.0.0.1:9/v1"}
 
 
@@ -127,9 +120,8 @@ def test_looking_at_a_run_runs_no_code_that_its_header_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = made_header(name, options, tmp_path)
     line = {"id": A, "task": "er_at_10", "sentences": [1], "notes": {"requests": 1}}
-    path.write_text(f"{path.read_text()}{json.dumps(line)}\n")
+    path = run_at(tmp_path / "made.jsonl", header_of(name, options, tasks=["er_at_10"]), line)
     assert requests_can_be_made(read_run(path)) is can_be
     ReplyCache(tmp_path).change(lambda _: None)  # makes the file
     with stored_exchanges(SAMPLE, tmp_path) as exchanges:

@@ -148,7 +148,9 @@ def extents_in(chart: Node) -> Iterator[tuple[float, float, float]]:
 
 
 @given(charts_of(names))
-def test_any_chart_is_a_well_formed_file_and_page_without_styles_or_scripts(chart: Node) -> None:
+def test_any_chart_is_a_well_formed_file_without_styles_or_scripts_and_no_text_leaves_it_or_touches_another(
+    chart: Node,
+) -> None:
     for text in (svg_file(chart), svg_file(chart, theme="light")):
         root = parsed(text)
         assert {tag_of(part) for part in root.iter()} <= {
@@ -157,6 +159,13 @@ def test_any_chart_is_a_well_formed_file_and_page_without_styles_or_scripts(char
         assert len(text) < 60_000
     assert not any(name == "style" or name.startswith("on") for part in chart.iter() for name in part.attrib)
     assert "<script" not in as_html(chart)
+    on_line = defaultdict(list)
+    for y, left, right in extents_in(chart):
+        assert left >= -1
+        assert right <= WIDTH + 1
+        on_line[y].append((left, right))
+    for neighbours in on_line.values():
+        assert all(right <= left + 1 for (_, right), (left, _) in pairwise(sorted(neighbours)))
 
 
 @given(charts_of(plain_names))
@@ -166,17 +175,6 @@ def test_everything_is_drawn_inside_the_chart_and_no_number_is_missing_by_name(c
     assert all(0 <= x <= width and 0 <= y <= height for x, y in places_in(chart))
     text = as_html(chart)
     assert not re.search(r"\b(nan|inf|None)\b", text)
-
-
-@given(charts_of(names))
-def test_no_text_leaves_the_chart_or_runs_into_its_neighbour(chart: Node) -> None:
-    on_line = defaultdict(list)
-    for y, left, right in extents_in(chart):
-        assert left >= -1
-        assert right <= WIDTH + 1
-        on_line[y].append((left, right))
-    for neighbours in on_line.values():
-        assert all(right <= left + 1 for (_, right), (left, _) in pairwise(sorted(neighbours)))
 
 
 @given(st.lists(bars_of(plain_names), max_size=12))
@@ -407,20 +405,8 @@ def test_a_chart_has_a_name_and_the_numbers_in_words_for_those_who_do_not_see_it
     assert curve.findtext("desc") == "recall by budget: bm25 4.0 at 1, 80.0 at 20"
 
 
-def test_ids_differ_between_charts() -> None:
-    bars = [Bar(name="bm25", mean=0.37, low=None, high=None)]
-    charts = [
-        interval_chart(bars, title="one"),
-        interval_chart(bars, title="two"),
-        interval_chart([], title="one"),
-    ]
-    both = stacked(charts, title="one")
-    ids = [part.attrib["id"] for part in both.iter() if "id" in part.attrib]
-    assert len(set(ids)) == len(ids) == 8
-
-
 def test_stacked_charts_keep_their_sizes_and_do_not_overlap() -> None:
-    charts = [interval_chart([Bar(name="b", mean=0.5, low=0, high=1)] * n, title=str(n)) for n in (1, 4, 30)]
+    charts = [interval_chart([Bar(name="b", mean=0.5, low=0, high=1)] * n, title="t") for n in (1, 4, 30)]
     assert stacked(charts[:1], title="t") is charts[0]
     both = parsed(svg_file(stacked(charts, title="t")))
     parts = [part for part in both if tag_of(part) == "svg"]
@@ -429,6 +415,8 @@ def test_stacked_charts_keep_their_sizes_and_do_not_overlap() -> None:
     assert all(y + height < below for (y, height), (below, _) in pairwise(spans))
     assert sum(spans[-1]) == float(both.attrib["height"])
     assert [part.attrib["role"] for part in parts] == ["img"] * 3
+    ids = [part.attrib["id"] for part in both.iter() if "id" in part.attrib]
+    assert len(set(ids)) == len(ids) == 8
 
 
 def _tokens(rules: str, start: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import p_text, paired_test, paired_tests, percent
-from report_pages import QUICK, Element, findings_in, parsed, report_of
+from report_pages import QUICK, Element, findings_in, header_of, made, parsed, record, report_of, run_at
 
 SAMPLE = load_sample()
 SECTIONS = {
@@ -590,15 +590,15 @@ def test_picks_are_what_the_records_of_the_papers_say(report: Element) -> None:
         said = {row.all("bdi")[0].text: row.all("span")[0].text for row in blocks[task["name"]].all("li")}
         for system, one in enumerate(overview["systems"]):
             counts = dict.fromkeys(("new", "redundant", "headings", "no evidence"), 0)
-            for record in records:
-                answer = record["answers"][system][place]
+            for shown in records:
+                answer = shown["answers"][system][place]
                 if answer is None:
                     continue
-                counting = [a for a in record["aspects"] if task["scope"] == "all" or a["is_result"]]
+                counting = [a for a in shown["aspects"] if task["scope"] == "all" or a["is_result"]]
                 covered: set[str] = set()
                 for index in answer["certain"]:
                     stated = {aspect["id"] for aspect in counting if index in aspect["sentences"]}
-                    is_heading = record["paper"]["kinds"][index] == "h"
+                    is_heading = shown["paper"]["kinds"][index] == "h"
                     kind = "redundant" if stated else "headings" if is_heading else "no evidence"
                     counts["new" if stated - covered else kind] += 1
                     covered |= stated
@@ -757,8 +757,7 @@ def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
 
 def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:
     rules = Rules(over_length="first", out_of_range="drop")
-    shown = {"papers": False, "shown_data": "sample", "largest": 1}
-    page = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10", rules=rules, **shown)
+    page = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10", rules=rules, papers=False, shown_data="sample")
     assert [one.attributes["id"] for one in page.all("script", type="application/json")] == ["pairs-data"]
     assert not page.all("main", id="viewer")
     assert not page.all("a", href="#/papers")
@@ -859,42 +858,6 @@ def skeleton_with(word: str, folder: Path) -> object:
     assert word.replace("\x00", "\ufffd") in page.section("failures").text
     assert page.data("rows")[0]["hypothesis"] == word
     return page.skeleton()
-
-
-def record(sources: dict[str, list[int]], kinds: list[str], word: str = "word") -> dict[str, object]:
-    """Return an instance as the JSON of a data file; its first aspect is a Results aspect."""
-    return {
-        "hypothesis": word,
-        "paper_as_candidate_pool": [f"{word} {index}" for index in range(len(kinds))],
-        "aspect_list_ids": list(sources),
-        "results_aspect_list_ids": list(sources)[:1],
-        "aspect2sentence_indices": sources,
-        "sentence_index2aspects": {},
-        "sentence_types_in_candidate_pool": kinds,
-        "paper_id": word,
-        "aspect_id2aspect": dict.fromkeys(sources, word),
-    }
-
-
-def made(folder: Path, members: dict[str, dict[str, object]], name: str = "data.json") -> Dataset:
-    """Return a data set of instances, each of a paper of its own."""
-    with_papers = {
-        key: one | {"paper_id": f"{one['paper_id']} {number}"} for number, (key, one) in enumerate(members.items())
-    }
-    (folder / name).write_text(json.dumps(with_papers))
-    return open_dataset(folder / name)
-
-
-def run_at(path: Path, *lines: object) -> Path:
-    """Write a file of JSON Lines."""
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def header_of(name: str, options: dict[str, str], **fields: object) -> dict[str, object]:
-    """Return the header of a run over the sample."""
-    data = {"name": SAMPLE.name, "path": "sample", "sha256": SAMPLE.sha256, "n": len(SAMPLE)}
-    return {"evidencebench_run": 1, "system": {"name": name, "options": options}, "data": data, **fields}
 
 
 def without_results(folder: Path) -> Dataset:

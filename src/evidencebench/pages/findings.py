@@ -4,12 +4,11 @@ import hashlib
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -259,11 +258,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
                 "sentence": sentence.sentence,
                 "kind": sentence.kind.value,
                 "text": sentence.text,
-                "section": sentence.place.section,
-                "paragraph": sentence.place.paragraph,
-                "page": sentence.place.page,
-                "start": sentence.span.start,
-                "stop": sentence.span.stop,
+                **asdict(sentence.place),
+                **asdict(sentence.span),
                 "chance": sentence.chance,
                 "direction": sentence.direction,
                 "told": about(sentence),
@@ -312,7 +308,8 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     papers: OrderedDict[str, Paper] = OrderedDict()  # the last few that were sent, by the checksum of their files
     lock = threading.Lock()
 
-    def keep_paper(content: bytes, name: str) -> Response:
+    def take_paper(request: Request) -> Response:
+        content, name = request.state.body, request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
         key = hashlib.sha256(content).hexdigest()
         paper = _or_refuse(lambda: read_content(content, name=name))
         with lock:
@@ -321,10 +318,8 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             while len(papers) > _MOST_PAPERS:
                 papers.popitem(last=False)
         shown = {field: getattr(paper, field) for field in ("name", "title", "format", "sentences", "kinds")}
-        paragraphs, levels = (
-            [place.paragraph for place in paper.places],
-            [len(place.section) for place in paper.places],
-        )
+        paragraphs = [place.paragraph for place in paper.places]
+        levels = [len(place.section) for place in paper.places]
         return json_response({"key": key, **shown, "paragraphs": paragraphs, "levels": levels})
 
     def find(question: _Question, *, split: bool) -> Finding:
@@ -338,23 +333,17 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish, read_directions=read)
         )
 
-    def file_of(wanted: _Export) -> Response:
+    def answer(request: Request) -> Response:
+        finding = find(decode(request.state.body, _Question), split=True)
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+        return json_response({**finding_record(finding), **words})
+
+    def export(request: Request) -> Response:
+        wanted = decode(request.state.body, _Export)
         finding = find(wanted, split=wanted.split)
         suffix, text_of = _EXPORTS[wanted.format]
         text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget])))
         return json_response({"name": f"evidence{suffix}", "text": text})
-
-    async def take_paper(request: Request) -> Response:
-        name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
-        return await run_in_threadpool(keep_paper, await request.body(), name)
-
-    async def answer(request: Request) -> Response:
-        finding = await run_in_threadpool(find, decode(await request.body(), _Question), split=True)
-        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
-        return json_response({**finding_record(finding), **words})
-
-    async def export(request: Request) -> Response:
-        return await run_in_threadpool(file_of, decode(await request.body(), _Export))
 
     routes = (
         Route(PAPER_PATH, take_paper, methods=["POST"]),

@@ -166,25 +166,38 @@ class ViewerData:
         asked = zip(self.tasks, record.terms, strict=True)
         return self._grades([None if term is None else coverages[task.scope] for task, term in asked], record.answers)
 
-    def record(self, position: int, instance: Instance) -> GradedInstance:
-        cases = self._cases(instance)
-        return record_of(
-            position,
-            instance,
-            terms=tuple(None if case is None else terms_of(case) for _, case in cases),
-            answers=tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems),
-            spent=self.spent(instance.id),
-        )
-
-    def spent(self, instance_id: str) -> dict[int, tuple[str, ...]]:
-        return {
-            position: tuple(
-                "" if answer is None else spent_line(answer.notes)
-                for answer in (shown.run.answer(instance_id, task.name) for task in self.tasks)
+    def record(
+        self,
+        position: int,
+        instance: Instance,
+        graded: tuple[tuple[TaskTerms | None, ...], tuple[tuple[GradedAnswer | None, ...], ...]] | None = None,
+    ) -> GradedInstance:
+        """Return an instance with its labels; ``graded`` has its terms and answers, where they are known already."""
+        if graded is None:
+            cases = self._cases(instance)
+            answers = tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems)
+            graded = tuple(None if case is None else _terms_of(case) for _, case in cases), answers
+        labels = instance.labels
+        results = frozenset(labels.results)
+        aspects = tuple(
+            AspectRecord(
+                id=aspect,
+                text=labels.texts.get(aspect),
+                is_result=aspect in results,
+                sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
             )
-            for position, shown in enumerate(self.systems)
+            for aspect in labels.aspects
+        )
+        spent = {
+            place: tuple(
+                "" if answer is None else spent_line(answer.notes)
+                for answer in (shown.run.answer(instance.id, task.name) for task in self.tasks)
+            )
+            for place, shown in enumerate(self.systems)
             if shown.run is not None and shown.record.asks_model
         }
+        paper, review, (terms, answers) = paper_of(position, instance.query), labels.review_id, graded
+        return GradedInstance(paper=paper, review_id=review, aspects=aspects, terms=terms, answers=answers, spent=spent)
 
     def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
         shown = self.systems[system]
@@ -217,30 +230,6 @@ class ViewerData:
             ),
             found=tuple(map(counts, coverages, by_task)),
         )
-
-
-def record_of(
-    position: int,
-    instance: Instance,
-    *,
-    terms: tuple[TaskTerms | None, ...],
-    answers: tuple[tuple[GradedAnswer | None, ...], ...],
-    spent: dict[int, tuple[str, ...]],
-) -> GradedInstance:
-    """Return an instance with its labels; ``terms`` are by task, ``answers`` and ``spent`` by system and task."""
-    labels = instance.labels
-    results = frozenset(labels.results)
-    aspects = tuple(
-        AspectRecord(
-            id=aspect,
-            text=labels.texts.get(aspect),
-            is_result=aspect in results,
-            sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
-        )
-        for aspect in labels.aspects
-    )
-    paper, review = paper_of(position, instance.query), labels.review_id
-    return GradedInstance(paper=paper, review_id=review, aspects=aspects, terms=terms, answers=answers, spent=spent)
 
 
 def viewer_data_of(
@@ -347,6 +336,6 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
     )
 
 
-def terms_of(case: Case) -> TaskTerms:
+def _terms_of(case: Case) -> TaskTerms:
     ceiling = None if isnan(case.ceiling) else case.ceiling
     return TaskTerms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)

@@ -98,16 +98,16 @@ def test_the_list_is_what_a_plain_sort_makes_of_it(
     with_value = sorted((p for p in chosen if not isnan(keys[p])), key=lambda p: (sign * keys[p], p))
     expected = with_value + [p for p in chosen if isnan(keys[p])]
     given_positions = np.array(sorted(positions), dtype=np.intp) if is_searched else None
-    matches = matches_of(columns, listing, given_positions)
-    assert matches.positions.tolist() == expected
+    matched, told = matches_of(columns, listing, given_positions)
+    assert matched.tolist() == expected
     known = [
         [one for p in chosen if not isnan(one := recall(data[p], system, listing.task))]
         for system in (listing.a, listing.b, CEILING)
     ]
-    assert matches.means == pytest.approx([sum(one) / len(one) if one else None for one in known])
-    assert matches.n_means == max(map(len, known))
+    assert told["means"] == pytest.approx([sum(one) / len(one) if one else None for one in known])
+    assert told["n_means"] == max(map(len, known))
     counts = [sum(found_by(data[p], n, listing.task) for p in before) for n in range(N_COUNTED + 1)]
-    assert matches.found == ([] if listing.task is None else counts)
+    assert told["found"] == ([] if listing.task is None else counts)
     assert columns.n_known == sum(row is not None for row in data)
 
 

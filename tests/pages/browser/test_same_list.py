@@ -1,7 +1,7 @@
 """A law over random data: the page that holds its papers lists and finds what the app's server lists and finds.
 
 The report has no server and the app may have 100,000 instances, so both are there: `assets/embedded_source.js`, and
-`listing`, `search_index` and `words` of the app.
+`list` and `search` of the app.
 """
 
 from collections.abc import Mapping

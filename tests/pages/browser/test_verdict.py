@@ -1,6 +1,5 @@
 """The statistics of a report in a real Chromium: the verdict, its plot, the pairs, and what a hypothesis changes."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,11 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report
-from evidencebench.data.dataset import Dataset, open_dataset
+from browsing import address_of, assert_accessible, box_of
+from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import task_named
 from evidencebench.pages.report.page import report_page
 from evidencebench.scoring.resampling import Resampling
+from report_pages import header_of, made, record, run_at
 
 N_PAPERS, N_ASPECTS = 24, 8
 FLIPS = 999
@@ -22,23 +22,11 @@ Covered = Callable[[int], int]
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Give 24 papers of 30 sentences, of which eight in the middle each state an aspect of their own."""
-    path = tmp_path_factory.mktemp("data") / "data.json"
-    path.write_text(json.dumps({id_of(number): paper(number) for number in range(N_PAPERS)}))
-    return open_dataset(path)
-
-
-def paper(number: int) -> dict[str, object]:
-    aspects = {f"{id_of(number)}_aspect_{place}": [10 + place] for place in range(N_ASPECTS)}
-    return {
-        "hypothesis": f"Hypothesis {number}.",
-        "paper_as_candidate_pool": [f"Sentence {place} of {number}." for place in range(30)],
-        "aspect_list_ids": list(aspects),
-        "results_aspect_list_ids": list(aspects)[:2],
-        "aspect2sentence_indices": aspects,
-        "sentence_index2aspects": {},
-        "sentence_types_in_candidate_pool": ["normal_paragraph"] * 30,
-        "paper_id": f"paper {number}",
+    sources = {
+        id_of(n): {f"{id_of(n)}_aspect_{place}": [10 + place] for place in range(N_ASPECTS)} for n in range(N_PAPERS)
     }
+    kinds = ["normal_paragraph"] * 30
+    return made(tmp_path_factory.mktemp("data"), {name: record(of, kinds) for name, of in sources.items()})
 
 
 def id_of(number: int) -> str:
@@ -56,18 +44,11 @@ def write_run(
     path: Path, dataset: Dataset, name: str, answers: Sequence[Sequence[int]], *, wrong: bool = False, n_failed: int = 0
 ) -> Path:
     """Write a run of a system of this name; ``wrong``: that was asked other papers' hypotheses."""
-    header = {
-        "evidencebench_run": 1,
-        "system": {"name": name, "options": {}},
-        "data": {"name": dataset.name, "path": "data.json", "sha256": dataset.sha256, "n": len(dataset)},
-        "tasks": ["er_at_8", "er_at_4"],
-        **({"hypothesis": "wrong"} if wrong else {}),
-    }
+    fields = {"tasks": ["er_at_8", "er_at_4"], **({"hypothesis": "wrong"} if wrong else {})}
     lines = [{"id": id_of(n), "sentences": list(one)} for n, one in enumerate(answers)]
     for n in range(n_failed):
         lines[n] = {"id": id_of(n), "error": "TimeoutError: no reply"}
-    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
-    return path
+    return run_at(path, header_of(name, {}, dataset=dataset, **fields), *lines)
 
 
 # Level with "first" are "first" and "second"; "third" and "fourth" are far below.
@@ -172,18 +153,6 @@ def test_one_pair_has_one_p_a_mark_at_zero_hides_no_number_and_a_minus_is_no_hyp
     shown = opened.locator("#results").inner_text()
     assert "−50" in shown
     assert not re.search(r"(?<![\w.])-\d", shown)
-
-
-def test_many_pairs_scroll_inside_their_frame(new_page: NewPage, report: Path) -> None:
-    page = new_page(360)
-    open_report(page, report, "#pairs")
-    assert_fits(page)
-    frame = page.locator("#pairs .frame").first
-    name = frame.locator("tbody th").first
-    before = box_of(name)
-    frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
-    assert frame.evaluate("(one) => one.scrollLeft") > 0
-    assert box_of(name) == before
 
 
 def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(

@@ -1,8 +1,7 @@
 """The list of instances: the columns by which it is sorted and filtered, and the query for a part of it."""
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -95,16 +94,14 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
     n: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)] = 50  # rows in the part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
-    positions: Positions  # in the order of the query
-    means: tuple[float | None, float | None, float | None]  # of A, B and the ceiling; None: nothing is known
-    n_means: int  # over how many instances
-    found: list[int]  # for no system, one, two ... the aspects that so many find, before the filter ``ListQuery.found``
+def matches_of(
+    columns: Columns, query: ListQuery, searched: Sequence[int] | Positions | None = None
+) -> tuple[Positions, Mapping[str, object]]:
+    """Return what passes a query, of the positions ``searched`` (None: of all); its offset and n are not applied.
 
-
-def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Positions | None = None) -> Matches:
-    """Return what passes a query, of the positions ``searched`` (None: of all); its offset and n are not applied."""
+    What is told of it: ``means`` of A, B and the ceiling (None: nothing is known), over ``n_means`` instances; and
+    ``found``, for no system, one, two ... the aspects that so many find, before the filter of that name.
+    """
     positions = np.arange(len(columns)) if searched is None else np.asarray(searched, dtype=np.intp)
     if query.only:
         positions = positions[_filter_mask(columns, query)[positions]]
@@ -115,7 +112,7 @@ def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Pos
         positions = positions[counts[positions, query.found] > 0] if is_there else positions[:0]
     shown = [_recalls_of(columns, system, query.task) for system in (query.a, query.b, columns.ceiling)]
     known = [recalls[~np.isnan(recalls)] for recalls in (of_all[positions] for of_all in shown)]
-    mean_a, mean_b, mean_ceiling = (float(recalls.mean()) if len(recalls) else None for recalls in known)
+    means = [float(recalls.mean()) if len(recalls) else None for recalls in known]
     a, b, _ = shown
     sorts: dict[Sort, npt.NDArray[np.float64]] = {
         "position": np.arange(len(columns), dtype=np.float64),
@@ -128,8 +125,7 @@ def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Pos
     values = sorts[query.sort][positions]
     # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
     positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
-    means = (mean_a, mean_b, mean_ceiling)
-    return Matches(positions=positions, means=means, n_means=max(map(len, known)), found=found)
+    return positions, {"means": means, "n_means": max(map(len, known)), "found": found}
 
 
 def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:

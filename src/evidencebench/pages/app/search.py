@@ -6,7 +6,8 @@ import sqlite3
 import threading
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +149,8 @@ class BackgroundScan:
             ceiling=next((position for position, system in enumerate(overview.systems) if system.is_oracle), None),
         )
         self.search = SearchIndex()
-        self.n_asking = 0  # requests that are being answered; the app sets it
+        self._n_asking = 0  # requests that are being answered
+        self._lock = threading.Lock()
         self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._viewed = viewed
         self._is_ending = threading.Event()
@@ -166,6 +168,17 @@ class BackgroundScan:
     def wait(self, seconds: float) -> None:
         self._thread.join(seconds)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the scan wait while a request is answered in this block."""
+        with self._lock:
+            self._n_asking += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_asking -= 1
+
     def _run(self) -> None:
         n_instances, batch = len(self._viewed.dataset), []
         if n_instances > _LARGE:
@@ -173,7 +186,7 @@ class BackgroundScan:
         has_room = True  # on the disk, for the index
         for position in range(n_instances):
             until = time.monotonic() + _LONGEST_REST_SECONDS
-            while self.n_asking and time.monotonic() < until:
+            while self._n_asking and time.monotonic() < until:
                 time.sleep(_REST_SECONDS)
             if self._is_ending.is_set():
                 return

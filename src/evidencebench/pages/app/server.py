@@ -110,7 +110,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SecuredApp:
-    """Passes a request on to ``app`` only if its own page sent it, and its whole body came in time."""
+    """Passes a request on to ``app`` only if its own page sent it, and its whole body, ``state.body``, came in time."""
 
     app: ASGIApp
     address: Address
@@ -135,7 +135,7 @@ class SecuredApp:
             _check_sender(address, request)
             if _check_token(address, request):
                 cookies.append(f"{address.cookie}={address.token}; Path=/; HttpOnly; SameSite=Strict")
-            body = await self._body(request)
+            request.state.body = await self._body(request)
         except RefusedError as refused:
             # The connection is closed, since what follows on it cannot be trusted.
             response = json_response({"error": refused.detail}, refused.status_code, {"connection": "close"})
@@ -144,7 +144,7 @@ class SecuredApp:
         except ClientDisconnect:
             return
         try:
-            await self.app(scope, _replay_body(body, receive), send_secured)
+            await self.app(scope, receive, send_secured)
         except Exception:  # noqa: BLE001 - an error in one request must not end the app
             _log.exception("the app failed to answer %s", scope["path"])
 
@@ -172,15 +172,6 @@ class SecuredApp:
         except TimeoutError:
             raise RefusedError(408, f"the request did not end within {BODY_SECONDS:g} seconds") from None
         return bytes(body)
-
-
-def _replay_body(body: bytes, receive: Receive) -> Receive:
-    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def next_message() -> Message:
-        return read.pop() if read else await receive()
-
-    return next_message
 
 
 def _single_header(request: Request, name: str) -> str | None:

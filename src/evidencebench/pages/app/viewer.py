@@ -3,19 +3,18 @@
 import csv
 import io
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.list import ListQuery, Matches, Number, matches_of
+from evidencebench.pages.app.list import ListQuery, Number, Positions, matches_of
 from evidencebench.pages.app.search import BackgroundScan, hits_in
 from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, json_response, page_app, static_route
 from evidencebench.pages.html import encode_json, report_parts
@@ -69,25 +68,42 @@ class _Pages:
     viewed: ViewerData
     scan: BackgroundScan
 
-    async def overview(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
+    def overview(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
         return json_response(self.viewed.overview())
 
-    async def rows(self, request: Request) -> Response:
+    def rows(self, request: Request) -> Response:
         listing = self._read_listing(request)
-        return await self._with_priority(lambda: json_response(self._find_rows(listing)))
+        with self.scan.paused():
+            columns = self.scan.columns
+            # Read first: the scan may go on during the search.
+            n_scored, n_searched = columns.n_known, self.scan.search.n_searched
+            positions, told = self._matches(listing)
+            has_hits = listing.where != "hypothesis" and listing.q not in self.viewed.dataset
+            part = positions[listing.offset : listing.offset + listing.n].tolist()
+            return json_response(
+                {
+                    "n_found": len(positions),
+                    "n_without_results": int((columns.n_results[positions] == 0).sum()),
+                    **told,
+                    "rows": [self._row(position, listing.q if has_hits else "") for position in part],
+                    "n_searched": n_searched,
+                    "n_scored": n_scored,
+                    "n_instances": len(columns),
+                }
+            )
 
-    async def list_file(self, request: Request) -> Response:
+    def list_file(self, request: Request) -> Response:
         listing = self._read_listing(request)
         columns = self.scan.columns
         if columns.n_known < len(columns) or (listing.q and self.scan.search.n_searched < len(columns)):
             raise RefusedError(409, "not all papers are read yet; ask again when the list says no more 'so far'")
         task = listing.task or 0
-        matches = await run_in_threadpool(self._matches, listing)
+        positions, _ = self._matches(listing)
 
         def lines() -> Iterator[bytes]:
             task_name, systems = self.viewed.tasks[task].name, self.viewed.overview().systems
             yield _csv_line([*_FIELDS, *(f"{system.label}, {task_name}" for system in systems)])
-            for position in matches.positions.tolist():
+            for position in positions.tolist():
                 row = self._row(position, "")
                 yield _csv_line(
                     [*(getattr(row, name) for name in _FIELDS), *(recalls[task] for recalls in row.recalls)]
@@ -96,7 +112,7 @@ class _Pages:
         name = {"Content-Disposition": 'attachment; filename="papers.csv"'}
         return StreamingResponse(lines(), media_type="text/csv", headers=name)
 
-    async def instance(self, request: Request) -> Response:
+    def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
         asked = _read_asked(request, _Instance)
         instance_id = asked.id
@@ -106,22 +122,23 @@ class _Pages:
             instance_id = dataset.ids[asked.position]
         if instance_id not in dataset:
             raise RefusedError(404, f"there is no paper '{instance_id[:200]}' in {dataset.name}")
-        return await self._with_priority(lambda: self._record_response(instance_id))
+        with self.scan.paused():
+            try:
+                return json_response(self.viewed.record(self.scan.positions[instance_id], dataset[instance_id]))
+            except ChangedDataError:
+                raise RefusedError(503, DATA_CHANGED) from None
+            except EvidenceBenchError as error:
+                _log.warning("%s: %s", instance_id, error)
+                # The browser need not know the file's path, so the message gets the data set's name in its place.
+                return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
-    async def exchanges(self, request: Request) -> Response:
+    def exchanges(self, request: Request) -> Response:
         asked, viewed = _read_asked(request, _Instance), self.viewed
         instance_id = asked.id or ""
         if instance_id not in viewed.dataset or asked.system >= len(viewed.systems) or asked.task >= len(viewed.tasks):
             raise RefusedError(404, "there is no such paper, system or task")
-        return await self._with_priority(lambda: json_response(viewed.asked(instance_id, asked.system, asked.task)))
-
-    async def _with_priority(self, work: Callable[[], Response]) -> Response:
-        """Do the work in another thread; the background scan waits meanwhile."""
-        self.scan.n_asking += 1
-        try:
-            return await run_in_threadpool(work)
-        finally:
-            self.scan.n_asking -= 1
+        with self.scan.paused():
+            return json_response(viewed.asked(instance_id, asked.system, asked.task))
 
     def _read_listing(self, request: Request) -> ListQuery:
         listing = _read_asked(request, ListQuery)
@@ -131,29 +148,11 @@ class _Pages:
             raise RefusedError(400, f"a, b: expected numbers below {len(self.viewed.systems)}")
         return listing
 
-    def _matches(self, listing: ListQuery) -> Matches:
+    def _matches(self, listing: ListQuery) -> tuple[Positions, Mapping[str, object]]:
         # The whole id of an instance finds that instance only, not all that share its words.
         is_id = listing.q in self.viewed.dataset
         searched = [self.scan.positions[listing.q]] if is_id else self.scan.search.find(listing.q, listing.where)
         return matches_of(self.scan.columns, listing, searched)
-
-    def _find_rows(self, listing: ListQuery) -> Mapping[str, object]:
-        columns, search = self.scan.columns, self.scan.search
-        n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
-        matches = self._matches(listing)
-        has_hits = listing.where != "hypothesis" and listing.q not in self.viewed.dataset
-        part = matches.positions[listing.offset : listing.offset + listing.n].tolist()
-        return {
-            "n_found": len(matches.positions),
-            "n_without_results": int((columns.n_results[matches.positions] == 0).sum()),
-            "means": matches.means,
-            "n_means": matches.n_means,
-            "found": matches.found,
-            "rows": [self._row(position, listing.q if has_hits else "") for position in part],
-            "n_searched": n_searched,
-            "n_scored": n_scored,
-            "n_instances": len(columns),
-        }
 
     def _row(self, position: int, text: str) -> ListRow:
         dataset, columns = self.viewed.dataset, self.scan.columns
@@ -179,17 +178,6 @@ class _Pages:
         if known is None:
             columns.set(row)
         return msgspec.structs.replace(row, hits=hits_in(instance.query.sentences, text)) if text else row
-
-    def _record_response(self, instance_id: str) -> Response:
-        dataset = self.viewed.dataset
-        try:
-            return json_response(self.viewed.record(self.scan.positions[instance_id], dataset[instance_id]))
-        except ChangedDataError:
-            raise RefusedError(503, DATA_CHANGED) from None
-        except EvidenceBenchError as error:
-            _log.warning("%s: %s", instance_id, error)
-            # The browser need not know the file's path, so the message gets the data set's name in its place.
-            return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
 
 def _read_asked(request: Request, shape: type[_Shape]) -> _Shape:

@@ -9,7 +9,6 @@ from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec.structs import asdict, replace
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -251,7 +250,7 @@ class TaskApp:
         for kind in self.kinds.values():
             kind.close()
 
-    async def _answer_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
+    def _answer_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
         """Answer an `EvidenceBenchError` without a path of this machine; a fault of the server goes to the terminal."""
         details: Mapping[str, object] = {}
         match error:
@@ -271,56 +270,51 @@ class TaskApp:
             _log.warning("%s", error)
         return json_response({"error": words, **details}, status)
 
-    async def _show_session(self, request: Request) -> Response:
+    def _show_session(self, request: Request) -> Response:
         return json_response({"person": _signed_in(request), **self.about})
 
-    async def _sign_in(self, request: Request) -> Response:
-        name = checked_name(decode(await request.body(), _NameBody).name)
+    def _sign_in(self, request: Request) -> Response:
+        name = checked_name(decode(request.state.body, _NameBody).name)
         first = next(iter(self.kinds.values()))
-        is_new = await run_in_threadpool(first.is_new, name)
-        response = json_response({"person": name, "is_new": is_new})
+        response = json_response({"person": name, "is_new": first.is_new(name)})
         # Anybody can sign in by any name, so a secret in its place would guard nothing.
         response.set_cookie(_cookie(request), quote(name, safe=""), path="/api", httponly=True, samesite="strict")
         return response
 
-    async def _sign_out(self, request: Request) -> Response:
+    def _sign_out(self, request: Request) -> Response:
         response = json_response({})
         response.delete_cookie(_cookie(request), path="/api", httponly=True, samesite="strict")
         return response
 
-    async def _show_queue(self, request: Request) -> Response:
+    def _show_queue(self, request: Request) -> Response:
         name, kind = self._kind_for(request)
-        return await run_in_threadpool(lambda: json_response({"person": name, **kind.queue(name)}))
+        return json_response({"person": name, **kind.queue(name)})
 
-    async def _show_task(self, request: Request) -> Response:
+    def _show_task(self, request: Request) -> Response:
         if request.method == "HEAD":  # it would start the person's time, and show no task
             raise RefusedError(405, "this page cannot be asked in that way")
-        (name, kind), task_id = self._kind_for(request), request.query_params.get("id", "")
-        return await run_in_threadpool(lambda: json_response({"person": name, **kind.show(name, task_id)}))
+        name, kind = self._kind_for(request)
+        return json_response({"person": name, **kind.show(name, request.query_params.get("id", ""))})
 
-    async def _save_answer(self, request: Request) -> Response:
-        return await self._keep(request, lambda kind, name, answer: {"answer": kind.save(name, answer)})
+    def _save_answer(self, request: Request) -> Response:
+        return self._keep(request, lambda kind, name, answer: {"answer": kind.save(name, answer)})
 
-    async def _submit(self, request: Request) -> Response:
-        return await self._keep(request, lambda kind, name, answer: kind.submit(name, answer))
+    def _submit(self, request: Request) -> Response:
+        return self._keep(request, lambda kind, name, answer: kind.submit(name, answer))
 
-    async def _keep(self, request: Request, work: Callable[[TaskKind, str, Any], object]) -> Response:
+    def _keep(self, request: Request, work: Callable[[TaskKind, str, Any], object]) -> Response:
         """Return what the work returns; where another tab was faster, that tab's answer with the status 409."""
-        body = decode(await request.body(), _AnswerBody)
+        body = decode(request.state.body, _AnswerBody)
         name, kind = self._required_name(request, body.person), self._kind(body.list)
         answer: Any = decode(body.answer, kind.shape)
+        try:
+            return json_response(work(kind, name, answer))
+        except StaleError as error:
+            return json_response({"error": str(error), "answer": kind.answer(name, answer.task)}, 409)
 
-        def kept() -> Response:
-            try:
-                return json_response(work(kind, name, answer))
-            except StaleError as error:
-                return json_response({"error": str(error), "answer": kind.answer(name, answer.task)}, 409)
-
-        return await run_in_threadpool(kept)
-
-    async def _show_result(self, request: Request) -> Response:
-        (name, kind), task_id = self._kind_for(request), request.query_params.get("id", "")
-        return await run_in_threadpool(lambda: json_response(kind.result(name, task_id)))
+    def _show_result(self, request: Request) -> Response:
+        name, kind = self._kind_for(request)
+        return json_response(kind.result(name, request.query_params.get("id", "")))
 
     def _required_name(self, request: Request, shown: str | None) -> str:
         """Return the name of the person who is signed in; refuse where the page shows another: tabs share a session."""

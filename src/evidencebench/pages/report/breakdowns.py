@@ -65,10 +65,7 @@ class Curves(NamedTuple):
 
 
 def curves_of(
-    findings: Findings,
-    largest: int,
-    engine: Engine,
-    on_progress: Callable[[int, int], object] = lambda *_: None,
+    findings: Findings, largest: int, engine: Engine, on_progress: Callable[[int, int], object] = lambda *_: None
 ) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
@@ -217,31 +214,21 @@ def breakdowns_of(findings: Findings) -> Mapping[str, Mapping[str, Bins]]:
         for scope, of_scope in places.items():
             if instance.labels.that_count(scope):
                 of_scope.append(_places(instance, scope))
-    bins: dict[str, Mapping[str, Bins]] = {}
-    for scope, of_scope in places.items():
-        tasks = [task for task in findings.tasks if task.scope == scope]
-        bins |= _breakdowns(findings, tasks, np.array(of_scope))
-    return bins
-
-
-def _breakdowns(
-    findings: Findings, tasks: Sequence[Task], places: np.ndarray[tuple[int, int], np.dtype[np.int_]]
-) -> Mapping[str, Mapping[str, Bins]]:
-    """Return the breakdowns of tasks over the same aspects; ``places`` are the `_places` of each instance."""
-    columns = {task.name: findings.columns(task) for task in tasks}
-    keys = [(task, system) for task, scores in columns.items() for system in scores]
-    recalls = np.column_stack([columns[task][system].recalls for task, system in keys])
-    first = columns[keys[0][0]][keys[0][1]]
     by_task: dict[str, dict[str, dict[str, dict[str, Estimate]]]] = {
-        task.name: {title: {} for title in _PROPERTIES} for task in tasks
+        task.name: {title: {} for title in _PROPERTIES} for task in findings.tasks
     }
-    for place_of, (title, names) in zip(places.T, _PROPERTIES.items(), strict=True):
-        for place, name in enumerate(names):
-            inside = np.flatnonzero(place_of == place)
-            if inside.size:
-                means = bootstrap_columns(recalls[inside], [first.clusters[n] for n in inside], findings.resampling)
-                for (task_name, system), mean in zip(keys, means, strict=True):
-                    by_task[task_name][title].setdefault(name, {})[system] = mean
+    for scope, of_scope in places.items():
+        columns = {task.name: findings.columns(task) for task in findings.tasks if task.scope == scope}
+        keys = [(task, system) for task, scores in columns.items() for system in scores]
+        recalls = np.column_stack([columns[task][system].recalls for task, system in keys])
+        clusters = columns[keys[0][0]][keys[0][1]].clusters
+        for place_of, (title, names) in zip(np.array(of_scope).T, _PROPERTIES.items(), strict=True):
+            for place, name in enumerate(names):
+                inside = np.flatnonzero(place_of == place)
+                if inside.size:
+                    means = bootstrap_columns(recalls[inside], [clusters[n] for n in inside], findings.resampling)
+                    for (task_name, system), mean in zip(keys, means, strict=True):
+                        by_task[task_name][title].setdefault(name, {})[system] = mean
     return by_task
 
 

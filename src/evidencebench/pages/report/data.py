@@ -12,15 +12,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures.data import Bar, bar_of
 from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow, TaskTerms
-from evidencebench.pages.viewer import (
-    AskedRecord,
-    ExchangeSource,
-    ShownSystem,
-    ViewerData,
-    record_of,
-    shown_case,
-    shown_systems,
-)
+from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ShownSystem, ViewerData, shown_case, shown_systems
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import TaskScores
@@ -192,7 +184,7 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
                 for shown, by_task in zip(viewed.systems, scores, strict=True)
             )
             terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
-            record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
+            record = viewed.record(position, instance, (terms, answers))
         yield viewed.row(position, instance, viewed.grades_of(instance, record)), record
 
 

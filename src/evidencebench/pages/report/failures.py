@@ -174,7 +174,6 @@ def costs_section(findings: Findings) -> Node:
 
 def _seconds(run: RunFile) -> list[int]:
     """Return the seconds that a person took for each instance; empty where the run is not a person's."""
-    if run.header is None or run.header.system.name != SYSTEM_NAME:
-        return []
-    answers = (run.answer(*key) for key in run.done)
+    is_person = run.header is not None and run.header.system.name == SYSTEM_NAME
+    answers = (run.answer(*key) for key in run.done if is_person)
     return [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]

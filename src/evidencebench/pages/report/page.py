@@ -198,10 +198,7 @@ def _method_section(findings: Findings, command: str) -> Node:
         list_node(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in method.items())),
         paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
         _command(command),
-        note(
-            _FILE_NAMES,
-            " At length, with sources: docs/tasks-and-measures.md and docs/report.md of evidencebench.",
-        ),
+        note(_FILE_NAMES, " At length, with sources: docs/tasks-and-measures.md and docs/report.md of evidencebench."),
     )
 
 
