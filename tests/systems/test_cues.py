@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.answers import answers_from
@@ -18,21 +16,16 @@ from evidencebench.scoring.evaluate import evaluate
 from evidencebench.system import Brief
 from evidencebench.systems.cues import WEIGHTS, Cues
 from evidencebench.systems.features import FEATURES
+from evidencebench.training.crossval_splits import DEFAULT_TASKS
 from strategies import queries
-
-FOUR_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 
 
 def order(query: Query, cues: Cues | None = None, scope: AspectScope = "all") -> tuple[int, ...]:
     return (cues or Cues()).rank(query, Brief(budget=None, scope=scope)).sentences
 
 
-def test_every_weight_is_of_a_feature_and_has_its_reason() -> None:
-    described = {feature.name: feature for feature in FEATURES}
-    for name, weight in WEIGHTS.items():
-        assert described[name].group != "embedding"
-        assert weight.reason[-1] in ".,"
-        assert weight.evidence or weight.results
+def test_every_weight_is_of_a_feature() -> None:
+    assert WEIGHTS.keys() <= {feature.name for feature in FEATURES}
 
 
 def test_what_is_found_stands_before_what_was_known_and_headings_last() -> None:
@@ -46,9 +39,7 @@ def test_what_is_found_stands_before_what_was_known_and_headings_last() -> None:
         (Kind.BODY, "We thank the women, and the committee that approved and funded our study with a grant."),
     ]
     kinds, sentences = zip(*lines, strict=True)
-    query = Query(
-        instance_id="i", paper_id="p", hypothesis="Tea helps against strokes.", sentences=sentences, kinds=kinds
-    )
+    query = Query(instance_id="i", paper_id="p", hypothesis="Tea helps.", sentences=sentences, kinds=kinds)
     found = order(query)
     assert found[0] == 2
     assert {3, 5} <= set(found[-3:])
@@ -70,12 +61,6 @@ def test_without_the_hypothesis_no_hypothesis_changes_anything(query: Query, oth
     assert order(query, blind) == order(replace(query, hypothesis=""))
 
 
-@given(queries(), st.sampled_from(["all", "results"]))
-def test_every_sentence_is_in_the_order_once_at_any_strength(query: Query, scope: AspectScope) -> None:
-    for strength in (0.0, 0.5, 1.0):
-        assert sorted(order(query, Cues(strength=strength), scope)) == list(range(len(query.sentences)))
-
-
 def test_strength_takes_what_is_repeated_from_the_front() -> None:
     sentences = ("Tea increased it in 20 women.",) * 2 + ("It was grey.",)
     query = Query(instance_id="i", paper_id="p", hypothesis="", sentences=sentences, kinds=(Kind.BODY,) * 3)
@@ -89,22 +74,10 @@ def test_a_strength_that_is_no_share_is_refused(strength: float) -> None:
         Cues(strength=strength)
 
 
-def test_the_hypothesis_changes_what_is_found_on_the_sample() -> None:
-    first, second = (load_sample()[number].query for number in (1, 2))
-    assert first.paper_id == second.paper_id
-    assert set(order(first)[:10]) != set(order(second)[:10])
-
-
-def recalls(dataset: Dataset, *specs: str) -> dict[str, list[float]]:
-    tasks = [TASKS[name] for name in FOUR_TASKS]
-    scores = evaluate({spec: answers_from(make_system(spec)) for spec in specs}, dataset, tasks)
-    return {spec: [float(np.mean(scores[spec][task.name].scores["aspect_recall"])) for task in tasks] for spec in specs}
-
-
 @pytest.mark.data
 def test_it_finds_more_than_bm25_abstract_first_on_every_task_as_documented(train: Dataset) -> None:
-    found = recalls(train, "cues", "bm25_abstract_first")
-    shown = {spec: [f"{100 * recall:.1f}" for recall in of_tasks] for spec, of_tasks in found.items()}
-    assert shown["bm25_abstract_first"] == ["32.0", "61.7", "17.9", "44.5"]
-    assert all(ours > theirs for ours, theirs in zip(found["cues"], found["bm25_abstract_first"], strict=True))
-    assert shown["cues"] == ["43.5", "66.7", "41.7", "62.5"]
+    systems = {spec: answers_from(make_system(spec)) for spec in ("bm25_abstract_first", "cues")}
+    scores = evaluate(systems, train, [TASKS[name] for name in DEFAULT_TASKS])
+    recalls = {spec: [f"{100 * found.mean_recall:.1f}" for found in scores[spec].values()] for spec in systems}
+    assert recalls["bm25_abstract_first"] == ["32.0", "61.7", "17.9", "44.5"]
+    assert recalls["cues"] == ["43.5", "66.7", "41.7", "62.5"]

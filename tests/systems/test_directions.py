@@ -31,53 +31,37 @@ def _directions(hypothesis: str, *sentences: str) -> list[ReportedDirection]:
     return list(reported_directions(hypothesis, sentences, range(len(sentences))).values())
 
 
-@pytest.mark.parametrize(
-    ("sentence", "direction"),
-    [
-        ("Blood pressure was significantly higher with tea than with water (p < 0.001).", INCREASE),
-        ("Compared with water, tea significantly increased blood pressure (P=0.002).", INCREASE),
-        ("Blood pressure was significantly lower with tea than with water (p = 0.01).", DECREASE),
-        ("Tea significantly reduced blood pressure compared with water.", DECREASE),
-        ("Blood pressure did not differ between tea and water (p = 0.6).", NO_DIFFERENCE),
-        ("There was no significant difference in blood pressure between tea and water.", NO_DIFFERENCE),
-        ("Nurses took the blood pressure twice a day.", NOT_SAID),
-        ("It is not known whether tea lowers blood pressure more than water.", NOT_SAID),
-        ("Whether or not they liked it, blood pressure was lower with tea than with water (p = 0.01).", DECREASE),
-    ],
-)
-def test_a_sentence_says_what_it_reports(sentence: str, direction: ReportedDirection) -> None:
-    assert _directions(_TEA, sentence) == [direction]
+_STATED = {
+    "Blood pressure was significantly higher with tea than with water (p < 0.001).": INCREASE,
+    "Compared with water, tea significantly increased blood pressure (P=0.002).": INCREASE,
+    "Blood pressure was significantly lower with tea than with water (p = 0.01).": DECREASE,
+    "Tea significantly reduced blood pressure compared with water.": DECREASE,
+    "Blood pressure did not differ between tea and water (p = 0.6).": NO_DIFFERENCE,
+    "There was no significant difference in blood pressure between tea and water.": NO_DIFFERENCE,
+    "Whether or not they liked it, blood pressure was lower with tea than with water (p = 0.01).": DECREASE,
+    "Blood pressure was significantly lower with tea (p < 0.05), a difference that was considered relevant.": DECREASE,
+    "The primary outcome, blood pressure, was lower with tea than with water (p = 0.01).": DECREASE,
+    "At the significant p value of 0.01, blood pressure was lower with tea than with water.": DECREASE,
+}
+_NOT_STATED = """
+Nurses took the blood pressure twice a day.
+It is not known whether tea lowers blood pressure more than water.
+The level of significance was set at P< 0.05.
+A p value of less than 0.05 was considered statistically significant.
+P < 0.05 was taken as significant for blood pressure.
+A sample size of 120 adults gave 80% power to detect a difference of 3 mmHg with tea (p < 0.05).
+The aim of this study was to find out whether tea lowers blood pressure more than water.
+We hypothesised that blood pressure would be lower with tea than with water.
+A response was defined as a blood pressure that was lower than before tea.
+Previous studies found a lower blood pressure with tea than with water (p = 0.01).
+It has been shown that tea lowers blood pressure significantly (p < 0.001).
+Nurse et al. found a lower blood pressure with tea (p = 0.01).
+"""
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The level of significance was set at P< 0.05.",
-        "A p value of less than 0.05 was considered statistically significant.",
-        "P < 0.05 was taken as significant for blood pressure.",
-        "A sample size of 120 adults gave 80% power to detect a difference of 3 mmHg with tea (p < 0.05).",
-        "The aim of this study was to find out whether tea lowers blood pressure more than water.",
-        "We hypothesised that blood pressure would be lower with tea than with water.",
-        "A response was defined as a blood pressure that was lower than before tea.",
-        "Previous studies found a lower blood pressure with tea than with water (p = 0.01).",
-        "It has been shown that tea lowers blood pressure significantly (p < 0.001).",
-        "Nurse et al. found a lower blood pressure with tea (p = 0.01).",
-    ],
-)
-def test_a_sentence_that_states_no_finding_of_its_paper_gets_no_direction(sentence: str) -> None:
-    assert _directions(_TEA, sentence) == [NOT_SAID]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Blood pressure was significantly lower with tea (p < 0.05), a difference that was considered relevant.",
-        "The primary outcome, blood pressure, was lower with tea than with water (p = 0.01).",
-        "At the significant p value of 0.01, blood pressure was lower with tea than with water.",
-    ],
-)
-def test_a_finding_that_speaks_of_its_outcome_or_its_significance_keeps_its_direction(sentence: str) -> None:
-    assert _directions(_TEA, sentence) == [DECREASE]
+def test_a_sentence_says_what_it_reports_and_one_that_states_no_finding_of_its_paper_nothing() -> None:
+    expected = _STATED | dict.fromkeys(_NOT_STATED.strip().splitlines(), NOT_SAID)
+    assert dict(zip(expected, _directions(_TEA, *expected), strict=True)) == expected
 
 
 # {I} against {C}; asked with both exchanged, an increase is a decrease.
@@ -173,14 +157,8 @@ def test_an_abbreviation_stands_for_its_full_name() -> None:
 @pytest.mark.parametrize(
     ("written", "mark"),
     [
-        ("p = 0.03", "p<0.05"),
-        ("P<.05", "p<0.05"),
-        ("p-value of 0.2", None),
-        ("P value = 0·20", "p>0.05"),
-        ("p > 0.05", "p>0.05"),
-        ("p < 0.10", "p<1"),
-        ("p ≥ 0.05", "p>0.05"),
-        ("pH = 0.05", None),
+        *(("p = 0.03", "p<0.05"), ("P<.05", "p<0.05"), ("P value = 0·20", "p>0.05"), ("p > 0.05", "p>0.05")),
+        *(("p < 0.10", "p<1"), ("p ≥ 0.05", "p>0.05"), ("p-value of 0.2", None), ("pH = 0.05", None)),
     ],
 )
 def test_p_values_are_read_by_the_level_of_5_percent(written: str, mark: str | None) -> None:

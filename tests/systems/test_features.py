@@ -16,7 +16,7 @@ from evidencebench.query import Kind, Query
 from evidencebench.systems.features import FEATURES, Feature, feature_table
 from evidencebench.systems.finder import finder_table
 from evidencebench.systems.lexicon import Role
-from evidencebench.systems.paper_columns import EVIDENCE_CUES, PaperColumns
+from evidencebench.systems.paper_columns import PaperColumns
 from examples import SHORTER
 from make_feature_table import REFERENCE, reference
 from strategies import WORDS, queries
@@ -74,12 +74,8 @@ LONG = query_of((BODY, "Tea reduced strokes" + " in Wales" * 9), (BODY, "It was 
 
 # The three sentences of the discussion and the conclusion: tea stands in 3 of 6, milk in 2.
 DISCUSSED = query_of(
-    (ABSTRACT, "tea"),
-    (HEADING, "Discussion"),
-    (BODY, "tea milk"),
-    (HEADING, "Conclusions"),
-    (BODY, "milk"),
-    (BODY, "tea"),
+    *((ABSTRACT, "tea"), (HEADING, "Discussion"), (BODY, "tea milk")),
+    *((HEADING, "Conclusions"), (BODY, "milk"), (BODY, "tea")),
 )
 TM = hypot(log(7 / 4) + 1, log(7 / 3) + 1)
 D_TEA, D_MILK = (log(7 / 4) + 1) / TM, (log(7 / 3) + 1) / TM
@@ -132,10 +128,7 @@ CASES: dict[str, tuple[Query, Sequence[float]]] = {
     "bm25_share": (TEA, [score / BM25[2] for score in BM25]),
     "terms_held": (TEA, [1 / 3, 1 / 3, 2 / 3, 0, 1 / 3, 0, 2 / 3, 0]),
     "tfidf": (TEA, TFIDF),
-    "tfidf_best_neighbour": (
-        TEA,
-        [TFIDF[1], TFIDF[2], TFIDF[1], TFIDF[2], 0, TFIDF[6], 0, TFIDF[6]],
-    ),
+    "tfidf_best_neighbour": (TEA, [TFIDF[1], TFIDF[2], TFIDF[1], TFIDF[2], 0, TFIDF[6], 0, TFIDF[6]]),
     "evidence_before": (TEA, [0, 0, 0, 2 * L, 0, 0, L, 2 * L]),
     "evidence_after": (TEA, [0, 2 * L, 0, 0, L, 2 * L, L, 0]),
     "evidence_around": (TEA, [n * L / 11 for n in (3, 5, 6, 6, 6, 6, 6, 6)]),
@@ -160,7 +153,6 @@ def table_of(query: Query) -> NDArray[np.float64]:
 
 
 def test_every_feature_has_a_case() -> None:
-    assert [name for name in NAMES if name not in CASES] == []
     assert sorted(CASES) == sorted(NAMES)
 
 
@@ -170,19 +162,7 @@ def test_a_feature_is_what_was_worked_out_by_hand(feature: Feature) -> None:
     assert feature.column(PaperColumns(query)) == pytest.approx(expected, abs=1e-7)
 
 
-def test_the_cues_of_evidence_are_twelve_as_its_sentence_says() -> None:
-    assert len(set(EVIDENCE_CUES)) == 12
-    assert set(EVIDENCE_CUES) <= set(EXAMPLES)
-
-
 # Laws
-
-
-@given(queries())
-def test_every_number_is_finite_and_has_its_place(query: Query) -> None:
-    table = table_of(query)
-    assert table.shape == (len(query.sentences), len(FEATURES))
-    assert np.isfinite(table).all()
 
 
 @given(queries(), st.lists(st.sampled_from([*WORDS, "strokes"]), max_size=6).map(" ".join))
@@ -198,48 +178,39 @@ def test_every_feature_that_says_it_reads_the_hypothesis_does() -> None:
     assert changed[:, reading].any(axis=0).all()
 
 
-@given(queries(), st.text(max_size=3))
-def test_names_of_papers_and_instances_change_nothing(query: Query, name: str) -> None:
-    renamed = replace(query, instance_id=name, paper_id=name)
-    assert np.array_equal(table_of(query), table_of(renamed))
+REPEATED = [
+    *(
+        "a-",
+        "((((",
+        "1. ",
+        "1.",
+        "1,",
+        "[ ",
+        "1 - ",
+        "9 %",
+        "(AB) ",
+        "tea ",
+        "not yet ",
+        "statistic",
+        "increas",
+        "lettered",
+    ),
+    *("increases of ", ", changes "),
+]
+FILLED = [
+    *(("p", " ", "1"), ("p value", " ", "1"), ("p-value", "s", "1"), ("", "(", "1"), ("", "9", ""), ("", "?", "1")),
+    *(("a", " ", "b"), ("a", "-", "b"), ("", "-", "!"), ("", "a", ""), ("", "i", ""), ("", "\n", "")),
+]
+LONGEST = [start + one * (1_000_000 // SHORTER) + end for start, one, end in FILLED]
 
 
-@pytest.mark.parametrize("kind", Kind)
-@pytest.mark.parametrize(
-    "sentence", ["", " ", "Tea reduces strokes.", "日本茶は血圧を下げる", "\x00\ud800", "½ ² ٣", "İİ"]
-)
-def test_a_paper_of_one_sentence_has_every_feature(kind: Kind, sentence: str) -> None:
-    table = table_of(query_of((kind, sentence)))
-    assert np.isfinite(table).all()
-    assert table.shape == (1, len(FEATURES))
-
-
-@given(queries(min_sentences=1))
-def test_sentences_that_are_said_twice_are_wholly_alike(query: Query) -> None:
-    twice = replace(query, sentences=query.sentences * 2, kinds=query.kinds * 2)
-    column = table_of(twice)[:, NAMES.index("to_nearest")]
-    n = len(query.sentences)
-    assert column[:n] == pytest.approx(column[n:])
-    assert all(value == pytest.approx(1) or value == 0 for value in column)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "tea " * (250_000 // SHORTER),
-        "increas" * (150_000 // SHORTER),
-        "p" + " " * (1_000_000 // SHORTER) + "1",
-        "\n" * (1_000_000 // SHORTER),
-        *(text * (200_000 // SHORTER) for text in ("lettered", "(AB) ", "a-", "((((", "increases of ", ", changes ")),
-    ],
-)
-@pytest.mark.parametrize("kind", Kind)
-def test_a_very_long_sentence_takes_seconds_at_most(kind: Kind, text: str) -> None:
+@pytest.mark.parametrize("text", [*(one * (200_000 // SHORTER) for one in REPEATED), *LONGEST], ids=lambda one: one[:9])
+def test_a_very_long_sentence_takes_seconds_at_most(text: str) -> None:
     started = time.process_time()
     for hypothesis in ("Tea reduces strokes.", text):
-        query = query_of((kind, text), (BODY, "Tea reduces strokes."), hypothesis=hypothesis)
+        query = query_of(*((kind, text) for kind in Kind), (BODY, "Tea reduces strokes."), hypothesis=hypothesis)
         assert np.isfinite(finder_table(PaperColumns(query))).all()
-    assert time.process_time() - started < 60 / SHORTER
+    assert time.process_time() - started < 30 / SHORTER
 
 
 # Which features there are

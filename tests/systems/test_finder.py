@@ -45,9 +45,10 @@ from evidencebench.training.finder import (
 from examples import IS_THOROUGH, examples
 from strategies import queries
 
+pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+
 SAMPLE = list(load_sample())
 TOP_10 = Brief(budget=10)
-MOST_BYTES = 2_000_000
 
 
 def asked(hypothesis: str, *sentences: str) -> Query:
@@ -62,13 +63,20 @@ def with_wish(instances: list[Instance], wish: Wish) -> list[Instance]:
     ]
 
 
+BOTH_WISHES = [*SAMPLE, *with_wish(SAMPLE, "answer")]
+DATA = {"sha256": ["a" * 64, "b" * 64]}
+
+
 @pytest.fixture(scope="module")
 def own_finder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of a finder that was trained for both wishes."""
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     folder = tmp_path_factory.mktemp("finder") / "model"
-    FinderTraining().fit([*SAMPLE, *with_wish(SAMPLE, "answer")], folder, data={"sha256": ["a" * 64, "b" * 64]})
+    FinderTraining().fit(BOTH_WISHES, folder, data=DATA)
     return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 # Answering
@@ -144,20 +152,6 @@ SHORT = (
         ),
         8,
     ),
-    (
-        "Night shifts, compared with day shifts, change reaction time.",
-        (
-            "Does a night shift change reaction time?",
-            "Little is known about the effect of night shifts compared with day shifts on reaction time.",
-            "The aim of this study was to compare reaction time after night shifts and after day shifts.",
-            "Forty nurses were tested after three shifts of each kind.",
-            "Reaction time was measured with a tablet.",
-            "Mean reaction time was 312 ms after night shifts and 268 ms after day shifts (95% CI 21 to 67).",
-            "Memory was alike.",
-            "Nurses react more slowly after a night shift.",
-        ),
-        5,
-    ),
 )
 
 
@@ -180,9 +174,8 @@ def test_the_wish_of_the_query_counts_unless_an_option_says_otherwise(own_finder
     for wish in wishes:
         assert Finder(model=own_finder).rank(replace(query, wish=wish), TOP_10) == orders[wish]
     assert Finder(model=own_finder).rank(query, TOP_10) == orders["study"]
-    for spec in ("finder:wish=both", "cues:wish=both"):
-        with pytest.raises(SystemSpecError, match=r"option 'wish': .*got 'both'"):
-            make_system(spec)
+    with pytest.raises(SystemSpecError, match=r"option 'wish': .*got 'both'"):
+        make_system("finder:wish=both")
 
 
 # Several articles in one query
@@ -237,7 +230,6 @@ def test_chances_are_those_of_isotonic_regression() -> None:
 
 
 def test_chances_hold_where_training_leaves_out_sentences_that_are_no_evidence() -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     generator = np.random.default_rng(0)
 
     def drawn(n: int) -> FinderExample:
@@ -256,38 +248,27 @@ def test_chances_hold_where_training_leaves_out_sentences_that_are_no_evidence()
 # Training and files
 
 
-def test_training_twice_writes_the_same_bytes(own_finder: Path, tmp_path: Path) -> None:
+def test_training_twice_writes_the_same_bytes_and_the_card_says_what_it_was_made_from(
+    own_finder: Path, tmp_path: Path
+) -> None:
     again = tmp_path / "again"
     told: list[tuple[object, ...]] = []
-    FinderTraining().fit(
-        [*SAMPLE, *with_wish(SAMPLE, "answer")],
-        again,
-        data={"sha256": ["a" * 64, "b" * 64]},
-        on_progress=lambda *now: told.append(now),
-    )
-    assert {path.name: path.read_bytes() for path in again.iterdir()} == {
-        path.name: path.read_bytes() for path in own_finder.iterdir()
-    }
+    FinderTraining().fit(BOTH_WISHES, again, data=DATA, on_progress=lambda *now: told.append(now))
+    assert contents(again) == contents(own_finder)
+    card = load_finder(again, card_digest(again)).card
+    assert card.trained_on == {"a" * 64, "b" * 64}
+    assert card.features == tuple(feature.name for feature in FINDER_FEATURES)
+    assert sorted((one.wish, one.scope) for one in card.members) == [
+        *(("answer", "all"), ("study", "all"), ("study", "results"))
+    ]
+    assert set(card.calibrations) == {"answer", "study"}
     assert told == [
         *((n_read, 20) for n_read in range(1, 21)),
         *((n_fitted, 8, "fitting trees") for n_fitted in range(9)),  # two wishes, each alone and by three folds
     ]
 
 
-def test_the_card_says_what_the_model_was_made_from(own_finder: Path) -> None:
-    card = load_finder(own_finder, card_digest(own_finder)).card
-    assert card.trained_on == {"a" * 64, "b" * 64}
-    assert card.features == tuple(feature.name for feature in FINDER_FEATURES)
-    assert {(one.wish, one.scope) for one in card.members} == {
-        ("answer", "all"),
-        ("study", "all"),
-        ("study", "results"),
-    }
-    assert set(card.calibrations) == {"answer", "study"}
-
-
 def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model", wish="study"), SAMPLE[0].query
     for brief in (TOP_10, Brief(budget=5, scope="results")):
@@ -308,7 +289,6 @@ def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_t
         assert model.scores(paper, member.wish, member.scope).tolist() == pytest.approx(expected.tolist())
 
 
-WITHOUT_RESULTS = [replace(one, labels=replace(one.labels, results=())) for one in SAMPLE]
 WITHOUT_ASPECTS = [replace(one, labels=replace(one.labels, aspects=(), results=())) for one in SAMPLE]
 
 
@@ -316,7 +296,6 @@ WITHOUT_ASPECTS = [replace(one, labels=replace(one.labels, aspects=(), results=(
     ("instances", "told"),
     [
         ([], "wish 'study': expected at least 6 papers, got 0"),
-        (SAMPLE[:3], "wish 'study': expected at least 6 papers, got 2"),
         (SAMPLE[:1] * 20, "wish 'study': expected at least 6 papers, got 1"),
         (WITHOUT_ASPECTS, "training: no instance has an aspect"),
     ],
@@ -324,22 +303,20 @@ WITHOUT_ASPECTS = [replace(one, labels=replace(one.labels, aspects=(), results=(
 def test_too_little_to_learn_from_is_refused_and_leaves_nothing(
     instances: list[Instance], told: str, tmp_path: Path
 ) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     with pytest.raises(DataError, match=told):
         FinderTraining().fit(instances, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_data_without_results_labels_as_the_100k_has_trains_a_model_that_serves_both_scopes(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    FinderTraining(figures=False).fit(WITHOUT_RESULTS, tmp_path / "model")
+    without_results = [replace(one, labels=replace(one.labels, results=())) for one in SAMPLE]
+    FinderTraining(figures=False).fit(without_results, tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model"), SAMPLE[0].query
     of_all, of_results = (finder.rank(query, Brief(budget=5, scope=scope)) for scope in ("all", "results"))
     assert of_all == of_results != Cues().rank(query, Brief(budget=5))
 
 
 def test_a_finder_that_read_no_hypothesis_in_training_finds_alike_for_any(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     card = FinderTraining(hypothesis=False, figures=False).fit(SAMPLE, tmp_path / "model")
     reading = {feature.name for feature in FINDER_FEATURES if feature.reads_hypothesis}
     assert reading.isdisjoint(card.features)
@@ -413,10 +390,7 @@ def test_a_model_written_over_another_leaves_no_file_of_it(
     (mine / ".card.json.1.part").write_text("torn")
     (mine / "notes.txt").write_text("mine")
     write_finder(load_finder(own_finder, card_digest(own_finder)), mine)
-    assert {path.name: path.read_bytes() for path in mine.iterdir()} == {
-        "notes.txt": b"mine",
-        **{path.name: path.read_bytes() for path in own_finder.iterdir()},
-    }
+    assert contents(mine) == contents(own_finder) | {"notes.txt": b"mine"}
 
 
 def _without_trees(folder: Path) -> None:
@@ -472,23 +446,22 @@ def test_a_damaged_model_is_refused(
 
 
 def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone_and_in_headers() -> None:
-    contents = {path.name: path.read_bytes() for path in SHIPPED.iterdir()}
-    assert sum(map(len, contents.values())) < MOST_BYTES
-    assert all(content.decode().isascii() for content in contents.values())
-    card = json.loads(contents["card.json"])
+    files = contents(SHIPPED)
+    assert sum(map(len, files.values())) < 2_000_000
+    assert all(content.isascii() for content in files.values())
+    card = json.loads(files["card.json"])
     assert card["data"]["name"] == "evidence_inference.json"
     assert {member["wish"] for member in card["members"]} == {"answer"}
     for member in card["members"]:
-        assert sha256(contents[member["file"]]).hexdigest() == member["sha256"]
+        assert sha256(files[member["file"]]).hexdigest() == member["sha256"]
     assert make_system("finder").versions() == {"the finder's model": f"sha256:{card_digest(SHIPPED)}"}
 
 
 def test_it_needs_numpy_alone() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('lightgbm', 'torch', 'onnxruntime', 'scipy', 'sklearn')));"
-        "from evidencebench.data.sample import load_sample; from evidencebench.execution.making import make_system;"
-        "from evidencebench.system import Brief;"
-        "print(len(make_system('finder').rank(next(iter(load_sample())).query, Brief(budget=3)).sentences))"
+        "from evidencebench import Brief, load_sample, make_system;"
+        "print(len(make_system('finder').rank(load_sample()[0].query, Brief(budget=3)).sentences))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == str(len(SAMPLE[0].query.sentences))

@@ -1,6 +1,4 @@
-"""Every cue finds what it is for and nothing else, every word of the lists counts, and no text takes long."""
-
-import time
+"""Every cue finds what it is for and nothing else, and every word of the lists counts."""
 
 import numpy as np
 import pytest
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from cue_examples import EXAMPLES
 from evidencebench.systems.lexicon import CUES, Cue, asks, count_cues
-from examples import SHORTER
 from strategies import sentence_texts
 
 NAMES = [cue.name for cue in CUES]
@@ -58,57 +55,16 @@ def test_counts_of_a_sentence_depend_on_no_other_and_are_whole(sentences: list[s
     assert (together >= 0).all()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "increas" * (150_000 // SHORTER),
-        "tea " * (250_000 // SHORTER),
-        "P" + " " * (1_000_000 // SHORTER) + "1",
-        "p value" + " " * (1_000_000 // SHORTER) + "1",
-        "p-value" + "s" * (1_000_000 // SHORTER) + "1",
-        "1." * (500_000 // SHORTER),
-        "(" + "1," * (500_000 // SHORTER),
-        "(" * (1_000_000 // SHORTER) + "1",
-        "9" * (1_000_000 // SHORTER),
-        "9 %" * (300_000 // SHORTER),
-        "1 - " * (250_000 // SHORTER),
-        "[ " * (500_000 // SHORTER) + "1",
-        "?" * (1_000_000 // SHORTER) + "1",
-        "not yet " * (250_000 // SHORTER),
-    ],
-    ids=lambda text: text[:8],
-)
-def test_a_long_text_of_one_thing_takes_seconds_at_most(text: str) -> None:
-    started = time.process_time()
-    count_cues([text])
-    asks(text)
-    assert time.process_time() - started < 5 / SHORTER
+ASKING = [
+    *("Is tea good for the heart?", "They asked: \u201cIs tea good?\u201d", "Whether tea lowers pressure is unclear."),
+    *("The effect of tea is not well understood.", "Little is known of tea.", "We aimed to lower pressure."),
+    "OBJECTIVE: To assess the effect of tea on pressure.",
+]
+REPORTING = [
+    *("Tea lowered pressure.", "Pressure was assessed with a cuff, and tea lowered it."),
+    *("Knowing the aim, none of them failed to drink.", ""),
+]
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Is tea good for the heart?",
-        "They asked: \u201cIs tea good?\u201d",
-        "Whether tea lowers pressure is unclear.",
-        "The effect of tea is not well understood.",
-        "Little is known of tea.",
-        "OBJECTIVE: To assess the effect of tea on pressure.",
-        "We aimed to lower pressure.",
-    ],
-)
-def test_questions_aims_and_what_is_unknown_ask(sentence: str) -> None:
-    assert asks(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Tea lowered pressure.",
-        "Pressure was assessed with a cuff, and tea lowered it.",
-        "Knowing the aim, none of them failed to drink.",
-        "",
-    ],
-)
-def test_what_reports_does_not_ask(sentence: str) -> None:
-    assert not asks(sentence)
+def test_questions_aims_and_what_is_unknown_ask_and_what_reports_does_not() -> None:
+    assert [sentence for sentence in (*ASKING, *REPORTING) if asks(sentence)] == ASKING

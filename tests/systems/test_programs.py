@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -48,6 +47,11 @@ def spec_of(tmp_path: Path, code: str, *, options: str = "") -> str:
     return f"exec:{write_program(tmp_path / 'program', code)}{options}"
 
 
+def answering(does: str, *, before: str = "") -> str:
+    """Return the code of a program that does the same with each line that it is sent."""
+    return f"import os, sys, time\n{before}{GREETING}for line in sys.stdin:\n    {does}\n"
+
+
 def test_a_program_answers_as_the_same_system_in_python_does(word_program: Path, tmp_path: Path) -> None:
     data = many(tmp_path / "data.json", 40)
     execute(SharedWords(), data, tmp_path / "python.jsonl")
@@ -64,13 +68,11 @@ def test_a_program_answers_as_the_same_system_in_python_does(word_program: Path,
 
 def test_no_program_waits_beside_those_of_the_workers(tmp_path: Path) -> None:
     started = tmp_path / "started"
-    code = (
-        f"import os, sys\nopen({str(started)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
-        + GREETING
+    code = answering(
         # Sentence 1 where the program that was started first, for the command itself, has ended; else sentence 0.
-        + f"first = open({str(started)!r}).readline().strip()\n"
-        "for line in sys.stdin:\n"
-        "    print('{\"sentences\":[%d]}' % (not os.path.exists('/proc/' + first)), flush=True)\n"
+        "print('{\"sentences\":[%d]}' % (not os.path.exists('/proc/' + first)), flush=True)",
+        before=f"open({str(started)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
+        f"first = open({str(started)!r}).readline().strip()\n",
     )
     report = execute(spec_of(tmp_path, code), many(tmp_path / "data.json", 40), tmp_path / "run.jsonl", jobs=2)
     assert report.n_failed == 0
@@ -104,12 +106,7 @@ def test_every_file_of_the_command_counts_and_the_first_line_says_the_traits(tmp
 
 def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Path) -> None:
     sent = tmp_path / "sent.jsonl"
-    code = (
-        GREETING + "import sys\n"
-        "for line in sys.stdin:\n"
-        "    open(sys.argv[1], 'a').write(line)\n"
-        '    print(\'{"sentences": [], "ordered": false}\', flush=True)\n'
-    )
+    code = answering('open(sys.argv[1], "a").write(line); print(\'{"sentences": [], "ordered": false}\', flush=True)')
     system = make_system(f"exec:{write_program(tmp_path / 'program', code)} {sent}")
     for instance in SAMPLE:
         assert system.rank(instance.query, BRIEF) == Ranking(sentences=(), ordered=False)
@@ -133,7 +130,7 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
 
 # What a program does once it is asked -> the error, and words of its message.
 FAULTS = {
-    "import time; time.sleep(60)": (ProgramTimeoutError, "no answer within 2 s; a program must flush"),
+    "time.sleep(60)": (ProgramTimeoutError, "no answer within 2 s; a program must flush"),
     "sys.exit(3)": (ProgramEndedError, "the program ended with status 3 before it answered"),
     "os.kill(os.getpid(), 9)": (ProgramEndedError, "the program was killed by signal 9"),
     "os.close(1); sys.stderr.write('out of memory'); sys.exit(1)": (ProgramEndedError, "standard error: out of memory"),
@@ -153,12 +150,9 @@ FAULTS = {
 @pytest.mark.parametrize("does", FAULTS)
 def test_what_is_no_answer_is_a_failure_of_its_class_and_the_next_query_is_answered(does: str, tmp_path: Path) -> None:
     seconds = 2 if "sleep" in does else 60  # in which the others are answered, on a loaded machine too
-    code = (
-        "import os, sys\n" + GREETING + "for line in sys.stdin:\n"
-        f"    if '{QUERY.instance_id}\"' in line:\n"
-        f"        {does}\n"
-        "    else:\n"
-        "        print('{\"sentences\": [2, 1]}', flush=True)\n"
+    code = answering(
+        f"if '{QUERY.instance_id}\"' in line:\n        {does}\n    else:\n"
+        "        print('{\"sentences\": [2, 1]}', flush=True)"
     )
     execute(spec_of(tmp_path, code, options=f",timeout_seconds={seconds}"), SAMPLE, tmp_path / "run.jsonl")
     run = open_run(tmp_path / "run.jsonl")
@@ -172,12 +166,7 @@ def test_what_is_no_answer_is_a_failure_of_its_class_and_the_next_query_is_answe
 
 
 def test_a_second_line_that_comes_late_is_not_taken_for_the_next_answer(tmp_path: Path) -> None:
-    code = (
-        GREETING + "import sys\n"
-        "for line in sys.stdin:\n"
-        "    print('{\"sentences\": [0]}', flush=True)\n"
-        "    print('{\"sentences\": [1]}', flush=True)\n"
-    )
+    code = answering("for index in range(2): print('{\"sentences\": [%d]}' % index, flush=True)")
     system = make_system(spec_of(tmp_path, code))
     for _ in range(3):
         with suppress(ProgramOutputError):
@@ -231,8 +220,6 @@ execute(make_system(sys.argv[2]), *sys.argv[4:7:2], engine=Threads(4))
 @pytest.mark.parametrize(
     ("does", "how"),
     [
-        (["deaf"], "--jobs=1"),
-        (["parent"], "--jobs=1"),
         (["wrapped"], "--jobs=1"),
         (["deaf", "parent", "wrapped"], "--jobs=2"),
         (["deaf", "parent", "wrapped"], "threads"),
@@ -244,14 +231,8 @@ def test_no_program_outlives_an_evidencebench_that_is_killed(does: list[str], ho
     command = shlex.join([str(write_program(tmp_path / "hangs", HANGS)), str(pids), *does])
     if "wrapped" in does:
         command = shlex.join(["sh", "-c", f"{command}; true"])
-    asked = [
-        "run",
-        f"exec:[{command}]",
-        "--data",
-        str(many(tmp_path / "data.json", 40).path),
-        "-o",
-        str(tmp_path / "run.jsonl"),
-    ]
+    data = many(tmp_path / "data.json", 40).path
+    asked = ["run", f"exec:[{command}]", "--data", str(data), "-o", str(tmp_path / "run.jsonl")]
     main = ["-c", IN_THREADS, *asked] if how == "threads" else ["-m", "evidencebench", *asked, how]
     with subprocess.Popen([sys.executable, *main], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
         n_expected = (2 if how == "--jobs=2" else 1) * (2 if "parent" in does else 1)
@@ -290,10 +271,8 @@ def test_a_program_ends_when_its_system_is_no_longer_used(tmp_path: Path) -> Non
 
 def test_an_answer_that_does_not_fit_the_paper_fails_and_leaves_the_program_running(tmp_path: Path) -> None:
     started = tmp_path / "started"
-    code = (
-        f"open({str(started)!r}, 'a').write('x')\nimport sys\n" + GREETING + "for line in sys.stdin:\n"
-        "    print('{\"sentences\": [99999]}', flush=True)\n"
-    )
+    before = f"open({str(started)!r}, 'a').write('x')\n"
+    code = answering("print('{\"sentences\": [99999]}', flush=True)", before=before)
     report = execute(spec_of(tmp_path, code), SAMPLE, tmp_path / "run.jsonl")
     assert report.n_failed == len(SAMPLE)
     assert "OutOfRangeError" in (report.first_error or "")
@@ -408,11 +387,3 @@ def test_a_key_that_a_program_tells_stands_in_no_message(
         make_system(spec_of(tmp_path, code)).rank(QUERY, BRIEF)
     assert not re.search("0123|mnop|sk-a", str(caught.value))
     assert re.search(r"\*\*\*|\.{290}", str(caught.value))
-
-
-@pytest.mark.skipif(shutil.which("mawk") is None, reason="needs mawk")
-def test_mawk_which_waits_for_a_full_buffer_is_told_what_it_lacks() -> None:
-    script = """BEGIN {print "{\\"protocol\\":1}"; fflush()} {print "{\\"sentences\\":[1]}"; fflush()}"""
-    with pytest.raises(ProgramTimeoutError, match=r"and read its input line by line, as mawk does with -W interactive"):
-        make_system(f"exec:[mawk {shlex.quote(script)}],timeout_seconds=0.5").rank(QUERY, BRIEF)
-    assert make_system(f"exec:[mawk -W interactive {shlex.quote(script)}]").rank(QUERY, BRIEF).sentences == (1,)

@@ -41,6 +41,11 @@ def read(model: Path) -> Callable[[str, str], float]:
     return lambda hypothesis, text: float(encoder.predict([(hypothesis, text)], show_progress_bar=False)[0])
 
 
+def asked(*sentences: str, hypothesis: str = "tea") -> Query:
+    kinds = (Kind.BODY,) * len(sentences)
+    return Query(instance_id="q", paper_id="p", hypothesis=hypothesis, sentences=sentences, kinds=kinds)
+
+
 @examples(60)
 @given(query=queries(), top=st.integers(1, 12), inner=st.sampled_from(INNERS))
 def test_the_first_sentences_are_in_the_models_order_and_the_rest_in_the_other_systems(
@@ -60,22 +65,13 @@ def test_the_first_sentences_are_in_the_models_order_and_the_rest_in_the_other_s
 
 
 def test_repeated_sentences_score_the_same_and_keep_the_other_systems_order(model: Path) -> None:
-    sentences = ("tea fell", "the tea", "tea fell", "pressure", "tea fell")
-    query = Query(
-        instance_id="q", paper_id="p", hypothesis="tea", sentences=sentences, kinds=(Kind.BODY,) * len(sentences)
-    )
+    query = asked("tea fell", "the tea", "tea fell", "pressure", "tea fell")
     order = make_system(f"rerank:system=lead,model={model},batch_size=1").rank(query, BRIEF).sentences
-    assert [index for index in order if sentences[index] == "tea fell"] == [0, 2, 4]
+    assert [index for index in order if query.sentences[index] == "tea fell"] == [0, 2, 4]
 
 
 def test_a_text_longer_than_the_model_can_read_is_cut(model: Path) -> None:
-    query = Query(
-        instance_id="q",
-        paper_id="p",
-        hypothesis="tea " * 500,
-        sentences=("tea " * 500, "pressure"),
-        kinds=(Kind.BODY,) * 2,
-    )
+    query = asked("tea " * 500, "pressure", hypothesis="tea " * 500)
     for limit in ("", ",max_tokens=8"):
         ranking = make_system(f"fuse:systems=[rerank:system=lead,model={model}{limit}]").rank(query, BRIEF)
         assert len(ranking.sentences) == 2
@@ -90,8 +86,7 @@ def test_a_text_longer_than_the_model_can_read_is_cut(model: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_precision_is_the_one_asked_for(model: Path, dtype: str) -> None:
-    query = Query(instance_id="q", paper_id="p", hypothesis="tea", sentences=("tea", "fell"), kinds=(Kind.BODY,) * 2)
-    scores = make_system(f"rerank:system=lead,model={model},dtype={dtype}").rank(query, BRIEF).scores
+    scores = make_system(f"rerank:system=lead,model={model},dtype={dtype}").rank(asked("tea", "fell"), BRIEF).scores
     assert scores is not None
     rounded = torch.tensor(scores, dtype=torch.float64).to(torch.bfloat16).to(torch.float64).tolist()
     assert (list(scores) == rounded) == (dtype == "bfloat16")
@@ -107,8 +102,7 @@ def test_the_header_holds_libraries_and_the_models_checksum(model: Path, tmp_pat
 
 
 def ask(model: Path) -> None:
-    query = Query(instance_id="q", paper_id="p", hypothesis="tea", sentences=("tea", "fell"), kinds=(Kind.BODY,) * 2)
-    make_system(f"rerank:system=lead,model={model}").rank(query, BRIEF)
+    make_system(f"rerank:system=lead,model={model}").rank(asked("tea", "fell"), BRIEF)
 
 
 def test_outputs_that_are_no_score_are_refused(tmp_path: Path) -> None:
@@ -129,22 +123,22 @@ def test_a_model_that_cannot_be_read_is_refused_by_name_and_not_read_again_for_e
 
 
 def test_models_that_are_missing_or_unsafe_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
-    def refused(folder: Path) -> pytest.ExceptionInfo[ModelError]:
-        with pytest.raises(ModelError) as caught:
-            make_system(f"rerank:system=bm25,model={folder}")
-        return caught
-
-    assert f"no folder '{tmp_path / 'none'}'" in str(refused(tmp_path / "none").value)
     (tmp_path / "empty").mkdir()
-    assert "config.json" in str(refused(tmp_path / "empty").value)
     pickled = make_cross_encoder(tmp_path / "pickled")
     state = BertForSequenceClassification.from_pretrained(pickled).state_dict()
     (pickled / "model.safetensors").unlink()
     torch.save(state, pickled / "pytorch_model.bin")
-    assert "pickle" in str(refused(pickled).value)
     coded = make_cross_encoder(tmp_path / "coded")
     name_layer(coded, "own_code.Layer")
-    assert "own_code.Layer" in str(refused(coded).value)
+    told = {
+        "none": f"no folder '{tmp_path}/none'",
+        "empty": "config.json",
+        "pickled": "pickle",
+        "coded": "own_code.Layer",
+    }
+    for name, words in told.items():
+        with pytest.raises(ModelError, match=words):
+            make_system(f"rerank:system=bm25,model={tmp_path / name}")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How alike sentences are: equal to scikit-learn's dense product, without the memory that it takes."""
+"""How alike sentences are: as scikit-learn's dense product; orders that avoid repetition: as a slow reference."""
 
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
-from evidencebench.systems.diverse import WordSimilarity, discounted_order
+from evidencebench.systems.diverse import MOST_CHOSEN, WordSimilarity, discounted_order
 from evidencebench.systems.fusion import Floats, scores_of, unit_scores
 from evidencebench.systems.paper_columns import PaperColumns
 from evidencebench.systems.words import tokens
@@ -52,10 +52,6 @@ def test_likeness_equals_the_dense_product_whether_it_is_kept_or_made_row_by_row
     assert max(block.size for block in blocks) <= max(most, likeness.n)
 
 
-def test_a_paper_without_sentences_has_no_rows() -> None:
-    assert [block.shape for _, block in WordSimilarity([]).blocks()] == [(0, 0)]
-
-
 @given(queries(min_sentences=1))
 @example(long_paper(1600))
 def test_what_is_kept_of_the_cosines_equals_its_meaning(query: Query) -> None:
@@ -85,18 +81,67 @@ def peak_mb(do: Callable[[], object]) -> float:
         tracemalloc.stop()
 
 
-def test_a_paper_of_30_000_sentences_needs_no_array_of_all_pairs() -> None:
-    sentences = [f"Tea helped {n % 900}." for n in range(30_000)]
-
-    def some_of_it() -> None:
-        likeness = WordSimilarity(sentences)
-        next(iter(likeness.blocks()))
-        likeness.row(29_999)
-
-    assert peak_mb(some_of_it) < 200, "all pairs are 7,200 MB"
-
-
 def test_the_memory_of_features_and_orders_grows_with_the_paper_and_not_with_its_square() -> None:
     query = long_paper(4000)
     assert peak_mb(lambda: PaperColumns(query).cosines) < 100, "all pairs are 128 MB"
     assert peak_mb(lambda: make_system("diverse:system=lead").rank(query, Brief(budget=10))) < 25
+
+
+# Orders without repetition
+
+Pairs = list[list[float]]
+
+# Few values, so that ties abound; quarters and eighths, so that products are exact.
+fractions = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+similarities = st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1).map(lambda value: round(value, 9))
+
+
+@st.composite
+def scored_pairs(draw: st.DrawFn) -> tuple[list[float], Pairs]:
+    scores = draw(st.lists(fractions, max_size=8))
+    size = len(scores)
+    rows = st.lists(similarities, min_size=size, max_size=size)
+    return scores, draw(st.lists(rows, min_size=size, max_size=size))
+
+
+def slowly_discounted(scores: Sequence[float], similarity: Pairs, strength: float) -> tuple[int, ...]:
+    chosen: list[int] = []
+    while len(chosen) < len(scores):
+        value = dict(enumerate(scores))
+        for index in value:
+            for other in chosen:
+                value[index] *= 1 - strength * similarity[other][index]
+        unchosen = [index for index in value if index not in chosen]
+        chosen.append(min(unchosen, key=lambda index: (-value[index], -scores[index], index)))
+    return tuple(chosen)
+
+
+@given(scored_pairs(), fractions)
+def test_discounting_equals_the_definition(drawn: tuple[list[float], Pairs], strength: float) -> None:
+    scores, similarity = drawn
+    order = discounted_order(np.array(scores), np.array(similarity).__getitem__, strength=strength)
+    assert order == slowly_discounted(scores, similarity, strength)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_scores_of_any_size_are_brought_to_the_unit_without_swapping_any(scores: list[float]) -> None:
+    unit = unit_scores(np.array(scores))
+    assert unit.max() == 1
+    assert unit.min() in {0, 1}
+    order = np.argsort(scores, kind="stable")
+    assert (np.diff(unit[order]) >= 0).all()
+
+
+def test_behind_the_most_that_are_chosen_one_by_one_the_others_follow_by_their_value_then() -> None:
+    random = np.random.default_rng(0)
+    n = MOST_CHOSEN + 50
+    scores, similarity = random.random(n), random.random(n).round(9)
+    alike = np.arange(n) % 7
+    order = discounted_order(scores, lambda index: np.where(alike == alike[index], similarity, 0.0), strength=0.1)
+    left, chosen = scores.copy(), list[int]()
+    for _ in range(MOST_CHOSEN):
+        chosen.append(int(np.argmax(np.where(np.isin(np.arange(n), chosen), -1.0, left))))
+        left *= 1 - 0.1 * np.where(alike == alike[chosen[-1]], similarity, 0.0)
+    others = [index for index in range(n) if index not in set(chosen)]
+    assert list(order[:MOST_CHOSEN]) == chosen
+    assert list(order[MOST_CHOSEN:]) == sorted(others, key=lambda index: -left[index])

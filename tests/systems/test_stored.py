@@ -104,17 +104,6 @@ def test_of_answers_for_each_task_the_brief_finds_its_own(tmp_path: Path) -> Non
     assert not make_system(lines(tmp_path / "plain.jsonl", (None, [9]))).reads_brief
 
 
-def test_a_run_of_every_task_is_answered_task_by_task(run: Callable[..., Path], own_brief_reader: str) -> None:
-    tasks = [task_named("er_at_10"), task_named("er_at_3")]
-    stored = run(own_brief_reader, tasks=tasks)
-    again = run(f"diverse:system=stored:run={stored},strength=0", "again.jsonl", tasks=tasks)
-    found = read_run(again)
-    for task in tasks:
-        answer = found.answer(FIRST, task.name)
-        assert isinstance(answer, Ranking)
-        assert answer.sentences[0] == task.budget
-
-
 @pytest.fixture
 def own_brief_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give the name of a system whose answer is the sentence at the budget."""

@@ -19,9 +19,7 @@ STUMP = Tree(feature=(0,), threshold=(0.5,), left=(-1,), right=(-2,), leaf=(1.0,
     objective=st.sampled_from(["regression", "binary", "lambdarank"]),
     are_extra=st.booleans(),
 )
-def test_trees_predict_the_very_numbers_of_lightgbm(
-    seed: int, n_leaves: int, objective: str, *, are_extra: bool
-) -> None:
+def test_trees_predict_what_lightgbm_predicts(seed: int, n_leaves: int, objective: str, *, are_extra: bool) -> None:
     lightgbm = pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     generator = np.random.default_rng(seed)
     # Few different values, so that many lie on a threshold; some columns are constant.
@@ -45,19 +43,12 @@ def test_trees_predict_the_very_numbers_of_lightgbm(
     assert Forest.from_text(forest.text()).predict(asked).tolist() == expected.tolist()
 
 
-def test_a_tree_of_a_single_leaf_adds_its_value() -> None:
-    forest = Forest([Tree(leaf=(0.25,)), STUMP], 1)
-    assert forest.predict(np.array([[0.5], [0.6]])).tolist() == [1.25, 4.25]
-
-
-def test_the_mean_of_forests_predicts_their_mean() -> None:
-    other = Forest([Tree(leaf=(2.0,)), STUMP, STUMP], 1)
+def test_forests_of_single_leaves_means_of_forests_and_no_sentences_are_scored() -> None:
+    forest, other = Forest([Tree(leaf=(0.25,)), STUMP], 1), Forest([Tree(leaf=(2.0,)), STUMP, STUMP], 1)
     table = np.array([[0.5], [0.6]])
+    assert forest.predict(table).tolist() == [1.25, 4.25]
     assert mean_forest([Forest([STUMP], 1), other]).predict(table).tolist() == [2.5, 7.0]
-
-
-def test_no_sentence_gets_no_score() -> None:
-    assert Forest([STUMP], 1).predict(np.zeros((0, 1))).tolist() == []
+    assert forest.predict(np.zeros((0, 1))).tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,11 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def validated(*systems: str, **options: Any) -> list[SystemFigures]:
-    of_work = {"jobs", "engine", "journal", "overwrite", "on_progress"} & set(options)
-    given: dict[str, Any] = {"n_folds": 3, "n_seeds": 2, "resampling": FEW} | {
-        k: options[k] for k in options if k not in of_work
+    of_work = {
+        key: options.pop(key) for key in {"jobs", "engine", "journal", "overwrite", "on_progress"} & set(options)
     }
-    return cross_validate(CrossValidation(systems=systems, **given), SAMPLE, **{k: options[k] for k in of_work})
+    given: dict[str, Any] = {"n_folds": 3, "n_seeds": 2, "resampling": FEW} | options
+    return cross_validate(CrossValidation(systems=systems, **given), SAMPLE, **of_work)
 
 
 def fits() -> list[dict[str, Any]]:
@@ -100,24 +100,19 @@ def test_a_seed_cuts_the_folds_that_it_always_cut() -> None:
     assert paper_folds(papers, 3, np.random.default_rng(7)) == [(0, 1, 2, 8, 9), (3, 4, 6), (5, 7)]
 
 
-def test_no_model_is_trained_on_a_paper_that_it_answers(memory: str) -> None:
-    (found,) = validated(memory)
-    assert found.n_failed == 0  # it fails on any paper that it was trained on
-    for seed in (0, 1):
-        held_out = [
-            tuple(sorted(PAPERS - set(fit["papers"]))) for fit in fits() if fit["seed"] == seed and fit["hypothesis"]
-        ]
+def test_each_model_is_trained_once_with_and_once_without_the_hypothesis_on_no_paper_that_it_answers(
+    memory: str,
+) -> None:
+    found = validated(memory, f"{memory}:reads=true", "lead")  # two systems answer with the same models
+    assert sum(one.n_failed for one in found) == 0  # they fail on any paper that they were trained on
+    cuts = []
+    for seed, reads in [(0, True), (0, False), (1, True), (1, False)]:
+        seen = [fit["papers"] for fit in fits() if (fit["seed"], fit["hypothesis"]) == (seed, reads)]
+        held_out = [sorted(PAPERS - set(papers)) for papers in seen]
         assert len(held_out) == 3
         assert sorted(paper for papers in held_out for paper in papers) == sorted(PAPERS)
-    cuts = [{tuple(sorted(set(fit["papers"]))) for fit in fits() if fit["seed"] == seed} for seed in (0, 1)]
-    assert cuts[0] != cuts[1]
-
-
-def test_each_model_is_trained_once_with_and_once_without_the_hypothesis(memory: str) -> None:
-    validated(memory, f"{memory}:reads=true", "lead")
-    assert len(fits()) == 2 * 3 * 2  # both systems answer with the same models
-    assert sum(fit["hypothesis"] for fit in fits()) == 6
-    assert len({(fit["seed"], fit["hypothesis"], *fit["papers"]) for fit in fits()}) == 12
+        cuts.append(sorted(held_out))
+    assert cuts[0] == cuts[1] != cuts[2] == cuts[3]
 
 
 def test_without_the_blind_variant_half_is_trained_and_the_seed_of_the_resampling_is_the_first(memory: str) -> None:
@@ -130,49 +125,38 @@ def test_without_the_blind_variant_half_is_trained_and_the_seed_of_the_resamplin
 # Figures
 
 
-@pytest.mark.parametrize("spec", ["bm25", "random", "cues", "greedy_oracle", "longest"])
-def test_a_system_that_is_not_trained_has_the_recall_that_score_gives_it(spec: str) -> None:
-    (found,) = validated(spec, n_seeds=1)
+def test_a_system_that_is_not_trained_has_the_figures_that_score_and_the_control_give_it() -> None:
+    specs = ("bm25", "random", "lead", "cues", "longest")
     tasks = [TASKS[name] for name in DEFAULT_TASKS]
-    scores = evaluate({"own": answers_from(make_system(spec, seed=0))}, SAMPLE, tasks)["own"]
-    assert list(found.tasks) == list(DEFAULT_TASKS)
-    for name, figures in found.tasks.items():
-        assert figures.recall == scores[name].estimate("aspect_recall", FEW)
-        assert list(figures.per_instance) == list(scores[name].ids)
-        assert figures.blind is None
-    assert (found.n_tried, found.fit_seconds, found.n_failed) == (0, None, 0)
+    scores = evaluate({spec: answers_from(make_system(spec, seed=0)) for spec in specs}, SAMPLE, tasks)
+    measured = validated(*specs, "bm25", n_seeds=1)
+    for spec, found in zip(specs, measured, strict=True):
+        controls = measure_query_controls(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
+        assert list(found.tasks) == list(DEFAULT_TASKS)
+        for (name, figures), control in zip(found.tasks.items(), controls, strict=True):
+            compared = control.comparison
+            assert compared.task.name == name
+            assert figures.recall == scores[spec][name].estimate("aspect_recall", FEW) == compared.first
+            assert (figures.wrong, figures.drop, figures.overlap) == (compared.second, compared.test, compared.overlap)
+            assert list(figures.per_instance) == list(scores[spec][name].ids)
+            assert figures.blind is None
+            lead = measured[0].tasks[name].recall.mean - figures.recall.mean
+            assert spec == "bm25" or found.lead[name].difference.mean == pytest.approx(lead)
+        assert (found.n_tried, found.fit_seconds, found.n_failed) == (0, None, 0)
 
 
-@pytest.mark.parametrize("spec", ["tfidf", "cues", "lead"])
-def test_with_one_seed_the_wrong_hypothesis_costs_what_the_control_says(spec: str) -> None:
-    (found,) = validated(spec, n_seeds=1)
-    tasks = [TASKS[name] for name in DEFAULT_TASKS]
-    measured = measure_query_controls(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
-    control = {one.comparison.task.name: one.comparison for one in measured}
-    for name, figures in found.tasks.items():
-        assert figures.drop == control[name].test
-        assert (figures.recall, figures.wrong) == (control[name].first, control[name].second)
-        assert figures.overlap == control[name].overlap
-
-
-def test_a_training_that_ignores_the_hypothesis_gains_and_loses_nothing_by_it(memory: str) -> None:
-    (found,) = validated(memory)
-    for figures in found.tasks.values():
+def test_a_training_gains_by_the_hypothesis_only_where_it_reads_it_and_the_blind_variant_is_not_shown_it(
+    memory: str,
+) -> None:
+    plain, reading = validated(memory, f"{memory}:reads=true")
+    assert plain.n_tried == 3
+    for name, figures in plain.tasks.items():
         assert figures.gain is not None
         assert figures.gain.difference.mean == figures.drop.difference.mean == 0
         assert (figures.gain.n_better, figures.gain.n_worse) == (0, 0)
-        assert figures.blind == figures.recall == figures.wrong
-        assert figures.overlap is not None
-        assert figures.overlap.mean == 1
-    assert found.n_tried == 3
-
-
-def test_the_blind_variant_is_not_shown_the_hypothesis_either(memory: str) -> None:
-    plain, reading = validated(memory, f"{memory}:reads=true")
-    for name, figures in reading.tasks.items():
-        assert figures.blind == plain.tasks[name].blind
-        assert figures.overlap is not None
-        assert figures.overlap.mean < 1
+        assert figures.blind == figures.recall == figures.wrong == reading.tasks[name].blind
+        shares = [one.tasks[name].overlap for one in (plain, reading)]
+        assert [share is not None and share.mean == 1 for share in shares] == [True, False]
     assert any(figures.recall != figures.blind for figures in reading.tasks.values())
 
 
@@ -187,28 +171,14 @@ def test_seeds_are_averaged_within_an_instance_and_their_spread_is_shown(memory:
             assert recall == pytest.approx((one.per_instance[instance_id] + other.per_instance[instance_id]) / 2)
 
 
-def test_other_systems_are_compared_pair_by_pair() -> None:
-    first, second = validated("bm25", "lead", "bm25", n_seeds=1)
-    assert first.lead == {}
-    for name, test in second.lead.items():
-        assert test.difference.mean == pytest.approx(first.tasks[name].recall.mean - second.tasks[name].recall.mean)
-
-
-def test_sentences_named_twice_are_cut_as_score_cuts_them(memory: str) -> None:
-    spec = memory.replace("Memory", "Odd:how=twice")
-    (found,) = validated(spec, n_seeds=1)
-    scores = evaluate({"own": answers_from(make_system(spec))}, SAMPLE, [TASKS["er_at_optimal"]])["own"]
-    assert found.tasks["er_at_optimal"].recall == scores["er_at_optimal"].estimate("aspect_recall", FEW)
-
-
-def test_answers_that_name_no_sentence_or_fail_when_asked_the_wrong_hypothesis_are_counted(memory: str) -> None:
+def test_odd_answers_are_cut_as_score_cuts_them_and_failures_are_counted(memory: str) -> None:
+    odd = memory.replace("Memory", "Odd:how=")
+    twice, beyond, fails = validated(*(f"{odd}{how}" for how in ("twice", "beyond", "fails")), n_seeds=1)
+    scores = evaluate({"own": answers_from(make_system(f"{odd}twice"))}, SAMPLE, [TASKS["er_at_optimal"]])["own"]
+    assert twice.tasks["er_at_optimal"].recall == scores["er_at_optimal"].estimate("aspect_recall", FEW)
     n_answers = sum(TASKS[name].applies_to(instance.labels) for name in DEFAULT_TASKS for instance in SAMPLE)
-    (beyond,) = validated(memory.replace("Memory", "Odd:how=beyond"), n_seeds=1)
-    assert beyond.n_failed == 2 * n_answers
-    assert beyond.tasks["er_at_10"].recall.mean == 0
-    (fails,) = validated(memory.replace("Memory", "Odd:how=fails"), n_seeds=1)
-    assert fails.n_failed == n_answers
-    assert fails.tasks["er_at_10"].wrong.mean == 0
+    assert (beyond.n_failed, fails.n_failed) == (2 * n_answers, n_answers)
+    assert beyond.tasks["er_at_10"].recall.mean == fails.tasks["er_at_10"].wrong.mean == 0
 
 
 def test_the_finder_is_trained_in_every_fold_with_and_without_the_hypothesis_once_for_all_that_use_it_alike() -> None:
@@ -273,28 +243,23 @@ def test_a_split_that_kills_its_workers_is_named_and_all_others_are_kept(
     assert [json.loads(line)["cell"]["systems"] for line in journal.read_text().splitlines()[1:]] == [["lead"]] * 2
 
 
-@pytest.mark.parametrize(
-    ("systems", "options", "message"),
-    [
+def test_a_journal_of_another_plan_is_refused_and_kept(tmp_path: Path) -> None:
+    journal = tmp_path / "cells.jsonl"
+    validated("bm25", journal=journal)
+    before = journal.read_bytes()
+    plans: list[tuple[list[str], dict[str, Any], str]] = [
         (["bm25"], {"n_folds": 4}, "n_folds was 3, now 4"),
         (["bm25"], {"n_seeds": 3}, r"seeds was \(0, 1\), now \(0, 1, 2\)"),
         (["bm25"], {"resampling": Resampling(seed=1, n_draws=50)}, r"seeds was \(0, 1\), now \(1, 2\)"),
         (["bm25"], {"tasks": [TASKS["er_at_10"]]}, r"tasks was .*, now \('er_at_10',\)"),
         (["bm25"], {"with_blind": False}, "with_blind was True, now False"),
-        (["lead"], {}, r"systems was \('bm25',\), now \('lead',\)"),
         (["bm25", "lead"], {}, r"systems was \('bm25',\), now \('bm25', 'lead'\)"),
-    ],
-)
-def test_a_journal_of_another_plan_is_refused_and_kept(
-    systems: list[str], options: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    journal = tmp_path / "cells.jsonl"
-    validated("bm25", journal=journal)
-    before = journal.read_bytes()
-    with pytest.raises(RunMismatchError, match=f"cells.jsonl: was made with other settings: {message}; choose"):
-        validated(*systems, journal=journal, **options)
-    assert journal.read_bytes() == before
-    validated(*systems, journal=journal, overwrite=True, **options)
+    ]
+    for systems, options, message in plans:
+        with pytest.raises(RunMismatchError, match=f"cells.jsonl: was made with other settings: {message}; choose"):
+            validated(*systems, journal=journal, **options)
+        assert journal.read_bytes() == before
+    validated("bm25", "lead", journal=journal, overwrite=True)
 
 
 def test_a_journal_made_on_other_data_or_by_another_model_is_refused(
@@ -355,6 +320,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: s
             SystemSpecError,
             "'reeds' .*; training takes hypothesis, seconds, answering rea",
         ),
+        ([memory], {"n_folds": 9, "control": "two_papers"}, UndefinedScoreError, "papers cannot be mixed: . of . inst"),
         ([f"{memory}:reads=perhaps"], {}, SystemSpecError, "option 'reads': expected true or false, got 'perhaps'"),
         ([f"{memory}:seconds=long"], {}, SystemSpecError, "option 'seconds': expected a number, got 'long'"),
     ]:
@@ -394,9 +360,8 @@ def test_two_papers_are_both_of_the_fold_so_that_no_model_was_trained_on_either(
 
 
 def test_two_papers_in_folds_cost_what_they_cost_the_first_sentences() -> None:
-    what = CrossValidation(
-        systems=("lead", "oracle"), n_folds=3, n_seeds=1, resampling=FEW, tasks="er_at_10", control="two_papers"
-    )
+    options: dict[str, Any] = {"n_folds": 3, "n_seeds": 1, "tasks": "er_at_10", "control": "two_papers"}
+    what = CrossValidation(systems=("lead", "oracle"), resampling=FEW, **options)
     lead, oracle = cross_validate(what, SAMPLE)
     changes = changes_of_seed(make_plan(what, SAMPLE), SAMPLE, 0)
     assert changes is not None
@@ -408,10 +373,3 @@ def test_two_papers_in_folds_cost_what_they_cost_the_first_sentences() -> None:
     assert figures.stranger is not None
     assert figures.stranger.mean == np.mean([one.is_before for one in changes.strangers.values()])
     assert oracle.tasks["er_at_10"].drop.difference.mean == 0
-
-
-def test_folds_too_small_for_a_second_paper_are_refused_before_anything_is_trained(memory: str) -> None:
-    what = CrossValidation(systems=memory, n_folds=9, n_seeds=1, resampling=FEW, control="two_papers")
-    with pytest.raises(UndefinedScoreError, match=r"papers cannot be mixed: \d of \d instances share one paper"):
-        cross_validate(what, SAMPLE)
-    assert not Path("fits.jsonl").exists()
