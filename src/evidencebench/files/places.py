@@ -34,22 +34,16 @@ def user_folder(environ: Mapping[str, str], *, own: str, shared: str, default: s
     where a home folder is needed, and none is known.
     """
     if named := environ.get(own):
-        return _expand_home(named, environ, own)
+        first, *rest = Path(named).parts
+        try:
+            return _home(environ, own).joinpath(*rest) if first == "~" else Path(named).expanduser()
+        except RuntimeError as error:
+            raise EvidenceBenchError(
+                f"{own}: expected a folder, got '{named}', whose home folder is not known; write the whole path"
+            ) from error
     if (folder := Path(environ.get(shared, ""))).is_absolute():
         return folder / "evidencebench"
     return _home(environ, own) / default / "evidencebench"
-
-
-def _expand_home(named: str, environ: Mapping[str, str], variable: str) -> Path:
-    first, *rest = Path(named).parts
-    if first == "~":
-        return _home(environ, variable).joinpath(*rest)
-    try:
-        return Path(named).expanduser()
-    except RuntimeError as error:
-        raise EvidenceBenchError(
-            f"{variable}: expected a folder, got '{named}', whose home folder is not known; write the whole path"
-        ) from error
 
 
 def _home(environ: Mapping[str, str], variable: str) -> Path:
