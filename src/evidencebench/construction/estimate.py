@@ -255,13 +255,12 @@ class _Estimator:
         others are larger than they are: the linear calibration of survey sampling.
         """
         weights = np.full(len(sample), len(ids) / len(sample))
-        if name != "judge" or len(sample) == len(ids):
-            return weights.tolist()
-        sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
-        of_sample = np.array([sizes[draft_id] for draft_id in sample])
-        apart = of_sample - of_sample.mean()
-        if apart.any():
-            weights += (sum(sizes.values()) - len(ids) * of_sample.mean()) * apart / (apart @ apart)
+        if name == "judge" and len(sample) < len(ids):
+            sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
+            of_sample = np.array([sizes[draft_id] for draft_id in sample])
+            apart = of_sample - of_sample.mean()
+            if apart.any():
+                weights += (sum(sizes.values()) - len(ids) * of_sample.mean()) * apart / (apart @ apart)
         return weights.tolist()
 
     def _size(self, draft: Draft) -> float:

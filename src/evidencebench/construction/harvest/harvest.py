@@ -187,8 +187,7 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewH
         ids = source.listed[first].ids if len(passage.references) == 1 else {}
         paper = rules.papers.find(ids) if rules.papers else None
         reason = reason_to_drop(source, passage, cited, rules, paper)
-        if paper is not None:
-            ids = {**paper.ids, **ids}
+        ids = {**(paper.ids if paper else {}), **ids}
         summary = " ".join(review.sentences[passage.first : passage.last + 1])
         draft = Draft(
             id=f"{review.name}:{name}:{numbers[name]}",

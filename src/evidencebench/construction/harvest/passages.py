@@ -96,11 +96,7 @@ POINTING_BACK = re.compile(
 
 
 def continues(sentence: str, passage: str) -> bool:
-    """Say whether an uncited sentence goes on about the study that the passage before it names.
-
-    >>> continues("They found no difference.", "Smith et al. gave tea to adults [7].")
-    True
-    """
+    """Say whether an uncited sentence goes on about the study that the passage before it names."""
     return _CONTINUING.match(sentence) is not None and names_study(passage)
 
 
@@ -114,11 +110,7 @@ def names_study(passage: str) -> bool:
 
 
 def is_own(sentence: str) -> bool:
-    """Say whether the review speaks of itself, and not only of an earlier paper of its authors.
-
-    >>> is_own("We used the scale of Smith [7]."), is_own("We have previously shown that tea helps [7].")
-    (True, False)
-    """
+    """Say whether the review speaks of itself, and not only of an earlier paper of its authors."""
     return bool(_COMPARING.search(sentence)) or _OWN.search(_OWN_EARLIER.sub("", sentence)) is not None
 
 
