@@ -62,6 +62,7 @@ _TERMS = {
     "CC0-1.0": "Any use is allowed.",
     "MIT": "Any use is allowed, if the notice of the licence is kept.",
 }
+_UNKNOWN_TERMS = "As this licence says; evidencebench does not know it."
 _OTHER = "other"  # how Hugging Face names licences that it does not know
 
 
@@ -70,10 +71,6 @@ def licence_of(dataset: Dataset) -> str | None:
         return "MIT"
     entry = known_entry(dataset)
     return None if entry is None else entry.licence.partition(" ")[0]
-
-
-def _terms(licence: str) -> str:
-    return _TERMS.get(licence, "As this licence says; evidencebench does not know it.")
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +174,7 @@ def card(splits: Sequence[WrittenSplit]) -> str:
     licences = []
     for licence in dict.fromkeys(split.licence for split in splits):
         names = ", ".join(split.name for split in splits if split.licence == licence)
-        licences.append(f"* {names}: {_plain(licence)}. {_terms(licence)}")
+        licences.append(f"* {names}: {_plain(licence)}. {_TERMS.get(licence, _UNKNOWN_TERMS)}")
     text = _CARD.format(
         header=_header(splits),
         title=_plain(_title(splits)),
@@ -274,7 +271,7 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
         "name": "EvidenceBench" if all(split.is_published for split in splits) else "evidencebench_data",
         "description": f"{_title(splits)}: hypotheses, papers cut into sentences, and which sentences are evidence.",
         "license": licences,
-        "usageInfo": " ".join(f"{licence}: {_terms(licence)}" for licence in licences),
+        "usageInfo": " ".join(f"{licence}: {_TERMS.get(licence, _UNKNOWN_TERMS)}" for licence in licences),
         "citeAs": CITATION if published else "; ".join(f"{split.data}, sha256 {split.data_sha256}" for split in splits),
         **({"url": PAPER_URL} if published else {}),
         "datePublished": published_on.isoformat(),
