@@ -393,27 +393,18 @@ def test_a_model_written_over_another_leaves_no_file_of_it(
     assert contents(mine) == contents(own_finder) | {"notes.txt": b"mine"}
 
 
-def _without_trees(folder: Path) -> None:
-    next(folder.glob("trees-*")).unlink()
+def _trees(folder: Path) -> Path:
+    return next(folder.glob("trees-*"))
 
 
-def _with_other_trees(folder: Path) -> None:
-    path = next(folder.glob("trees-*"))
-    path.write_text(path.read_text().replace("0.", "1.", 1))
+def _card(**changes: object) -> Callable[[Path], object]:
+    """Return a function that changes the card in a folder; ``weights`` are those of every member."""
 
-
-def _card_change(**changes: object) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         card = json.loads((folder / "card.json").read_text())
+        if "weights" in changes:
+            card["members"] = [one | changes for one in card["members"]]
         (folder / "card.json").write_text(json.dumps(card | changes))
-
-    return change
-
-
-def _with_weights(weights: list[float]) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        members = json.loads((folder / "card.json").read_text())["members"]
-        _card_change(members=[one | {"weights": weights} for one in members])(folder)
 
     return change
 
@@ -421,20 +412,20 @@ def _with_weights(weights: list[float]) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (_without_trees, "of the card is missing; train the model again"),
-        (_with_other_trees, "expected the sha256 of the card"),
-        (_card_change(format="evidencebench-finder/2"), "Invalid enum value"),
-        (_card_change(format="evidencebench-selector/1"), "taken away, since .* train and use 'finder' instead"),
-        (_card_change(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
-        (_card_change(features=[]), "features: expected some, each once"),
-        (_card_change(members=[]), "expected one of the scope 'all' for each wish"),
-        (_with_weights([1.0]), "members: expected no weights, or a finite one for each feature"),
-        (_card_change(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
-        (_card_change(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "as many of both, ascending"),
+        (lambda folder: _trees(folder).unlink(), "of the card is missing; train the model again"),
+        (lambda folder: _trees(folder).write_text("1\n"), "expected the sha256 of the card"),
+        (_card(format="evidencebench-finder/2"), "Invalid enum value"),
+        (_card(format="evidencebench-selector/1"), "taken away, since .* train and use 'finder' instead"),
+        (_card(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
+        (_card(features=[]), "features: expected some, each once"),
+        (_card(members=[]), "expected one of the scope 'all' for each wish"),
+        (_card(weights=[1.0]), "members: expected no weights, or a finite one for each feature"),
+        (_card(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
+        (_card(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "as many of both, ascending"),
     ],
 )
 def test_a_damaged_model_is_refused(
-    damage: Callable[[Path], None], told: str, own_finder: Path, tmp_path: Path
+    damage: Callable[[Path], object], told: str, own_finder: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(own_finder, tmp_path / "model"))
     damage(folder)

@@ -57,7 +57,7 @@ def test_a_program_answers_as_the_same_system_in_python_does(word_program: Path,
     execute(SharedWords(), data, tmp_path / "python.jsonl")
     expected = open_run(tmp_path / "python.jsonl")
     spec = f"exec:{word_program}"
-    asked: list[dict[str, Any]] = [{}, {"jobs": 2}, {"engine": Threads(4)}]
+    asked: list[dict[str, Any]] = [{"jobs": 2}, {"engine": Threads(4)}]
     for number, options in enumerate(asked):
         path = tmp_path / f"{number}.jsonl"
         report = execute(make_system(spec) if "engine" in options else spec, data, path, **options)
@@ -110,22 +110,19 @@ def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Pat
     system = make_system(f"exec:{write_program(tmp_path / 'program', code)} {sent}")
     for instance in SAMPLE:
         assert system.rank(instance.query, BRIEF) == Ranking(sentences=(), ordered=False)
-    lines = sent.read_text().splitlines()
-    assert len(lines) == len(SAMPLE)
-    for number, (line, instance) in enumerate(zip(lines, SAMPLE, strict=True), 1):
-        assert json.loads(line) == {
-            "protocol": 1,
-            "id": number,
-            "query": {
-                "instance_id": instance.id,
-                "paper_id": instance.query.paper_id,
-                "hypothesis": instance.query.hypothesis,
-                "sentences": list(instance.query.sentences),
-                "kinds": [str(kind) for kind in instance.query.kinds],
-                "wish": None,
-            },
-            "brief": {"budget": 3, "scope": "results", "task": "result_er_at_3"},
+    expected = []
+    for number, instance in enumerate(SAMPLE, 1):
+        query = {
+            "instance_id": instance.id,
+            "paper_id": instance.query.paper_id,
+            "hypothesis": instance.query.hypothesis,
+            "sentences": list(instance.query.sentences),
+            "kinds": [str(kind) for kind in instance.query.kinds],
+            "wish": None,
         }
+        brief = {"budget": 3, "scope": "results", "task": "result_er_at_3"}
+        expected.append({"protocol": 1, "id": number, "query": query, "brief": brief})
+    assert [json.loads(line) for line in sent.read_text().splitlines()] == expected
 
 
 # What a program does once it is asked -> the error, and words of its message.
@@ -135,9 +132,7 @@ FAULTS = {
     "os.kill(os.getpid(), 9)": (ProgramEndedError, "the program was killed by signal 9"),
     "os.close(1); sys.stderr.write('out of memory'); sys.exit(1)": (ProgramEndedError, "standard error: out of memory"),
     "print('4 0', flush=True)": (ProgramOutputError, "expected an answer, such as"),
-    "print('[4, 0]', flush=True)": (ProgramOutputError, "got '[4, 0]'"),
     "print('{\"sentence\": [4]}', flush=True)": (ProgramOutputError, "unknown field `sentence`"),
-    "print('{\"sentences\": [0.5]}', flush=True)": (ProgramOutputError, "Expected `int`"),
     "print('{}', flush=True)": (ProgramOutputError, "expected either sentences or an error"),
     'print(\'{"sentences": [0], "id": 7}\', flush=True)': (ProgramOutputError, "answer to request 1, got that to 7"),
     'print(\'{"sentences": [0]}\\n{"sentences": [1]}\', flush=True)': (ProgramOutputError, "expected one line"),

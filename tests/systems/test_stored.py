@@ -170,10 +170,12 @@ def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable
 
 def test_a_person_is_labelled_by_name_also_when_alone(tmp_path: Path) -> None:
     def person(name: str, hypothesis: Literal["own", "wrong"] = "own") -> RunFile:
-        path = tmp_path / f"{name} {hypothesis}.jsonl"
-        data = DataHeader(name="data", path="data", sha256="0", n=1)
-        system = SystemHeader(name="person", options={"name": name})
-        return RunFile(path, RunHeader(system=system, data=data, tasks=("er_at_10",), hypothesis=hypothesis), {})
+        data, system = (
+            DataHeader(name="", path="", sha256="0", n=1),
+            SystemHeader(name="person", options={"name": name}),
+        )
+        header = RunHeader(system=system, data=data, tasks=("er_at_10",), hypothesis=hypothesis)
+        return RunFile(tmp_path / f"{name} {hypothesis}.jsonl", header, {})
 
     assert list(runs_by_label([person("Ada")])) == ["person(name=Ada)"]
     both = [person("Ada"), person("Bob"), person("Bob", "wrong")]

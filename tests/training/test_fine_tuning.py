@@ -29,7 +29,7 @@ from cross_encoders import make_cross_encoder  # noqa: E402 - torch, which may b
 from embedding_models import make_backbone, make_embedding_model  # noqa: E402
 
 Training = EmbedderTraining | RerankerTraining
-
+NONE = (0.0, float("nan"))  # which are no learning rates
 
 OPTIONS: dict[str, Any] = {
     "epochs": 2,
@@ -331,19 +331,11 @@ def test_data_without_a_source_are_refused(embedder: Callable[..., EmbedderTrain
     assert not (tmp_path / "model.part").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate: expected at least 1e-12, got 0.0"),
-        ({"learning_rate": float("nan")}, "learning_rate: expected at least 1e-12, got nan"),
-        ({"max_tokens": 2}, "max_tokens: expected at least 8, got 2"),
-    ],
-)
-def test_options_out_of_range_are_refused(embedding_model: Path, options: dict[str, float], message: str) -> None:
-    for training in (EmbedderTraining, RerankerTraining):
-        with pytest.raises(SystemSpecError, match=message):
-            training(base=str(embedding_model), **options)  # type: ignore[arg-type]
+@pytest.mark.parametrize("training", [EmbedderTraining, RerankerTraining])
+def test_options_out_of_range_are_refused(embedding_model: Path, training: type[Training]) -> None:
+    for option, value, least in [("epochs", 0, 1), ("max_tokens", 2, 8), *(("learning_rate", x, 1e-12) for x in NONE)]:
+        with pytest.raises(SystemSpecError, match=f"{option}: expected at least {least}, got {value}"):
+            training(base=str(embedding_model), **{option: value})  # type: ignore[arg-type]
 
 
 def test_a_base_or_an_extra_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,16 +346,13 @@ def test_a_base_or_an_extra_that_is_not_there_is_refused(tmp_path: Path, monkeyp
             training(revision="main")
         with pytest.raises(ModelError, match="expected a model's folder"):
             training(base=str(tmp_path))
+    three = make_cross_encoder(tmp_path / "three", n_outputs=3)
+    with pytest.raises(ModelError, match="cannot be loaded as a base for a reranker"):
+        RerankerTraining(base=str(three), device="cpu").fit(PAPERS, tmp_path / "model")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sentence_transformers" else name)
     for training in (EmbedderTraining, RerankerTraining):
         with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[finetune\]'"):
             training()
-
-
-def test_a_model_of_several_outputs_is_no_base_for_a_reranker(tmp_path: Path) -> None:
-    base = make_cross_encoder(tmp_path / "three", n_outputs=3)
-    with pytest.raises(ModelError, match="cannot be loaded as a base for a reranker"):
-        RerankerTraining(base=str(base), device="cpu").fit(PAPERS, tmp_path / "model")
 
 
 def test_a_model_that_a_killed_training_had_moved_away_is_there_again_with_the_next_one(

@@ -78,13 +78,7 @@ class BM25:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BM25AbstractFirst(BM25):
-    """BM25 within the abstract, then BM25 within the rest.
-
-    Attributes
-    ----------
-    k1, b, stopwords
-        As in `BM25`.
-    """
+    """BM25 within the abstract, then BM25 within the rest."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         by_score = rank_by_score(self.scores(query)).sentences

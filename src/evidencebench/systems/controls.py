@@ -70,15 +70,9 @@ class MostDigits(_Blind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure(_Blind):
-    """The abstract, then the body, then the headings: a prior to fuse with systems that read the text.
+    """The abstract, then the body, then the headings: a prior to fuse with systems that read the text."""
 
-    Attributes
-    ----------
-    abstract, body, heading
-        Score of each sentence of that kind.
-    """
-
-    abstract: float = 1.0
+    abstract: float = 1.0  # the score of each sentence of that kind
     body: float = 0.0
     heading: float = -1.0
 

@@ -79,20 +79,12 @@ class Cues:
     A sentence's score is exp(sum of its features, weighted by `WEIGHTS`). Sentences are chosen one by one, and a
     sentence loses score the more similar it is to those chosen before (see `discounted_order`). Nothing is fitted. The
     weights were set by hand, with figures on the train split in view; see docs/systems.md.
-
-    Attributes
-    ----------
-    strength
-        How much of its score a sentence loses that repeats a chosen one, in 0..1.
-    hypothesis
-        Whether the hypothesis is read; if not, the features that read it count 0.
-    wish
-        ``"answer"``: what answers the hypothesis, by `ANSWER_WEIGHTS` too, and repetitions with it; ``"study"``: what a
-        reviewer would note of the study; None: what the query says, and ``"study"`` where it says nothing.
     """
 
-    strength: float = 0.85
-    hypothesis: bool = True
+    strength: float = 0.85  # how much of its score a sentence loses that repeats a chosen one, in 0..1
+    hypothesis: bool = True  # whether the hypothesis is read; if not, the features that read it count 0
+    # "answer": what answers the hypothesis, by `ANSWER_WEIGHTS` too, and repetitions with it; "study": what a reviewer
+    # would note of the study; None: what the query says, and "study" where it says nothing.
     wish: Wish | None = None
 
     def __post_init__(self) -> None:

@@ -88,56 +88,29 @@ Backend = Literal["torch", "onnx"]
 class Dense:
     """Any sentence-transformers model: the sentences whose vectors are most similar to the hypothesis's.
 
-    Attributes
-    ----------
-    model
-        A folder with the model's files, or its id on the Hugging Face hub (``owner/name``). If a folder of that name
-        exists, it is used.
-    revision
-        Commit, branch or tag; required for a model of the hub.
-    sentence_model, sentence_revision
-        A second model for the sentences; None: ``model`` encodes them too. Both must give vectors of the same length.
-    format
-        How hypothesis and sentences are written: ``plain``, ``e5``, ``e5_mistral`` (also for other models that want
-        ``Instruct: ... Query: ...``), ``gritlm``, ``bge`` or ``medcpt``.
-    query_prefix, sentence_prefix
-        The text put before the hypothesis or a sentence; None: the format's own. ``{instruction}`` in it is replaced
-        by the benchmark's instruction for the task.
-    pooling, similarity
-        As in `TextFormat`; None: the format's own.
-    neighbours
-        How many sentences before and after a sentence, within its section, are encoded with it, at least 0.
-    title
-        Whether the title of its section is encoded with a sentence.
-    max_tokens
-        Longer texts are cut to this many tokens; None: to the limit in the model's own files.
-    backend
-        ``torch``, or ``onnx``: the model is converted for ONNX Runtime, which is faster without a GPU.
-    dtype
-        For ``torch``: ``float32``, ``float16`` or ``bfloat16``.
-    device
-        For ``torch``: ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that the machine has.
-
     References
     ----------
     .. [1] Reimers and Gurevych, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", EMNLP 2019.
     """
 
-    model: str
-    revision: str | None = None
-    sentence_model: str | None = None
+    model: str  # a folder, or a hub id (owner/name); if a folder of that name exists, it is used
+    revision: str | None = None  # commit, branch or tag; required for a model of the hub
+    sentence_model: str | None = None  # a second model for the sentences, with vectors of the same length
     sentence_revision: str | None = None
+    # How hypothesis and sentences are written; e5_mistral also for other models that want "Instruct: ... Query: ...".
     format: Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"] = "plain"
+    # What is put before the hypothesis or a sentence; {instruction} is replaced by the benchmark's for the task. These
+    # and the two below: None is the format's own.
     query_prefix: str | None = None
     sentence_prefix: str | None = None
     pooling: Pooling | None = None
     similarity: Similarity | None = None
-    neighbours: int = 0
-    title: bool = False
-    max_tokens: int | None = None
-    backend: Backend = "torch"
-    dtype: Dtype = "float32"
-    device: str = "auto"
+    neighbours: int = 0  # how many sentences before and after a sentence, within its section, are encoded with it
+    title: bool = False  # whether the title of its section is encoded with a sentence
+    max_tokens: int | None = None  # longer texts are cut; None: at the limit in the model's own files
+    backend: Backend = "torch"  # onnx: converted for ONNX Runtime, which is faster without a GPU
+    dtype: Dtype = "float32"  # for torch
+    device: str = "auto"  # for torch: cpu, cuda, mps; auto: the fastest that the machine has
     # Model, revision and digest: of what encodes the hypothesis, and of what encodes sentences if that is another.
     _models: tuple[tuple[str, str | None, PinnedDigest], ...] = field(init=False, repr=False, compare=False)
 
@@ -223,13 +196,6 @@ class Dense:
 class MiniLM:
     """The small embedder all-MiniLM-L6-v2, from an installed package: no network, no key.
 
-    Attributes
-    ----------
-    neighbours, title
-        As in `Dense`.
-    backend
-        ``onnx``, the faster, or ``torch``.
-
     References
     ----------
     .. [1] Wang et al., "MiniLM: Deep Self-Attention Distillation for Task-Agnostic Compression of Pre-Trained
@@ -272,17 +238,11 @@ class MiniLM:
 class DenseApi:
     """Dense retrieval with a model behind any server that speaks OpenAI's ``/v1/embeddings``.
 
-    Attributes
-    ----------
-    endpoint
-        The server and its model, with the limits of requests; its fields are options of this system.
-    format, query_prefix, sentence_prefix, neighbours, title
-        As in `Dense`, without ``medcpt``: that format encodes pairs of texts, and a request holds single texts.
-    similarity
-        ``cosine`` or ``dot``.
+    The key is written to no file or message. The options are those of `Dense`, without ``medcpt``: that format encodes
+    pairs of texts, and a request holds single texts.
     """
 
-    endpoint: Endpoint
+    endpoint: Endpoint  # its fields are options of this system
     format: Literal["plain", "e5", "e5_mistral", "gritlm", "bge"] = "plain"
     query_prefix: str | None = None
     sentence_prefix: str | None = None

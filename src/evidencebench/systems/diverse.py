@@ -154,17 +154,10 @@ class Diverse:
     The system's scores are scaled to 0..1 within the paper; if it does not score every sentence, the negative places
     are its scores. Then the sentences are chosen one by one, see `discounted_order`. Similarity is the cosine of the
     sentences' words, weighted by TF-IDF within the paper.
-
-    Attributes
-    ----------
-    system
-        The system to reorder.
-    strength
-        A score is multiplied by 1 - strength * similarity for each sentence chosen before, in 0..1; 0: the system's own
-        order.
     """
 
     system: NamedSystem
+    # A score is multiplied by 1 - strength * similarity for each sentence chosen before; 0: the system's own order.
     strength: float = 0.2
 
     def __post_init__(self) -> None:

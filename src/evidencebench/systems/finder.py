@@ -178,18 +178,10 @@ class Finder:
     last. For ``"answer"``, sentences are ordered by score; one that only asks keeps a tenth of its score. For
     ``"study"``, a score falls the more similar its sentence is to those chosen before (see `discounted_order`). A wish
     that the model was not trained for is served by the rules of `Cues`.
-
-    Attributes
-    ----------
-    model
-        A folder that ``evidencebench train finder`` wrote; None: the model that comes with the package.
-    wish
-        ``"answer"`` or ``"study"``; None: what the query says, and ``"study"`` where it says nothing, as in the
-        published files.
     """
 
-    model: Path | None = None
-    wish: Wish | None = None
+    model: Path | None = None  # a folder that `train finder` wrote; None: the model that comes with the package
+    wish: Wish | None = None  # None: what the query says, and "study" where it says nothing, as in the published files
     _folder: Path = field(init=False, repr=False, compare=False)
     _card: PinnedDigest = field(init=False, repr=False, compare=False)
 

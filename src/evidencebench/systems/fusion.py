@@ -92,17 +92,6 @@ class Fuse:
     Sentences of equal scores share the mean of their places. So do the sentences of a set without order. Sentences that
     an answer leaves out share the places behind those that it names. Equal sums are in paper order.
 
-    Attributes
-    ----------
-    systems
-        The systems to fuse, at least one.
-    method
-        ``"rrf"`` or ``"zscore"``.
-    weights
-        One finite number of at least 0 a system, not all 0; empty: all count the same.
-    k
-        For ``rrf``, at least 0: the higher, the less the first places stand out.
-
     References
     ----------
     .. [1] Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank Learning
@@ -111,8 +100,8 @@ class Fuse:
 
     systems: tuple[NamedSystem, ...]
     method: Literal["rrf", "zscore"] = "rrf"
-    weights: tuple[float, ...] = ()
-    k: float = 60.0
+    weights: tuple[float, ...] = ()  # one a system, at least 0 and not all 0; empty: all count the same
+    k: float = 60.0  # for rrf, at least 0: the higher, the less the first places stand out
 
     def __post_init__(self) -> None:
         if not self.systems:

@@ -286,23 +286,14 @@ def _end_all(running: list[_Process]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exec:
-    """What a program answers, in any language, as lines of JSON: `exec:./my-program`.
+    """What a program answers, in any language, as lines of JSON: `exec:./my-program`. One process runs for each worker.
 
-    Attributes
-    ----------
-    command
-        The program and its arguments, with quotes as in a shell; no shell is started. A program in the current folder
-        begins with ``./``. One process runs for each worker.
-    timeout_seconds
-        The longest wait for an answer. Then the program is killed, the answer is failed, and the next query starts it
-        anew.
-    start_seconds
-        The longest wait for the program's first line.
+    The program that does not answer in time is killed, the answer is failed, and the next query starts it anew.
     """
 
-    command: str
-    timeout_seconds: float = 60.0
-    start_seconds: float = 120.0
+    command: str  # with quotes as in a shell; none is started. A program in the current folder begins with ./
+    timeout_seconds: float = 60.0  # the longest wait for an answer
+    start_seconds: float = 120.0  # the longest wait for the program's first line
     _program: Program = field(init=False, repr=False, compare=False)
     _digests: Mapping[str, str] = field(init=False, repr=False, compare=False)
 

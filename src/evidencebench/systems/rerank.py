@@ -34,34 +34,15 @@ class Rerank:
     ``top`` keep the other system's order, and so do sentences of equal scores. The answer has scores only if the model
     read every sentence. The model is loaded when it is first asked. Weights must be safetensors, and code that comes
     with a model is not run.
-
-    Attributes
-    ----------
-    system
-        The system whose answer is reordered. A set without order is taken in paper order.
-    model
-        A folder, or a hub id such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
-    revision
-        For a hub id: commit, branch or tag.
-    top
-        How many sentences the model reads, at least 1.
-    max_tokens
-        Hypothesis and sentence together are cut to this many tokens; None: to the limit in the model's own files.
-    batch_size
-        How many sentences the model reads at once, at least 1.
-    device
-        As torch names it, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"``: a GPU if the machine has one.
-    dtype
-        Precision of the model's numbers.
     """
 
-    system: NamedSystem
-    model: str
-    revision: str | None = None
-    top: int = 20
-    max_tokens: int | None = None
-    batch_size: int = 32
-    device: str = "auto"
+    system: NamedSystem  # whose answer is reordered; a set without order is taken in paper order
+    model: str  # a folder, or a hub id such as cross-encoder/ms-marco-MiniLM-L6-v2
+    revision: str | None = None  # for a hub id: commit, branch or tag
+    top: int = 20  # how many sentences the model reads
+    max_tokens: int | None = None  # of hypothesis and sentence together; None: the limit in the model's own files
+    batch_size: int = 32  # how many sentences the model reads at once
+    device: str = "auto"  # as torch names it, such as cpu or cuda:1; auto: a GPU if the machine has one
     dtype: Dtype = "float32"
     _files: PinnedDigest = field(init=False, repr=False, compare=False)
 

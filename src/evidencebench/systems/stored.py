@@ -21,14 +21,9 @@ class Stored:
 
     If the file lacks an answer, or its answer failed, this system's answer is a failure too. A file with one answer for
     each task answers only these tasks. A set without order stays without order.
-
-    Attributes
-    ----------
-    run
-        A file in any form that `open_run` reads. A run made with this system has the file's checksum in its header.
     """
 
-    run: Path
+    run: Path  # in any form that `open_run` reads; a run made with this system has its checksum in the header
     _opened: RunFile = field(init=False, repr=False, compare=False)
     # Instance id -> the tasks that the file answers for it; None stands for an answer that serves every task.
     _tasks_of: dict[str, set[str | None]] = field(init=False, repr=False, compare=False)

@@ -15,15 +15,9 @@ from evidencebench.systems.words import WeightedTerms, tokens, words_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TfIdf:
-    """Cosine of TF-IDF vectors of words, weighted as scikit-learn's ``TfidfVectorizer`` does by default.
+    """Cosine of TF-IDF vectors of words, weighted as scikit-learn's ``TfidfVectorizer`` does by default."""
 
-    Attributes
-    ----------
-    stopwords
-        Whether words such as "the" and "of" are left out.
-    """
-
-    stopwords: bool = True
+    stopwords: bool = True  # whether words such as "the" and "of" are left out
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return rank_by_score(self.scores(query))
@@ -55,15 +49,9 @@ class TfIdf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TfIdfChar:
-    """Cosine of TF-IDF vectors of character n-grams within words, which survives inflection and misspelling.
+    """Cosine of TF-IDF vectors of character n-grams within words, which survives inflection and misspelling."""
 
-    Attributes
-    ----------
-    shortest, longest
-        Lengths of the n-grams in characters, ``1 <= shortest <= longest``; a space is put before and after each word.
-    """
-
-    shortest: int = 3
+    shortest: int = 3  # the lengths of n-grams, in characters; a space is put before and after each word
     longest: int = 5
 
     def __post_init__(self) -> None:

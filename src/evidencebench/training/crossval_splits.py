@@ -143,8 +143,7 @@ def splits_of(plan: Plan) -> Iterator[Split]:
 def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
     versions: list[Mapping[str, str]] = []
     for system in systems:
-        training = trainable(system)
-        if training is None:
+        if (training := trainable(system)) is None:
             versions.append(make_system(system).versions())
             continue
         versions += [
@@ -156,8 +155,7 @@ def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
-    training = trainable(system)
-    if training is None:
+    if (training := trainable(system)) is None:
         named = make_system(system)
         require_answerable(named, dataset, tasks, own_queries=False)
         if dataset.sha256 in named.trained_on():

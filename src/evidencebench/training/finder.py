@@ -177,20 +177,12 @@ _STEPS, _LEAST_OF_STEP = 50, 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderTraining:
-    """The training of a finder, for each wish that the data holds.
-
-    Attributes
-    ----------
-    hypothesis
-        Whether the model may read the hypothesis.
-    figures
-        Whether scores are calibrated on held-back folds, which takes a third of the time.
-    """
+    """The training of a finder, for each wish that the data holds."""
 
     system: ClassVar[str] = "finder"
 
-    hypothesis: bool = True
-    figures: bool = True
+    hypothesis: bool = True  # whether the model may read the hypothesis
+    figures: bool = True  # whether scores are calibrated on held-back folds, which takes a third of the time
 
     def fit(
         self,
@@ -250,8 +242,7 @@ def fit_finder(
 
     ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
     """
-    n_all = sum(1 + len(folds.get(wish, ())) for wish in examples)
-    numbers = count()
+    n_all, numbers = sum(1 + len(folds.get(wish, ())) for wish in examples), count()
 
     def tell_fitted() -> None:
         on_progress(next(numbers), n_all, "fitting trees")
@@ -362,12 +353,10 @@ def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STE
 
     order = np.argsort(scores, kind="stable")
     starts = isotonic_regression(is_evidence[order].astype(float)).blocks[:-1]
-    sums = (
-        np.add.reduceat(column[order].astype(float), starts) for column in (np.ones_like(scores), scores, is_evidence)
-    )
-    blocks = zip(*(column.tolist() for column in sums), strict=True)  # number of sentences, sum of scores, of evidence
+    columns = (np.ones_like(scores), scores, is_evidence)  # number of sentences, sum of scores, of evidence
+    sums = [np.add.reduceat(column[order].astype(float), starts).tolist() for column in columns]
     merged: list[tuple[float, float, float]] = []
-    for block in blocks:
+    for block in zip(*sums, strict=True):
         n, score, hits = block
         if merged and (min(merged[-1][0], n) < least or _step(block) == _step(merged[-1])):
             n_before, score_before, hits_before = merged.pop()

@@ -33,7 +33,6 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
             fingerprint == other.fingerprint or (query.paper_id and query.paper_id == other.paper_id) for other in drawn
         )
         if sentences and is_new:
-            results = _best_sentences(instance, "results") or None
             drawn.append(
                 PromptExample(
                     instance_id=instance.id,
@@ -41,7 +40,7 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
                     fingerprint=fingerprint,
                     hypothesis=query.hypothesis,
                     sentences=sentences,
-                    results=results,
+                    results=_best_sentences(instance, "results") or None,
                 )
             )
         if len(drawn) == n:
