@@ -11,7 +11,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import Finite, number, option
-from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_table, progress
+from evidencebench.cli.output import ProgressReporter, print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
 from evidencebench.files.places import cache_folder
@@ -100,7 +100,7 @@ def closing(client: ChatClient) -> Iterator[None]:
         try:
             client.close()
         except CacheError as error:
-            click.echo(f"warning: {printable(str(error))}", err=True)
+            print_cautions([error])
         raise
     finally:
         client.close()  # a second time does nothing
@@ -112,7 +112,7 @@ def print_estimate(
     """Print what a command would send, ``how`` often, and its cost; return 1 where an answer would fail."""
     prices = PriceTable.load(asking.prices)
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
-    client = ChatClient(sender=sender, cache=_open_cache(), prices=prices)
+    client = ChatClient(sender=sender, cache=open_cache(), prices=prices)
     with closing(client), progress("estimating", asking.progress_style) as shown:
         rehearsal = rehearse(client, shown)
     if rehearsal.first_error:
@@ -150,7 +150,7 @@ def _tasks_text(tasks: Sequence[str]) -> str:
 
 def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
     """Return the client, and with ``--batch`` a function that submits a batch and waits. Collect what is done first."""
-    prices, cache = PriceTable.load(asking.prices), _open_cache()
+    prices, cache = PriceTable.load(asking.prices), open_cache()
     if asking.batch:
         totals = RunningTotals()
         settings = CallSettings(
@@ -200,7 +200,7 @@ def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]
     return client, settle if asking.batch else None
 
 
-def _open_cache() -> ReplyCache | None:
+def open_cache() -> ReplyCache | None:
     folder = cache_folder(os.environ)
     return None if folder is None else ReplyCache(folder)
 

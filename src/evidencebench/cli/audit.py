@@ -56,7 +56,7 @@ def sample(
     write_misses(output, header, misses)
     has_texts = all(miss.aspect for miss in misses)
     if not has_texts:
-        click.echo("warning: the data has no texts of aspects, so that auditors see only their sources", err=True)
+        print_cautions(["the data has no texts of aspects, so that auditors see only their sources"])
     if as_json:
         print_json({"output": str(output), "n_drawn": len(misses), "has_texts": has_texts, "header": header})
         return

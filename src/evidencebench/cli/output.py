@@ -93,9 +93,9 @@ def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = Fals
     click.echo(lines, err=err)
 
 
-def print_cautions(cautions: Iterable[object]) -> None:
+def print_cautions(cautions: Iterable[object], kind: str = "warning") -> None:
     for caution in cautions:
-        click.echo(f"warning: {printable(str(caution))}", err=True)
+        click.echo(f"{kind}: {printable(str(caution))}", err=True)
 
 
 def wrapped(signature: str, indent: str = "  ") -> str:

@@ -149,8 +149,7 @@ def show(
     results = [result for papers in read_papers(paper_names(files)) for result in papers]
     papers = [result for result in results if isinstance(result, Paper)]
     errors = [result for result in results if not isinstance(result, Paper)]
-    for error in errors:
-        click.echo(f"error: {printable(str(error))}", err=True)
+    print_cautions(errors, "error")
     print_cautions(f"{paper.name}: {warning}" for paper in papers for warning in paper.warnings)
     if as_json:
         print_json([_record(paper) for paper in papers])

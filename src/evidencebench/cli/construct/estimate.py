@@ -1,11 +1,11 @@
 """``evidencebench construct estimate``."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from evidencebench.cli import options
+from evidencebench.cli.asking import open_cache
 from evidencebench.cli.construct.steps import print_failures
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
@@ -13,9 +13,7 @@ from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
 from evidencebench.construction.estimate import Assumptions, ModelUse, StepEstimate, Uses, estimate_construction, joined
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
-from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.costs import PriceTable, shown_usd
-from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
@@ -47,14 +45,12 @@ def estimate(
     """
     config = read_config(path)
     table = PriceTable.load(prices)
-    folder = cache_folder(os.environ)
-    cache = None if folder is None else ReplyCache(folder)
     assumed = Assumptions(aspects=assume_aspects, completion_tokens=assume_tokens, n_sample=sample)
     with progress("estimating", progress_style) as shown:
         if not input_of(steps_of(config)[0], config.work).is_file():
             harvest_inputs(config, overwrite=False, on_progress=shown)
         steps, unreadable = estimate_construction(
-            config, prices=table, cache=cache, assumptions=assumed, on_progress=shown
+            config, prices=table, cache=open_cache(), assumptions=assumed, on_progress=shown
         )
 
     def priced(uses: Uses) -> dict[str, Any]:

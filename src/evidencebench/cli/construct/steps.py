@@ -290,8 +290,7 @@ def run(
 
 
 def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
-    for why in made.unreadable:
-        click.echo(f"error: {printable(why)}", err=True)
+    print_cautions(made.unreadable, "error")
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
