@@ -257,6 +257,9 @@ def test_the_decided_marks_are_compared_with_the_model_alone(study: Study) -> No
     (decided,) = (pair for pair in found.pairs if pair.sort == "decided-model")
     # The decision, and the two tasks on which both agree; the last one was seen by one person alone.
     assert (decided.first, decided.n_tasks, decided.n_marked_first) == ("decided", 3, 3)
+    namesake = study.annotations({"decided": [(2,), (2,), (1,), (2,)]})
+    with pytest.raises(PeopleError, match="give that annotator another name"):
+        collect_marks(study.tasks, replace(namesake, adjudicated={"task_1": decision}))
     without = compare_raters(collect_marks(study.tasks, given, dataset=study.dataset), FEW, 0.05)
     assert [one.human_model.value for one in found.contrasts] == [one.human_model.value for one in without.contrasts]
 

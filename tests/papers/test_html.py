@@ -136,6 +136,11 @@ def test_a_page_without_an_article_is_refused_in_words(content: str | bytes, mes
         read_content(content if isinstance(content, bytes) else content.encode(), name="tea.html")
 
 
+def test_a_page_whose_first_element_is_an_article_is_no_xml() -> None:
+    page = f"<!DOCTYPE html><article><h1>Tea<br>and sleep</h1><h2>Results</h2>{_BODY}</article>"
+    assert "Pressure fell by 3 mmHg in those who drank it." in read_content(page.encode(), name="tea.html").sentences
+
+
 @pytest.mark.parametrize(
     ("head", "encoding"),
     [

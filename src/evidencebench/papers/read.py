@@ -14,7 +14,7 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.tei import read_tei
-from evidencebench.papers.tree import parse_xml, root_tag
+from evidencebench.papers.tree import beginning, parse_xml, root_tag
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
@@ -30,6 +30,8 @@ _OTHERS = frozenset({"html", "svg"})  # XML that is no paper, or that another re
 def is_xml_paper(content: bytes) -> bool:
     """Say whether content is XML, HTML apart."""
     tag = root_tag(content)
+    if beginning(content[:1024]).lstrip().lower().startswith("<!doctype html"):  # whose first element may be an article
+        return False
     return tag in _ROOTS or (tag not in _OTHERS and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"))
 
 

@@ -89,6 +89,10 @@ def collect_marks(
     lengths = [len(task.sentences) for task in tasks.records]
     decided = {task for task, annotation in annotations.adjudicated.items() if annotation.is_done}
     if decided:
+        if ADJUDICATED_NAME in raters:
+            raise PeopleError(
+                f"an annotator is named '{ADJUDICATED_NAME}', as the decisions are; give that annotator another name"
+            )
         row = _row(tasks.records, annotations.adjudicated)
         for task, stop in zip(tasks.records, np.cumsum(lengths), strict=True):
             # What people agree on, where nothing had to be decided.
