@@ -60,7 +60,6 @@ def comparable(text: str) -> str:
 
 # Cached, since a paper's sentences are compared with each of its replies.
 _comparable_sentence = lru_cache(maxsize=4096)(comparable)
-_lowered_sentence = lru_cache(maxsize=4096)(lambda sentence: plain_text(sentence).casefold())
 
 
 def has_letter(text: str) -> bool:
@@ -94,7 +93,8 @@ class ShownSentences:
 
     @cached_property
     def _lowered(self) -> str:
-        return "\n".join(map(_lowered_sentence, self.texts.values()))
+        whole = "\n".join(self.texts.values())
+        return (whole if whole.isascii() else whole.translate(_PLAIN_MARKS)).casefold()
 
     def index_of(self, quoted: str) -> int | None:
         """Return the index of the first sentence with this text; None where there is none, or the text has no word."""

@@ -5,7 +5,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from evidencebench.errors import ReplyError, SystemSpecError
@@ -27,12 +27,12 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LINE_MARGIN_TOKENS = 2  # for a line's end, and for its count being rounded by itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Excerpt:
     shown: Mapping[int, str]  # index -> the text as it is shown, in paper order
     n_cut: int = 0  # sentences that were to be shown and are left out, or not shown to their end
 
-    @property
+    @cached_property
     def block(self) -> str:
         lines = (f"[{index}] {text}" for index, text in self.shown.items())
         return "\n".join((FIRST_MARK, *lines, LAST_MARK))
