@@ -113,6 +113,24 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
     assert "'About 7 in 10' means: of the sentences with such a score" in command(f"{_FIND} -", _TEXT).done
 
 
+@pytest.mark.parametrize(
+    ("question", "asks_for", "said"),
+    [
+        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are sentences"),
+        ("How were the adults randomised?", "method", "Asks how the study was done: chosen"),
+        ("Does tea lower blood pressure?", "effect", None),
+    ],
+)
+def test_what_is_no_question_of_an_effect_is_answered_by_words_without_chances(
+    question: str, asks_for: str, said: str | None, command: Command
+) -> None:
+    found = finding(command(f"find {{{question}}} - -k 1 --json", _TEXT))
+    assert (found["asks_for"], found["by_words"]) == (asks_for, said is not None)
+    assert (said or "") in found["told"]
+    assert (found["evidence"][0]["chance"] is None) == (said is not None)
+    assert "120 adults" in found["evidence"][0]["text"]
+
+
 def test_no_sentence_of_a_paper_is_a_formula_of_a_spreadsheet(command: Command) -> None:
     hostile = '=HYPERLINK("http://a","Tea lowers blood pressure.")'
     call, text = f"{_FIND} - --system lead", f"{hostile}\nTea = blood.\n"

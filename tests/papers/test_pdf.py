@@ -16,6 +16,7 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.extraction import pages_of
 from evidencebench.papers.pdf.reader import read_pdf
 from evidencebench.papers.read import read_content
+from evidencebench.query import Kind
 from examples import IS_THOROUGH, examples
 from outlines import n_left_out, outline
 from printing import BOLD, PLAIN, Sheet, sentences
@@ -68,13 +69,19 @@ def test_columns_are_read_one_after_the_other(n_columns: int) -> None:
 
 def test_words_hyphenated_at_line_ends_are_joined_but_compounds_stay() -> None:
     sheet = Sheet()
-    lines = ["The hospi-", "talised patients joined a case-", "control study, and a p-", "value was computed."]
-    lines += ["Another case-control study of double blind trials was a double-", "blind one."]
-    sheet.lines(72, _begin(sheet), lines)
-    assert _read(sheet).sentences[-2:] == (
-        "The hospitalised patients joined a case-control study, and a p-value was computed.",
-        "Another case-control study of double blind trials was a double-blind one.",
-    )
+    y = _begin(sheet)
+    said = [
+        "Those of the patients in the town and in the villages around it who were hospi-",
+        "talised for any reason in the three years of the trial joined a new case-",
+        "control study as well, and of all that was measured in its groups a p-",
+        "value was computed.",
+        "Another case-control study of double blind trials in two towns was a double-",
+        "blind one.",
+    ]
+    sheet.lines(72, y, said)
+    words = " ".join(said).replace("hospi- ", "hospi").replace("- ", "-")
+    first, last = words.split(". ")
+    assert _read(sheet).sentences[-2:] == (f"{first}.", last)
 
 
 def test_running_heads_page_numbers_and_line_numbers_are_no_sentences() -> None:
@@ -331,3 +338,42 @@ def test_a_mutated_pdf_is_an_error_in_words_or_a_paper(data: st.DataObject) -> N
     with suppress(UnreadableError):
         paper = read_pdf(bytes(content), "tea.pdf")
         assert all(paper.sentences)
+
+
+def test_a_table_above_its_caption_and_a_formula_are_no_sentences() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(4))) + 20
+    for row in (("Model", "MAP", "nDCG"), ("Tea", "78.1", "84.1"), ("Water", "77.0", "75.7")):
+        for column, cell in enumerate(row):
+            sheet.line(90 + 110 * column, y, cell)
+        y += 13
+    y = sheet.paragraph(72, y + 6, "Table 1: Results of both groups at the end of the trial, in per cent.", size=9)
+    y = sheet.paragraph(72, y + 24, " ".join(sentences(3, start=5)))
+    sheet.line(230, y + 8, "d = x + y (1)")
+    sheet.paragraph(72, y + 30, " ".join(sentences(3, start=8)))
+    paper = _read(sheet)
+    assert paper.sentences[-10:] == tuple(sentences(10))
+    assert {"table", "display formula"} <= set(paper.loss.left_out)
+
+
+def test_small_numbered_and_run_in_headings_are_headings() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(3))) + 16
+    sheet.line(72, y, "2.1 Overview of the groups")
+    y = sheet.paragraph(72, y + 14, " ".join(sentences(3, start=4))) + 16
+    sheet.line(72, y, "Blood samples", size=9, font=BOLD)
+    y = sheet.paragraph(72, y + 14, " ".join(sentences(3, start=7))) + 16
+    sheet.line(72, y, "Outcomes.", font=BOLD)
+    sheet.line(125, y, "All of the patients in the two groups of the trial were seen once more after")
+    sheet.line(72, y + 12, "the end of it.")
+    paper = _read(sheet)
+    headings = [text for text, kind in zip(paper.sentences, paper.kinds, strict=True) if kind is Kind.HEADING]
+    assert headings[-4:] == ["Introduction", "2.1 Overview of the groups", "Blood samples", "Outcomes"]
+    assert paper.sentences[-1].startswith("All of the patients in the two groups")
+
+
+def test_a_paragraph_is_not_split_before_a_last_line_of_numbers() -> None:
+    sheet = Sheet()
+    said = ["In the tea group fewer of the patients than in the other had an event (6 vs. 2, P =", "0.02)."]
+    sheet.lines(72, _begin(sheet), said)
+    assert _read(sheet).sentences[-1] == " ".join(said)

@@ -7,10 +7,12 @@ from functools import partial
 from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
+from evidencebench.execution.making import make_system
 from evidencebench.papers.paper import Paper, Place, SourceSpan
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.directions import DirectionReader, ReportedDirection
+from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
 
 _Answered = TypeVar("_Answered")
@@ -20,6 +22,7 @@ _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
 DEFAULT_FINDER = "finder"
+_BY_WORDS = "bm25"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,8 @@ class Finding:
     evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
     unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
+    kind: QuestionKind = QuestionKind.EFFECT  # of the hypothesis
+    by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -60,6 +65,10 @@ def find_evidence(
     unmentioned = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
     is_mentioned = not topic or len(unmentioned) < len(topic)
+    kind = question_of(hypothesis).kind
+    by_words = kind is not QuestionKind.EFFECT and system.name == DEFAULT_FINDER
+    if by_words:
+        system = make_system(_BY_WORDS)
     answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
@@ -87,6 +96,8 @@ def find_evidence(
         ),
         ordered=answer.ordered,
         unmentioned=unmentioned,
+        kind=kind,
+        by_words=by_words,
         notes=answer.notes,
     )
 

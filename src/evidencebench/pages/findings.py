@@ -26,6 +26,7 @@ from evidencebench.provenance import require_extra
 from evidencebench.query import Kind, Wish
 from evidencebench.system import Brief, NamedSystem
 from evidencebench.systems.directions import ReportedDirection, reported_directions
+from evidencebench.systems.question import QuestionKind
 from evidencebench.tables import Cell, Table, as_csv, as_markdown, printable
 from evidencebench.wording import counted
 
@@ -89,10 +90,19 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
     return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
 
 
+_ASKED = {
+    QuestionKind.AMOUNT: "Asks for an amount",
+    QuestionKind.METHOD: "Asks how the study was done",
+    QuestionKind.OTHER: "Not understood as a question of an effect",
+}
+
+
 def told(finding: Finding) -> str:
     """Return what a reader should know of a finding besides its sentences; empty where there is nothing."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
+    if finding.by_words and finding.evidence:
+        parts.append(f"{_ASKED[finding.kind]}: chosen are sentences that share most words with it, without chances.")
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
         read = counted(len(paper.sentences), "sentence")
@@ -249,6 +259,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "format": paper.format,
         "ids": dict(paper.ids),
         "hypothesis": finding.hypothesis,
+        "asks_for": finding.kind,
+        "by_words": finding.by_words,
         "n_sentences": len(paper.sentences),
         "unmentioned": finding.unmentioned,
         "not_searched": not_searched(paper),

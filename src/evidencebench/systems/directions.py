@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from evidencebench.systems.relevance import abbreviations, parts_of, root, roots
+from evidencebench.systems.question import question_of
+from evidencebench.systems.relevance import abbreviations, root, roots
 from evidencebench.systems.words import STOPWORDS
 
 SIGNIFICANT, NOT_SIGNIFICANT, _BELOW_A_LARGER_VALUE = "p<0.05", "p>0.05", "p<1"
@@ -21,8 +22,6 @@ _P_VALUE = re.compile(
     r"\bp ?-?(?: ?values?)?(?: (?:of|was|were|is))? ?([<>=≤≥⩽⩾]{1,2}) ?(0?[.·] ?\d{1,12}|1(?:\.0{1,9})?)", re.IGNORECASE
 )
 _AT_MOST = frozenset("<≤⩽")
-_COMPARED_FIRST = re.compile(r"(?:compared (?:with|to)|relative to|unlike) ([^,]+), (.+)", re.IGNORECASE)
-_COMPARED_LAST = re.compile(r",? (?:(?:as )?compared (?:with|to)|relative to|versus|vs\.?|than) ", re.IGNORECASE)
 _MOST_WORDS, _MOST_SIGNALS = 1_000, 60
 
 _WORDS_OF = {
@@ -72,12 +71,8 @@ def part_marks(hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> d
 
     ``abbreviations`` are the paper's, each with the words of its full name.
     """
-    first = _COMPARED_FIRST.fullmatch(hypothesis)
-    parts = parts_of(first[2] if first else hypothesis)
-    texts: tuple[str, str, str] = parts
-    if not parts.comparator:  # the hypothesis may end in "compared with water", or begin so
-        text, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
-        texts = (parts.intervention, first[1] if first else "".join(last), text)
+    question = question_of(hypothesis)
+    texts = (question.intervention, question.comparator, question.outcome)
     intervention, comparator, outcome = ({stem for stem in roots(text) if stem not in STOPWORDS} for text in texts)
     outcome -= intervention | comparator
     of_parts = {"O": outcome, "C": comparator - intervention, "I": intervention - comparator}

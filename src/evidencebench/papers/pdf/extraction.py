@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Mapping
@@ -185,6 +186,16 @@ _ERRORS = {
     "characters": f"expected at most {MOST_CHARACTERS:,} characters, but its first {{amount:,}} pages hold more; take "
     "the pages of one paper out of it",
 }
+# An accent without a letter -> the one that combines with the letter before it.
+_COMBINING = dict(
+    zip(
+        "\u00a8\u00b4`\u02c6\u02dc\u02c7\u02d8\u02d9\u02da\u00b8",
+        "\u0308\u0301\u0300\u0302\u0303\u030c\u0306\u0307\u030a\u0327",
+        strict=True,
+    )
+)
+_ACCENTS = re.compile(f"[{''.join(_COMBINING)}]")
+_NOTHING = "\x00"  # of no width: `lines_of` passes it over
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -216,6 +227,22 @@ class PdfPage:
         return not flags & OFF_PAGE and (self.is_recognised or not flags & HIDDEN)
 
 
+def _with_accents(text: str, arrays: PageArrays) -> str:
+    """Return the text with accents that stand over a letter of their own, as TeX prints them, put on that letter."""
+    letters = list(text)
+    for match in _ACCENTS.finditer(text):
+        at = match.start()
+        for beside in (at + 1, at - 1, at + 2):
+            if not 0 <= beside < len(text) or not text[beside].isalpha():
+                continue
+            middle = (arrays.lefts[at] + arrays.rights[at]) / 2
+            composed = unicodedata.normalize("NFC", text[beside] + _COMBINING[text[at]])
+            if arrays.lefts[beside] <= middle <= arrays.rights[beside] and len(composed) == 1:
+                letters[beside], letters[at] = composed, _NOTHING
+                break
+    return "".join(letters)
+
+
 def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
     try:
         ended = subprocess.run(  # noqa: S603 our own program
@@ -244,7 +271,7 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
         arrays = PageArrays()
         for values, sent_bytes in zip(arrays.all, sent or (), strict=False):
             values.frombytes(sent_bytes)
-        text = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
+        text = _with_accents(_SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes))), arrays)
         seen = [not flags & (GENERATED | OFF_PAGE) for flags in arrays.flags]
         directions = Counter(compress(arrays.directions, seen))
         direction = max((0, 1, 3, 2), key=directions.__getitem__)

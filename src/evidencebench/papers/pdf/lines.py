@@ -19,7 +19,9 @@ _SAME_ROW = 0.3
 _SCRIPT_SHIFT = 0.75
 _LONGEST_LABEL = 5
 
-_BOLD = re.compile(r"bold|black|heavy|demi|CMBX|CMSSBX|\.B(?![a-z])|-B(?![a-z])|AdvP?[A-Z]+-?b$", re.IGNORECASE)
+_BOLD = re.compile(
+    r"bold|black|heavy|demi|CMBX|CMSSBX|\.B(?![a-z])|-B(?![a-z])|AdvP?[A-Z]+-?b$|-Medi(?!um)", re.IGNORECASE
+)
 _ITALIC = re.compile(r"ital|obli|CMTI|CMSL|\.I(?![a-z])|-I(?![a-z])", re.IGNORECASE)
 _FORCE_BOLD = 1 << 18
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
@@ -71,6 +73,8 @@ class PrintedLine:
     is_italic: bool
     begins_italic: bool
     column: tuple[float, float]  # the left and the right edge of the column that it stands in; at first its own
+    n_lead: int = 0  # how many of its first characters stand out in bold or italic type, if not all do
+    is_heading: bool = False
 
     @property
     def size(self) -> float:
@@ -163,11 +167,20 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         right=right,
         baseline=baseline,
         style=style,
-        is_bold=all(letter.is_bold for letter in letters),
-        is_italic=all(letter.is_italic for letter in letters),
+        is_bold=bool(letters) and all(letter.is_bold for letter in letters),
+        is_italic=bool(letters) and all(letter.is_italic for letter in letters),
         begins_italic=styles[arrays.fonts[group[0].index]].is_italic,
         column=(left, right),
+        n_lead=_n_lead([styles[arrays.fonts[glyph.index]] for glyph in group]),
     )
+
+
+def _n_lead(styles: Sequence[TypeStyle]) -> int:
+    """Return how many characters stand out at a line's beginning, as a heading within the paragraph's first line."""
+    for stands_out in ([style.is_bold for style in styles], [style.is_italic for style in styles]):
+        if stands_out[0] and not all(stands_out):
+            return stands_out.index(False)
+    return 0
 
 
 _N_EDGE_ROWS = 3  # at the top and at the foot of a page

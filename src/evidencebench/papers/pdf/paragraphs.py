@@ -107,6 +107,7 @@ def _is_new(group: Sequence[PrintedLine], line: PrintedLine, usual_steps: Mappin
     widest = wider * max(usual_steps.get(before.style.size, _USUAL_STEP * size), size)
     return (
         before.page is not line.page
+        or before.is_heading != line.is_heading
         or before.column != line.column
         or not _LEAST_STEP * size < step <= widest
         or abs(before.size - line.size) > _SAME_SIZE * size
@@ -130,9 +131,11 @@ def _is_section_name(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
 
 def _changes_style(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
     before = group[-1]
+    if not any(map(str.isalpha, line.text)) or not any(map(str.isalpha, before.text)):
+        return False
     # Names of species and journals may fill a line within a paragraph.
     return (
-        before.is_bold != line.is_bold
+        (before.is_bold != line.is_bold and not (before.is_bold and line.n_lead))
         or (before.is_italic and len(group) == 1 and not line.begins_italic)
         or (line.is_italic and not before.is_italic and ENDED.search(before.text) is not None)
     )

@@ -21,6 +21,7 @@ from evidencebench.papers.pdf.paragraphs import (
     text_of_lines,
 )
 from evidencebench.papers.pdf.reading_order import in_reading_order
+from evidencebench.papers.pdf.regions import regions_of
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
@@ -32,6 +33,7 @@ _MOST = 0.5
 """A PDF is refused where more than this share of its pages has no text, or gibberish."""
 
 _LONGEST_LIST = 60
+_LONGEST_RUN_IN, _LEAST_RUN_IN = 24, 3  # words and letters of a heading within a paragraph's first line
 
 # The least of a text that can be read; articles have 0.7 and 0.57 on their worst pages, and letters that were swapped
 # for others, as by fonts that do not say which letters they show, 0.41 at most where all are moved by as many places.
@@ -127,7 +129,10 @@ def read_pdf(content: bytes, name: str) -> Paper:
     rows = [with_labels(_without(row, line_numbers(row), "line number", count)) for row in rows]
     running = running_lines(rows)
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
-    lines = [line for row in rows for line in row]
+    regions = regions_of(rows)
+    for sort, line in regions.left_out:
+        count.leave_out(sort, line.text)
+    lines = [line for page in regions.read for line in page]
     words = words_of("\n".join(line.text for line in lines))
     parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
@@ -147,6 +152,24 @@ def _without(lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str
         if id(line) in unwanted:
             count.leave_out(sort, line.text)
     return [line for line in lines if id(line) not in unwanted]
+
+
+def _run_in(lines: Sequence[PrintedLine]) -> tuple[PrintedLine, ...]:
+    """Return the lines of a heading that stands in a paragraph's first line, the last of them cut; none without one."""
+    n_whole = next((at for at, line in enumerate(lines) if not line.is_bold), len(lines))
+    if n_whole == len(lines):
+        return ()
+    last = lines[n_whole]
+    glyphs = last.glyphs[: last.n_lead]
+    n_lead = len(glyphs) + sum(glyph.has_space for glyph in glyphs)
+    lead, rest = last.text[:n_lead], last.text[n_lead:]
+    words = " ".join([*(line.text for line in lines[:n_whole]), lead])
+    is_ended = words.rstrip()[-1:] in (".", ":", "?") or rest[:1] in (".", ":")
+    is_short = len(words.split()) <= _LONGEST_RUN_IN and sum(map(str.isalpha, words)) >= _LEAST_RUN_IN
+    begins = words[:1].isupper() and rest.lstrip(" .:")[:1].isupper()
+    if not (glyphs and is_short and begins and (is_ended or not last.begins_italic)):
+        return ()
+    return (*lines[:n_whole], replace(last, glyphs=glyphs, text=lead))
 
 
 def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
@@ -191,6 +214,12 @@ def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: Loss) ->
             heading = text[: len(word[0].rstrip(" .:-\u2013\u2014"))]
             yield Block(text=heading, kind=Kind.HEADING, page=lines[0].page.number)
             text = text[word.end() :]
+        if kind is Kind.BODY and (run_in := _run_in(lines)):
+            heading = text_of_lines(run_in, words)
+            n_heading = len(heading.text)
+            heading, text = heading[: len(heading.text.rstrip(" .:"))], text[n_heading:]
+            yield Block(text=heading, kind=Kind.HEADING, section=section, page=lines[0].page.number)
+            section, text = (*section, heading.text), text[len(text.text) - len(text.text.lstrip(" .:")) :]
         if text.text:
             yield Block(text=text, kind=kind, section=section, page=lines[0].page.number)
         if part.role is PartRole.HEADING:

@@ -7,7 +7,6 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TypeAlias
 
-from evidencebench.papers.lines import captioned
 from evidencebench.papers.pdf.lines import TypeStyle
 from evidencebench.papers.pdf.paragraphs import (
     ABSTRACT_LABEL,
@@ -24,19 +23,14 @@ _Rank: TypeAlias = tuple[int, bool, bool, bool]
 # In points.
 _LARGER = 0.5  # than the body
 _SMALLER = 0.6
-_MUCH_SMALLER = 1.5
 
 # In characters.
 _LONGEST_TITLE = 500
-_LONGEST_HEADING = 160
-_LONGEST_SENTENCE_HEADING = 80
 _LEAST_ABSTRACT = 300  # where no heading says that it is one
 _LEAST_PROSE = 60
 
 _LEAST_TITLE_WORDS = 4
-_LONGEST_PLAIN_NAME = 4  # words of a heading that may look like the text below it
 _LEAST_SMALL = 0.5  # the share of words in small letters in sentences
-_LEAST_CAPITALS = 4
 _PROSE_WIDTH = 0.6  # of the usual column
 
 
@@ -50,8 +44,6 @@ class PartRole(StrEnum):
     BODY = "body"
     AUTHORS = "author or affiliation"
     KEYWORDS = "keyword"
-    TABLE = "table"
-    FIGURE = "figure"
     NOTE = "note in small type"
     REFERENCES = "references"
     BACK_MATTER = "other back matter"
@@ -80,7 +72,7 @@ class _Reading:
         self._width = _usual_width(paragraphs, self._body)
         self._title = _title(paragraphs, self._body)
         others = [paragraph for paragraph in paragraphs if paragraph is not self._title]
-        headings = [paragraph for paragraph in others if _is_heading(paragraph, self._body)]
+        headings = [paragraph for paragraph in others if _is_heading(paragraph)]
         self._levels = _levels(headings)
         self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
         for heading in headings:
@@ -92,7 +84,6 @@ class _Reading:
         )
         self._state = PartRole.BODY if self._title is None else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
-        self._float: PartRole | None = None  # the table that paragraphs may belong to
         self._abstract: _Rank | None = None  # how the abstract's heading stands out
         self._parts: dict[str, _Rank] = {}  # of the abstract -> how their names stand out
         self._ranks: set[_Rank] = set()  # of the body's headings
@@ -112,12 +103,9 @@ class _Reading:
         if paragraph is self._title:
             return PartRole.TITLE, 0
         text, level = paragraph.text, self._levels.get(id(paragraph), 0)
-        role = self._float_role(paragraph, level)
-        if role is None and KEYWORDS.match(text):
-            role = PartRole.KEYWORDS
+        if KEYWORDS.match(text):
             self._state = PartRole.BODY if self._state is PartRole.ABSTRACT else self._state
-        if role is not None:
-            return role, 0
+            return PartRole.KEYWORDS, 0
         if level and (heading := self._heading(paragraph, level)):
             return heading
         if not level and self._state is PartRole.AUTHORS:
@@ -126,18 +114,6 @@ class _Reading:
         usual = min(self._body.size, self._size or self._body.size)
         is_note = is_running and paragraph.style.size < usual - _SMALLER
         return PartRole.NOTE if is_note else self._state, 0
-
-    def _float_role(self, paragraph: PrintedParagraph, level: int) -> PartRole | None:
-        """Return what a caption, or what belongs to a table, is; None for anything else."""
-        text = paragraph.text
-        if what := captioned(text):
-            self._float = PartRole.TABLE if what == "table" else None
-            return PartRole(what)
-        is_known = section_of(text) or number_of(text) or _rank(paragraph) in self._ranks
-        is_heading = level and is_known and paragraph.style.size >= self._body.size - _SMALLER
-        if is_heading or _is_prose(paragraph, self._body, self._width):
-            self._float = None
-        return self._float
 
     def _heading(self, paragraph: PrintedParagraph, level: int) -> tuple[PartRole, int] | None:
         """Return the role and the level of a heading; None where it belongs to what is left out."""
@@ -214,33 +190,12 @@ def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> PrintedPa
     larger = [paragraph for paragraph in first if paragraph.style.size > body.size + _LARGER]
     if larger:
         return max(larger, key=lambda paragraph: paragraph.style.size)
-    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0], body)
+    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0])
     return paragraphs[0] if is_heading and section_of(paragraphs[0].text) is None else None
 
 
-def _is_heading(paragraph: PrintedParagraph, body: TypeStyle) -> bool:
-    text, style, section = paragraph.text, paragraph.style, section_of(paragraph.text)
-    n_letters = sum(map(str.isalpha, text))
-    if (
-        not n_letters
-        or len(text) > _LONGEST_HEADING
-        or captioned(text)
-        or not (text[0].isupper() or text[0].isdigit())
-        or text[-1] in ",;-"
-        or style.size < body.size - _MUCH_SMALLER
-    ):
-        return False
-    if section is not None and (section is not SectionSort.BACK_MATTER or len(text.split()) <= _LONGEST_PLAIN_NAME):
-        return len(paragraph.lines) == 1
-    is_bold = all(line.is_bold for line in paragraph.lines)
-    is_italic = all(line.is_italic for line in paragraph.lines)
-    is_distinct = (
-        style.size > body.size + _LARGER
-        or is_bold > body.is_bold
-        or is_italic > body.is_italic
-        or (text.isupper() and n_letters >= _LEAST_CAPITALS)
-    )
-    return is_distinct and not (text[-1] == "." and len(text) > _LONGEST_SENTENCE_HEADING)
+def _is_heading(paragraph: PrintedParagraph) -> bool:
+    return all(line.is_heading for line in paragraph.lines)
 
 
 def _levels(headings: Sequence[PrintedParagraph]) -> Mapping[int, int]:

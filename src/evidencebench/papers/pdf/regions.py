@@ -1,0 +1,330 @@
+"""Which lines of a page are running text, headings and captions, and which belong to tables, figures and formulas.
+
+Lines of running text are as wide as the column and made of words, or go on where such a line ends. A heading stands
+right above them, in other type. What is left is a cell, a label or a formula: it is told by the nearest caption.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+
+from evidencebench.papers.lines import captioned
+from evidencebench.papers.pdf.lines import PrintedLine
+from evidencebench.papers.pdf.paragraphs import section_of
+from evidencebench.papers.pdf.reading_order import in_reading_order
+from evidencebench.papers.sections import SectionSort, number_of
+
+_SMALL_WORD = re.compile(r"\b[a-z]{2,}\b")
+_WORD = re.compile(
+    r"[(\[\"'\u201c\u2018]*[^\W\d_](?:[^\W\d_]|[\u2019'/\u2013-])+[)\]\"'\u201d\u2019.,;:?!]*(?:\d{1,3})?"
+)
+_UNFINISHED = re.compile(r"[^.?!:]$")
+_CITATION = re.compile(r"\[\d[\d, \u2010-\u2015-]*\]\.?")
+_FORMULA = re.compile(
+    r"[=<>\u2264\u2265\u2248\u00b1\u2211\u220f\u222b\u221a\u2202\u2207\u2208\u2212+]|\(\d{1,3}[a-z]?\)$"
+)
+
+# In sizes of type.
+_SAME_SIZE = 0.06
+_LEVEL, _ABOUT_SIZE, _SIDE_BY_SIDE = 0.45, 0.3, 3.0  # of parts of one row: their heights, their sizes, the gap
+_LEAST_STEP, _NEXT, _CAPTION_STEP = 0.4, 1.85, 1.5  # from line to line
+_INDENT, _LEAST_INDENT, _FLUSH = 2.5, 1.2, 0.3
+_ABOVE_TEXT = 4.5  # from a heading to its text
+_NEAR_TEXT = 6.0  # from a formula to the text around it
+
+_FULL, _WIDE = 0.8, 0.6  # of the usual width of a line
+_LARGER, _SMALLER, _SMALLEST_HEADING, _SMALLEST_BOLD = 0.5, 1.6, 0.8, 1.2  # points
+_MOST_WORDS, _SOME_WORDS = 0.5, 0.15  # of what a row holds
+_LEAST_SMALL_WORDS = 3
+_LEAST_LETTERS, _LONGEST_HEADING, _LONGEST_SENTENCE, _LONGEST_NAME = 3, 160, 80, 6
+_AROUND_FORMULA = 4  # rows
+_FAR = 200.0  # points by which a caption beside seems further away than one above or below
+
+
+class RegionSort(StrEnum):
+    """What lines that are left out belong to; the values are words of the loss report."""
+
+    TABLE = "table"
+    FIGURE = "figure"
+    FORMULA = "display formula"
+    NOTE = "note in small type"
+
+
+@dataclass(slots=True)
+class _Row:
+    """Lines side by side in one column."""
+
+    lines: list[PrintedLine]
+    text: str
+    left: float
+    right: float
+    baseline: float
+    size: float
+    is_text: bool = False
+    is_heading: bool = False
+    caption: RegionSort | None = None  # what it is part of the caption of
+    first: "_Row | None" = None  # the caption's first row
+
+    @classmethod
+    def of(cls, lines: list[PrintedLine]) -> "_Row":
+        longest = max(lines, key=lambda line: len(line.glyphs))
+        return cls(
+            lines=lines,
+            text=" ".join(line.text for line in lines),
+            left=min(line.left for line in lines),
+            right=max(line.right for line in lines),
+            baseline=longest.baseline,
+            size=longest.size,
+        )
+
+    @property
+    def look(self) -> tuple[bool, bool]:
+        """Whether all of it is bold, and whether it is italic."""
+        return all(line.is_bold for line in self.lines), all(line.is_italic for line in self.lines)
+
+    @property
+    def n_small_words(self) -> int:
+        return len(_SMALL_WORD.findall(self.text))
+
+    @property
+    def share_of_words(self) -> float:
+        words = self.text.split()
+        return sum(_WORD.fullmatch(word) is not None for word in words) / max(1, len(words))
+
+    @property
+    def is_unfinished(self) -> bool:
+        return _UNFINISHED.search(self.text) is not None
+
+    def is_alike(self, other: "_Row") -> bool:
+        return abs(self.size - other.size) < _SAME_SIZE * max(self.size, other.size)
+
+    def overlaps(self, other: "_Row") -> bool:
+        return min(self.right, other.right) > max(self.left, other.left)
+
+    def stands_out_from(self, other: "_Row") -> bool:
+        return any(own and not others for own, others in zip(self.look, other.look, strict=True))
+
+    def is_beside(self, text: "_Row") -> bool:
+        """Whether it stands right above or below a row of running text, in type of its size."""
+        size = max(text.size, self.size)
+        return text.is_text and self.is_alike(text) and _LEAST_STEP < abs(self.baseline - text.baseline) / size < _NEXT
+
+    def is_second_line_of(self, above: "_Row") -> bool:
+        """Whether it stands right below a row of the same look."""
+        is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < _NEXT
+        return is_near and self.is_alike(above) and self.look == above.look and self.overlaps(above)
+
+    def is_top_of_column_behind(self, text: "_Row") -> bool:
+        is_higher = self.baseline < text.baseline - _NEXT * self.size
+        return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The lines that are read, page by page, and the others with what they belong to."""
+
+    read: list[list[PrintedLine]]
+    left_out: list[tuple[RegionSort, PrintedLine]]
+
+
+def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
+    """Tell the lines of pages, each in reading order, apart; those that are read are in reading order too."""
+    body, width = _usual(pages)
+    regions = Regions([], [])
+    is_references = False
+    for number, lines in enumerate(pages):
+        rows = _rows(lines)
+        _find_text(rows, body, width)
+        _find_captions(rows)
+        first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
+        read: list[PrintedLine] = []
+        floats: dict[int, list[_Row]] = {}  # the rows of each table and figure, by its caption's first
+        for at, row in enumerate(rows):
+            goes_on = at > 0 and rows[at - 1].is_heading and row.is_second_line_of(rows[at - 1])
+            row.is_heading = not (row.is_text or row.caption) and (goes_on or _is_heading(rows, row, body))
+            section = section_of(row.text) if row.is_heading or row.is_text else None
+            is_references = section is SectionSort.REFERENCES or (is_references and not (row.is_heading and section))
+            is_front = number == 0 and at < first_text and row.size > body - _SMALLER
+            if is_references or (not row.caption and (row.is_text or row.is_heading or is_front)):
+                read += [replace(line, is_heading=row.is_heading) for line in row.lines]
+                continue
+            sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
+            regions.left_out.extend((sort, line) for line in row.lines)
+            if caption is not None and row.overlaps(caption):
+                floats.setdefault(id(caption.first), []).append(row)
+        # What is left out parts the text above it from the text below, as wide as it is.
+        marks = [replace(_bounds(group), glyphs=()) for group in floats.values()]
+        regions.read.append([line for line in in_reading_order([*read, *marks]) if line.glyphs])
+    return regions
+
+
+def _bounds(rows: Sequence[_Row]) -> PrintedLine:
+    heights = [row.baseline for row in rows]
+    left, right = min(row.left for row in rows), max(row.right for row in rows)
+    return replace(rows[0].lines[0], left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
+
+
+def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float]:
+    """Return the size of the text, and how wide its lines are."""
+    sizes: Counter[float] = Counter()
+    widths: Counter[int] = Counter()
+    all_lines = [line for lines in pages for line in lines]
+    sentences = [line for line in all_lines if len(_SMALL_WORD.findall(line.text)) >= _LEAST_SMALL_WORDS]
+    for line in sentences or all_lines:
+        sizes[line.style.size] += len(line.glyphs)
+    body = max(sizes, key=sizes.__getitem__, default=1.0)
+    for line in sentences:
+        if abs(line.size - body) < _LARGER:
+            widths[3 * round((line.right - line.left) / 3)] += 1
+    return body, max(widths, key=widths.__getitem__, default=1)
+
+
+def _rows(lines: Sequence[PrintedLine]) -> list[_Row]:
+    rows: list[_Row] = []
+    for line in lines:
+        row = rows[-1] if rows else _Row.of([line])
+        size = max(line.size, row.size)
+        is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
+        is_beside = -_LEVEL * size < line.left - row.right < _SIDE_BY_SIDE * size
+        if rows and is_level and is_beside and line.column == row.lines[-1].column:
+            rows[-1] = _Row.of([*row.lines, line])
+        else:
+            rows.append(_Row.of([line]))
+    return rows
+
+
+def _find_text(rows: Sequence[_Row], body: float, width: float) -> None:
+    for row in rows:
+        row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and _is_wordy(row)
+    for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
+        text = " ".join(row.text for row in block)
+        is_long = len(text) > _LONGEST_HEADING or (text[-1] == "." and len(text) > _LONGEST_SENTENCE)
+        if block[0].size > body + _LARGER or any(block[0].look) or number_of(text):
+            is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
+            for row in block:
+                row.is_text = is_text
+    for above, row in pairwise(rows):
+        row.is_text = row.is_text or _goes_on(above, row, width)
+    for below, row in pairwise(reversed(rows)):
+        row.is_text = row.is_text or _begins(row, below, width)
+    for row in rows:  # a paragraph of one line
+        is_sentence = row.text[0].isupper() and row.text[-1] in ".:?!" and row.n_small_words > _LEAST_SMALL_WORDS
+        row.is_text |= is_sentence and abs(row.size - body) < _LARGER and _is_wordy(row) and not row.look[0]
+
+
+def _is_full(row: _Row, width: float) -> bool:
+    return row.right - row.left >= _FULL * width
+
+
+def _is_wordy(row: _Row) -> bool:
+    return row.share_of_words > _MOST_WORDS
+
+
+def _blocks_alike(rows: Sequence[_Row], width: float) -> list[list[_Row]]:
+    """Return rows right below each other in type of one look; "2.1 Overview" stands alone."""
+    blocks: list[list[_Row]] = []
+    for row in rows:
+        above = blocks[-1][-1] if blocks else row
+        is_numbered = len(number_of(above.text)) > 1 and not _is_full(above, width)
+        if blocks and row.is_second_line_of(above) and not is_numbered:
+            blocks[-1].append(row)
+        else:
+            blocks.append([row])
+    return blocks
+
+
+def _goes_on(above: _Row, row: _Row, width: float) -> bool:
+    """Whether a row goes on with the text above it, or with that at the foot of the column before."""
+    if captioned(row.text) and not above.is_unfinished:
+        return False
+    if len(number_of(row.text)) > 1 and not above.is_unfinished:  # "2.1 Overview"
+        return False
+    is_at_top = row.is_top_of_column_behind(above)
+    indent = 0.0 if is_at_top else (row.left - above.left) / row.size
+    is_rest = len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)
+    is_sentence = row.n_small_words > 0 and row.share_of_words > _SOME_WORDS
+    is_other = row.stands_out_from(above) and (row.look[0] or not above.is_unfinished)
+    is_next = row.is_beside(above) or (above.is_unfinished and is_at_top)
+    is_within = -_INDENT < indent < _LEAST_INDENT
+    return (
+        is_within and is_next and not is_other and (is_rest or is_sentence or (_is_full(row, width) and _is_wordy(row)))
+    )
+
+
+def _begins(row: _Row, below: _Row, width: float) -> bool:
+    """Whether a row is the first of the text below it, or is as wide as that."""
+    if captioned(row.text) or (row.stands_out_from(below) and not below.lines[0].n_lead):
+        return False
+    is_flush = max(abs(row.left - below.left), abs(row.right - below.right)) < _FLUSH * row.size
+    is_wide = row.right > below.left + _WIDE * width and (
+        _is_full(row, width) or row.n_small_words >= _LEAST_SMALL_WORDS
+    )
+    is_within = -_LEAST_INDENT < (row.left - below.left) / row.size < _INDENT
+    return is_within and row.is_beside(below) and (is_flush or (is_wide and _is_wordy(row)))
+
+
+def _find_captions(rows: Sequence[_Row]) -> None:
+    above: _Row | None = None
+    for row in rows:
+        what = captioned(row.text)
+        if what and not (above and above.is_text and above.is_unfinished and row.is_beside(above)):
+            row.caption, row.first = RegionSort(what), row
+        elif above and above.caption and row.is_alike(above):
+            step = (row.baseline - above.baseline) / row.size
+            if -_ABOUT_SIZE < step < _CAPTION_STEP:
+                row.caption, row.first = above.caption, above.first
+        row.is_text = row.is_text and not row.caption
+        above = row
+
+
+def _is_heading(rows: Sequence[_Row], row: _Row, body: float) -> bool:
+    text = row.text
+    if (
+        sum(map(str.isalpha, text)) < _LEAST_LETTERS
+        or len(text) > _LONGEST_HEADING
+        or not (text[0].isupper() or text[0].isdigit())
+        or text[-1] in ",;-="
+        or row.size < body - (_SMALLEST_BOLD if row.look[0] else _SMALLEST_HEADING)
+        or captioned(text)
+    ):
+        return False
+    is_known = section_of(text) is not None and len(text.split()) <= _LONGEST_NAME
+    if is_known and (row.size > body - _LARGER or row.look[0]):
+        return True
+    return row.share_of_words >= _MOST_WORDS and _stands_above_text(rows, row, body)
+
+
+def _stands_above_text(rows: Sequence[_Row], row: _Row, body: float) -> bool:
+    """Whether the next row below is text of another look, or a heading that stands above such text."""
+    size = max(row.size, body)
+    lower = [other for other in rows if _ABOUT_SIZE < (other.baseline - row.baseline) / size < _ABOVE_TEXT]
+    below = min((other for other in lower if row.overlaps(other)), key=lambda other: other.baseline, default=None)
+    if below is None or below.caption:
+        return False
+    is_other = row.stands_out_from(below) or abs(row.size - below.size) > _FLUSH or row.text.isupper()
+    if below.is_text:
+        return is_other or bool(number_of(row.text))
+    is_heading_too = is_other or row.look == below.look or any(below.look) or bool(number_of(below.text))
+    return is_heading_too and below.share_of_words >= _MOST_WORDS and _stands_above_text(rows, below, body)
+
+
+def _sort(rows: Sequence[_Row], at: int, body: float) -> tuple[RegionSort, _Row | None]:
+    """Return what a row that is not read belongs to, and its caption."""
+    row = rows[at]
+    around = rows[max(0, at - _AROUND_FORMULA) : at + _AROUND_FORMULA + 1]
+    is_in_text = any(other.is_text and abs(other.baseline - row.baseline) < _NEAR_TEXT * body for other in around)
+    if is_in_text and row.size > body - _SMALLER and _FORMULA.search(row.text):
+        return RegionSort.FORMULA, None
+    texts = [other.baseline for other in rows if other.is_text and row.overlaps(other)]
+    captions = [
+        other
+        for other in rows
+        if other.caption and not any(min(ends := (row.baseline, other.baseline)) < at < max(ends) for at in texts)
+    ]
+    if not captions:
+        return RegionSort.NOTE if row.size < body - _LARGER else RegionSort.FIGURE, None
+    nearest = min(captions, key=lambda other: abs(other.baseline - row.baseline) + _FAR * (not row.overlaps(other)))
+    return nearest.caption or RegionSort.FIGURE, nearest

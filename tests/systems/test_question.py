@@ -1,0 +1,93 @@
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from evidencebench.systems.question import Claim, Question, QuestionKind, question_of
+
+INTERVENTIONS = ("green tea", "exercise (30 min a day)", "LMWH", "vitamin D and calcium")
+COMPARATORS = ("placebo", "usual care", "unfractionated heparin")
+OUTCOMES = ("blood pressure", "recurrent venous thromboembolism", "pain at 12 weeks")
+FORMS: dict[str, Claim | None] = {
+    "{i}, compared with {c}, changes {o}.": None,
+    "Does {i} affect {o} compared with {c}?": None,
+    "{i} reduces {o} compared to {c}": Claim.DECREASE,
+    "What is the effect of {i} versus {c} on {o}?": None,
+    "{i} vs {c}: {o}": None,
+    "{o}: {i} vs. {c}": None,
+    "{i} does not change {o} compared with {c}.": Claim.NO_DIFFERENCE,
+    "Is {o} lower with {i} than with {c}?": Claim.DECREASE,
+    "Compared with {c}, does {i} improve {o}?": Claim.BETTER,
+    "Do patients given {i} have higher {o} than those given {c}?": Claim.INCREASE,
+    "{o} is higher after {i} than after {c}.": Claim.INCREASE,
+    "How does {i} compare with {c} in terms of {o}?": None,
+    "Is {i} better than {c} for {o}?": Claim.BETTER,
+    "{i} leads to lower {o} than {c}": Claim.DECREASE,
+    "We hypothesized that {i} would increase {o} relative to {c}.": Claim.INCREASE,
+    "In adults with asthma, does {i} worsen {o} compared with {c}?": Claim.WORSE,
+    "Is {i} as effective as {c} for {o}?": Claim.NO_DIFFERENCE,
+}
+KINDS = {
+    "How many patients were included?": QuestionKind.AMOUNT,
+    "What was the mean age of the participants?": QuestionKind.AMOUNT,
+    "Who funded the study?": QuestionKind.METHOD,
+    "How was randomisation done?": QuestionKind.METHOD,
+    "Was the trial registered?": QuestionKind.METHOD,
+    "Conflicts of interest": QuestionKind.METHOD,
+    "What adverse events occurred?": QuestionKind.OTHER,
+    "How does tea affect sleep?": QuestionKind.EFFECT,
+    "tea for sleep": QuestionKind.EFFECT,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_question_has_the_same_parts_in_every_wording(form: str) -> None:
+    for i, c, o in product(INTERVENTIONS, COMPARATORS, OUTCOMES):
+        question = question_of(form.format(i=i, c=c, o=o))
+        assert (question.intervention, question.comparator, question.outcome) == (i, c, o)
+        assert (question.claim, question.kind, question.is_split) == (FORMS[form], QuestionKind.EFFECT, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Effect of tea on sleep", ("tea", "", "sleep")),
+        ("Tea had no effect on sleep", ("Tea", "", "sleep")),
+        ("Is there a difference in sleep between tea and coffee?", ("tea", "coffee", "sleep")),
+        ("Sleep is improved by tea", ("tea", "", "Sleep")),
+        ("Is smoking associated with lung cancer?", ("smoking", "", "lung cancer")),
+        ("Which is better for knee pain, surgery or physiotherapy?", ("surgery", "physiotherapy", "knee pain")),
+        ("iloprost vs placebo six-minute walk distance", ("iloprost", "placebo", "six-minute walk distance")),
+        ("statins for primary prevention", ("statins", "", "primary prevention")),
+    ],
+)
+def test_questions_without_some_part_are_read(text: str, parts: tuple[str, str, str]) -> None:
+    question = question_of(text)
+    assert (question.intervention, question.comparator, question.outcome) == parts
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_what_is_no_question_of_an_effect_is_told(text: str) -> None:
+    assert question_of(text).kind is KINDS[text]
+
+
+def test_keywords_without_a_sign_between_them_are_not_split() -> None:
+    assert question_of("aspirin stroke prevention") == Question(
+        intervention="aspirin stroke prevention", outcome="aspirin stroke prevention", is_split=False
+    )
+
+
+@pytest.mark.parametrize("text", ["", "?", "(", "than than than", "effect of " * 300, "in x, " * 200, "\ue000 vs x"])
+def test_any_text_is_a_question(text: str) -> None:
+    assert isinstance(question_of(text), Question)
+
+
+@pytest.mark.data
+def test_hypotheses_that_others_wrote_are_split(data_file: Callable[[str], Path]) -> None:
+    instances = json.loads(data_file("evidencebench_train_set.json").read_bytes())
+    hypotheses = [one["hypothesis"] for one in (instances.values() if isinstance(instances, dict) else instances)]
+    questions = list(map(question_of, hypotheses))
+    assert all(question.kind is QuestionKind.EFFECT for question in questions)
+    assert sum(question.is_split for question in questions) >= 0.9 * len(questions)
