@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from evidencebench.data.evidence_inference import read_annotations, read_prompts
 from evidencebench.systems.directions import (
-    LEARNED,
     OPPOSITE,
     SHIPPED,
     ReportedDirection,
@@ -29,6 +28,12 @@ INCREASE, DECREASE, NO_DIFFERENCE, NOT_SAID = ReportedDirection
 
 def _directions(hypothesis: str, *sentences: str) -> list[ReportedDirection]:
     return list(reported_directions(hypothesis, sentences, range(len(sentences))).values())
+
+
+def _leading(hypothesis: str, *sentences: str) -> list[ReportedDirection]:
+    """Return what leads, be it by little."""
+    marks = part_marks(hypothesis, {})
+    return [shipped_weights().leading(marked_words(sentence, marks))[0] for sentence in sentences]
 
 
 _STATED = {
@@ -111,8 +116,12 @@ def test_it_matters_which_arm_is_asked_about(form: str, trial: tuple[str, str, s
     sentences = [sentence.format(I=first, C=second, O=outcome) for sentence in _REPORTED]
     asked = form.format(I=first, C=second, O=outcome)
     exchanged = form.format(I=second, C=first, O=outcome)
-    assert _directions(asked, *sentences) == list(_REPORTED.values())
-    assert _directions(exchanged, *sentences) == [OPPOSITE[direction] for direction in _REPORTED.values()]
+    opposite = [OPPOSITE[direction] for direction in _REPORTED.values()]
+    for hypothesis, expected in ((asked, list(_REPORTED.values())), (exchanged, opposite)):
+        assert _leading(hypothesis, *sentences) == expected
+        said = _directions(hypothesis, *sentences)
+        assert all(direction in (right, NOT_SAID) for direction, right in zip(said, expected, strict=True))
+        assert said.count(NOT_SAID) <= len(said) // 4, "most are sure"
 
 
 _MARKED = st.sampled_from(["I", "C", "O", "than", "versus", "with", "higher", "lower", "not", "p<0.05", "group"])
@@ -178,8 +187,8 @@ def test_white_space_changes_nothing(words: list[str]) -> None:
 
 def test_of_a_long_sentence_the_first_words_are_read() -> None:
     padding = "p " * 200_000
-    long = "tea is higher than water and lower, " * 20_000
-    assert _directions(_TEA, long + padding)[0] in LEARNED
+    long = "pressure is lower with tea than with water, " * 20_000
+    assert _directions(_TEA, long + padding) == [DECREASE]
     assert _directions(_TEA, padding + long) == [NOT_SAID]
 
 

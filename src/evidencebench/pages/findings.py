@@ -43,7 +43,8 @@ CHANCE_MEANING = (
 )
 
 DIRECTION_MEANING = (
-    "What a sentence reports of the outcome was read by a model, which errs: docs/papers.md says how often."
+    "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 17 of the "
+    "significant findings as their opposite (docs/papers.md)."
 )
 REPORTS: Mapping[ReportedDirection, str] = {
     ReportedDirection.INCREASE: "reports an increase",

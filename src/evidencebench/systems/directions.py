@@ -176,15 +176,22 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     format: Literal["evidencebench-directions/1"] = "evidencebench-directions/1"
     data: dict[str, Any]  # what it was trained on: for people
     starts: tuple[float, float, float]
+    least: float = 0.0  # by how much a score must lead; what leads by less is not said
     weights: dict[str, tuple[float, float, float]]
 
     def direction(self, words: Sequence[str]) -> ReportedDirection:
+        direction, lead = self.leading(words)
+        return direction if lead >= self.least else ReportedDirection.NOT_SAID
+
+    def leading(self, words: Sequence[str]) -> tuple[ReportedDirection, float]:
+        """Return the direction with the highest score, and by how much it leads."""
         turned, is_turned = turned_to_intervention(words)
         known = [self.weights[name] for name in direction_features(turned) if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
         scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
-        direction = LEARNED[scores.index(max(scores))]
-        return OPPOSITE[direction] if is_turned else direction
+        _, second, first = sorted(scores)
+        direction = LEARNED[scores.index(first)]
+        return OPPOSITE[direction] if is_turned else direction, first - second
 
 
 @cache
