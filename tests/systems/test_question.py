@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.systems.question import Claim, Question, QuestionKind, question_of
+from evidencebench.systems.question import Claim, ParsedQuestion, QuestionKind, question_of
 
 INTERVENTIONS = ("green tea", "exercise (30 min a day)", "LMWH", "vitamin D and calcium")
 COMPARATORS = ("placebo", "usual care", "unfractionated heparin")
@@ -74,14 +74,14 @@ def test_what_is_no_question_of_an_effect_is_told(text: str) -> None:
 
 
 def test_keywords_without_a_sign_between_them_are_not_split() -> None:
-    assert question_of("aspirin stroke prevention") == Question(
+    assert question_of("aspirin stroke prevention") == ParsedQuestion(
         intervention="aspirin stroke prevention", outcome="aspirin stroke prevention", is_split=False
     )
 
 
 @pytest.mark.parametrize("text", ["", "?", "(", "than than than", "effect of " * 300, "in x, " * 200, "\ue000 vs x"])
 def test_any_text_is_a_question(text: str) -> None:
-    assert isinstance(question_of(text), Question)
+    assert isinstance(question_of(text), ParsedQuestion)
 
 
 @pytest.mark.data

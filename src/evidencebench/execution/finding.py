@@ -7,10 +7,10 @@ from functools import partial
 from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
-from evidencebench.execution.making import make_system
 from evidencebench.papers.paper import Paper, Place, SourceSpan
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.directions import DirectionReader, ReportedDirection
 from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
@@ -22,7 +22,6 @@ _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
 DEFAULT_FINDER = "finder"
-_BY_WORDS = "bm25"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,7 @@ def find_evidence(
     kind = question_of(hypothesis).kind
     by_words = kind is not QuestionKind.EFFECT and system.name == DEFAULT_FINDER
     if by_words:
-        system = make_system(_BY_WORDS)
+        system = NamedSystem(name="bm25", options={}, system=BM25())
     answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence

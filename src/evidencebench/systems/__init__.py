@@ -13,6 +13,7 @@ In reading order:
 * `fusion`: Fuse; scores on one scale
 * `diverse`: Diverse: similarity, orders without repetition
 * `cues`: Cues: what a sentence says of itself, without training
+* `question`: The parts of a question in any wording
 * `relevance`: Parts of a hypothesis, how sentences speak of them
 * `features`: The table of features and its columns
 * `finder`: Finder and its model

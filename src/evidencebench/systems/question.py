@@ -33,7 +33,7 @@ class Claim(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ParsedQuestion:
     """The parts of a question, each empty where it is not named.
 
     Where no form fits, ``is_split`` is False: the whole text is the outcome, and of an effect the intervention too.
@@ -90,7 +90,7 @@ _FORMS = [re.compile(f"{_filled(form)}$", re.IGNORECASE) for form in _LEXICON["f
 _LEAD, _COMPARED_FIRST, _PEOPLE_FIRST = _one_of("lead"), _one_of("compared_first"), _one_of("people_first")
 _AMOUNT, _METHOD, _USUAL_ARM = _one_of("amount", r"\b"), _one_of("method", "$"), _one_of("usual_arm")
 _COMPARED = re.compile(rf",? *\b{_filled('{compared}')}(?= ) *", re.IGNORECASE)
-_THAN = re.compile(rf",? than (?:(?:{_filled('{with}|{be}')}|did|does|do) )?", re.IGNORECASE)
+_THAN = re.compile(rf",? (?:more |less |better )?than (?:(?:{_filled('{with}|{be}')}|did|does|do) )?", re.IGNORECASE)
 _BEFORE_ARM = re.compile(_filled("(?:{with} |{group} )+"), re.IGNORECASE)
 _BEHIND_ARM = re.compile(_filled(" (?:did|does|do|{be})$"), re.IGNORECASE)
 # As data sets of comparisons are converted; no word of theirs is looked at.
@@ -105,7 +105,7 @@ _HIDDEN = re.compile("[\ue000-\uefff]")
 
 
 @lru_cache(maxsize=512)
-def question_of(text: str) -> Question:
+def question_of(text: str) -> ParsedQuestion:
     """Return the parts of a question, a claim or keywords.
 
     >>> question = question_of("Does tea lower blood pressure more than water?")
@@ -122,7 +122,7 @@ def question_of(text: str) -> Question:
         return _HIDDEN.sub(lambda match: hidden[ord(match[0]) - 0xE000], part).strip()
 
     if exact := _OF_DATA_SETS.fullmatch(text.strip()):
-        return Question(intervention=exact["a"], comparator=exact["c"], outcome=exact["o"])
+        return ParsedQuestion(intervention=exact["a"], comparator=exact["c"], outcome=exact["o"])
     plain = " ".join(_HIDDEN.sub("", text).split())[:_MOST_CHARACTERS].strip(" .?!;\"'\u201c\u201d\u2018\u2019")
     question = _parsed(_BRACKETS.sub(hide, plain))
     return replace(
@@ -133,7 +133,7 @@ def question_of(text: str) -> Question:
     )
 
 
-def _parsed(plain: str) -> Question:
+def _parsed(plain: str) -> ParsedQuestion:
     bare, comparator = _bare(plain)
     versus = _COMPARED.search(bare)
     is_keywords = versus is not None and re.search(r"\S: ", bare[versus.end() :]) and not _ASKS.match(bare)
@@ -143,11 +143,11 @@ def _parsed(plain: str) -> Question:
             return question
     for kind, asked in ((QuestionKind.AMOUNT, _AMOUNT), (QuestionKind.METHOD, _METHOD)):
         if asked.match(bare):
-            return Question(kind=kind, outcome=plain, is_split=False)
+            return ParsedQuestion(kind=kind, outcome=plain, is_split=False)
     question = _of_keywords(bare, comparator)
     if question is None and _ASKS.match(bare):
-        return Question(kind=QuestionKind.OTHER, outcome=plain, is_split=False)
-    return question or Question(intervention=bare, comparator=comparator, outcome=bare, is_split=False)
+        return ParsedQuestion(kind=QuestionKind.OTHER, outcome=plain, is_split=False)
+    return question or ParsedQuestion(intervention=bare, comparator=comparator, outcome=bare, is_split=False)
 
 
 def _bare(text: str) -> tuple[str, str]:
@@ -164,7 +164,7 @@ def _bare(text: str) -> tuple[str, str]:
             return text, comparator
 
 
-def _of_form(match: re.Match[str], comparator: str) -> Question | None:
+def _of_form(match: re.Match[str], comparator: str) -> ParsedQuestion | None:
     asked = _ASKS.match(match[0]) and (_AMOUNT.match(match[0]) or _METHOD.match(match[0]))
     if asked and not _ASKS_OF_EFFECT.match(match[0]):
         return None
@@ -184,7 +184,7 @@ def _of_form(match: re.Match[str], comparator: str) -> Question | None:
         return None
     parts = (intervention, _BEHIND_ARM.sub("", comparator), outcome)
     intervention, comparator, outcome = (_ARTICLE.sub("", part.strip(" ,;:."), count=1) for part in parts)
-    return Question(intervention=intervention, comparator=comparator, outcome=outcome, claim=_claim_of(groups))
+    return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=outcome, claim=_claim_of(groups))
 
 
 def _claim_of(groups: Mapping[str, str | None]) -> Claim | None:
@@ -198,7 +198,7 @@ def _claim_of(groups: Mapping[str, str | None]) -> Claim | None:
     return Claim.BETTER if how else None  # "is tea effective for pain"
 
 
-def _of_keywords(text: str, comparator: str) -> Question | None:
+def _of_keywords(text: str, comparator: str) -> ParsedQuestion | None:
     """Return the parts of "tea vs water: blood pressure" and the like; None where nothing parts them."""
     before, *behind = _COMPARED.split(text, maxsplit=1)
     if not (behind and before and behind[0]):
@@ -206,14 +206,14 @@ def _of_keywords(text: str, comparator: str) -> Question | None:
             return None
         match _MARK.split(text):
             case [intervention, outcome] | [intervention, outcome, ""]:
-                return Question(intervention=intervention, comparator=comparator, outcome=outcome)
+                return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=outcome)
             case [intervention, comparator, outcome]:
-                return Question(intervention=intervention, comparator=comparator, outcome=outcome)
+                return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=outcome)
         intervention, *rest = _TOPIC_MARK.split(text, maxsplit=1)
-        return Question(intervention=intervention, comparator=comparator, outcome=rest[0]) if rest else None
+        return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=rest[0]) if rest else None
     match _MARK.split(before):
         case [outcome, intervention]:  # "blood pressure: tea vs water"
-            return Question(intervention=intervention, comparator=behind[0], outcome=outcome)
+            return ParsedQuestion(intervention=intervention, comparator=behind[0], outcome=outcome)
     usual = _USUAL_ARM.match(behind[0])
     ends = [(mark.start(), mark.end()) for mark in (_MARK.search(behind[0]), _TOPIC_MARK.search(behind[0])) if mark]
     if not ends and usual:
@@ -221,4 +221,4 @@ def _of_keywords(text: str, comparator: str) -> Question | None:
     middle = len(" ".join(behind[0].split()[: len(behind[0].split()) // 2]))
     end, start = ends[0] if ends else (middle, middle)
     arm, outcome = behind[0][:end].strip(), behind[0][start:].strip()
-    return Question(intervention=before, comparator=arm, outcome=outcome or arm, is_split=bool(ends and outcome))
+    return ParsedQuestion(intervention=before, comparator=arm, outcome=outcome or arm, is_split=bool(ends and outcome))

@@ -54,7 +54,7 @@ class RegionSort(StrEnum):
 
 
 @dataclass(slots=True)
-class _Row:
+class _TextRow:
     """Lines side by side in one column."""
 
     lines: list[PrintedLine]
@@ -66,10 +66,10 @@ class _Row:
     is_text: bool = False
     is_heading: bool = False
     caption: RegionSort | None = None  # what it is part of the caption of
-    first: "_Row | None" = None  # the caption's first row
+    first: "_TextRow | None" = None  # the caption's first row
 
     @classmethod
-    def of(cls, lines: list[PrintedLine]) -> "_Row":
+    def of(cls, lines: list[PrintedLine]) -> "_TextRow":
         longest = max(lines, key=lambda line: len(line.glyphs))
         return cls(
             lines=lines,
@@ -98,26 +98,26 @@ class _Row:
     def is_unfinished(self) -> bool:
         return _UNFINISHED.search(self.text) is not None
 
-    def is_alike(self, other: "_Row") -> bool:
+    def is_alike(self, other: "_TextRow") -> bool:
         return abs(self.size - other.size) < _SAME_SIZE * max(self.size, other.size)
 
-    def overlaps(self, other: "_Row") -> bool:
+    def overlaps(self, other: "_TextRow") -> bool:
         return min(self.right, other.right) > max(self.left, other.left)
 
-    def stands_out_from(self, other: "_Row") -> bool:
+    def stands_out_from(self, other: "_TextRow") -> bool:
         return any(own and not others for own, others in zip(self.look, other.look, strict=True))
 
-    def is_beside(self, text: "_Row") -> bool:
+    def is_beside(self, text: "_TextRow") -> bool:
         """Whether it stands right above or below a row of running text, in type of its size."""
         size = max(text.size, self.size)
         return text.is_text and self.is_alike(text) and _LEAST_STEP < abs(self.baseline - text.baseline) / size < _NEXT
 
-    def is_second_line_of(self, above: "_Row") -> bool:
+    def is_second_line_of(self, above: "_TextRow") -> bool:
         """Whether it stands right below a row of the same look."""
         is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < _NEXT
         return is_near and self.is_alike(above) and self.look == above.look and self.overlaps(above)
 
-    def is_top_of_column_behind(self, text: "_Row") -> bool:
+    def is_top_of_column_behind(self, text: "_TextRow") -> bool:
         is_higher = self.baseline < text.baseline - _NEXT * self.size
         return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
 
@@ -141,7 +141,7 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
         _find_captions(rows)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
         read: list[PrintedLine] = []
-        floats: dict[int, list[_Row]] = {}  # the rows of each table and figure, by its caption's first
+        floats: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
         for at, row in enumerate(rows):
             goes_on = at > 0 and rows[at - 1].is_heading and row.is_second_line_of(rows[at - 1])
             row.is_heading = not (row.is_text or row.caption) and (goes_on or _is_heading(rows, row, body))
@@ -161,7 +161,7 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
     return regions
 
 
-def _bounds(rows: Sequence[_Row]) -> PrintedLine:
+def _bounds(rows: Sequence[_TextRow]) -> PrintedLine:
     heights = [row.baseline for row in rows]
     left, right = min(row.left for row in rows), max(row.right for row in rows)
     return replace(rows[0].lines[0], left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
@@ -182,21 +182,21 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float]:
     return body, max(widths, key=widths.__getitem__, default=1)
 
 
-def _rows(lines: Sequence[PrintedLine]) -> list[_Row]:
-    rows: list[_Row] = []
+def _rows(lines: Sequence[PrintedLine]) -> list[_TextRow]:
+    rows: list[_TextRow] = []
     for line in lines:
-        row = rows[-1] if rows else _Row.of([line])
+        row = rows[-1] if rows else _TextRow.of([line])
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
         is_beside = -_LEVEL * size < line.left - row.right < _SIDE_BY_SIDE * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
-            rows[-1] = _Row.of([*row.lines, line])
+            rows[-1] = _TextRow.of([*row.lines, line])
         else:
-            rows.append(_Row.of([line]))
+            rows.append(_TextRow.of([line]))
     return rows
 
 
-def _find_text(rows: Sequence[_Row], body: float, width: float) -> None:
+def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
     for row in rows:
         row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and _is_wordy(row)
     for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
@@ -215,17 +215,17 @@ def _find_text(rows: Sequence[_Row], body: float, width: float) -> None:
         row.is_text |= is_sentence and abs(row.size - body) < _LARGER and _is_wordy(row) and not row.look[0]
 
 
-def _is_full(row: _Row, width: float) -> bool:
+def _is_full(row: _TextRow, width: float) -> bool:
     return row.right - row.left >= _FULL * width
 
 
-def _is_wordy(row: _Row) -> bool:
+def _is_wordy(row: _TextRow) -> bool:
     return row.share_of_words > _MOST_WORDS
 
 
-def _blocks_alike(rows: Sequence[_Row], width: float) -> list[list[_Row]]:
+def _blocks_alike(rows: Sequence[_TextRow], width: float) -> list[list[_TextRow]]:
     """Return rows right below each other in type of one look; "2.1 Overview" stands alone."""
-    blocks: list[list[_Row]] = []
+    blocks: list[list[_TextRow]] = []
     for row in rows:
         above = blocks[-1][-1] if blocks else row
         is_numbered = len(number_of(above.text)) > 1 and not _is_full(above, width)
@@ -236,7 +236,7 @@ def _blocks_alike(rows: Sequence[_Row], width: float) -> list[list[_Row]]:
     return blocks
 
 
-def _goes_on(above: _Row, row: _Row, width: float) -> bool:
+def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
     """Whether a row goes on with the text above it, or with that at the foot of the column before."""
     if captioned(row.text) and not above.is_unfinished:
         return False
@@ -254,7 +254,7 @@ def _goes_on(above: _Row, row: _Row, width: float) -> bool:
     )
 
 
-def _begins(row: _Row, below: _Row, width: float) -> bool:
+def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
     """Whether a row is the first of the text below it, or is as wide as that."""
     if captioned(row.text) or (row.stands_out_from(below) and not below.lines[0].n_lead):
         return False
@@ -266,8 +266,8 @@ def _begins(row: _Row, below: _Row, width: float) -> bool:
     return is_within and row.is_beside(below) and (is_flush or (is_wide and _is_wordy(row)))
 
 
-def _find_captions(rows: Sequence[_Row]) -> None:
-    above: _Row | None = None
+def _find_captions(rows: Sequence[_TextRow]) -> None:
+    above: _TextRow | None = None
     for row in rows:
         what = captioned(row.text)
         if what and not (above and above.is_text and above.is_unfinished and row.is_beside(above)):
@@ -280,7 +280,7 @@ def _find_captions(rows: Sequence[_Row]) -> None:
         above = row
 
 
-def _is_heading(rows: Sequence[_Row], row: _Row, body: float) -> bool:
+def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
     text = row.text
     if (
         sum(map(str.isalpha, text)) < _LEAST_LETTERS
@@ -297,7 +297,7 @@ def _is_heading(rows: Sequence[_Row], row: _Row, body: float) -> bool:
     return row.share_of_words >= _MOST_WORDS and _stands_above_text(rows, row, body)
 
 
-def _stands_above_text(rows: Sequence[_Row], row: _Row, body: float) -> bool:
+def _stands_above_text(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
     """Whether the next row below is text of another look, or a heading that stands above such text."""
     size = max(row.size, body)
     lower = [other for other in rows if _ABOUT_SIZE < (other.baseline - row.baseline) / size < _ABOVE_TEXT]
@@ -311,7 +311,7 @@ def _stands_above_text(rows: Sequence[_Row], row: _Row, body: float) -> bool:
     return is_heading_too and below.share_of_words >= _MOST_WORDS and _stands_above_text(rows, below, body)
 
 
-def _sort(rows: Sequence[_Row], at: int, body: float) -> tuple[RegionSort, _Row | None]:
+def _sort(rows: Sequence[_TextRow], at: int, body: float) -> tuple[RegionSort, _TextRow | None]:
     """Return what a row that is not read belongs to, and its caption."""
     row = rows[at]
     around = rows[max(0, at - _AROUND_FORMULA) : at + _AROUND_FORMULA + 1]
