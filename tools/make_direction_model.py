@@ -201,12 +201,15 @@ def figures(prompts: Sequence[Prompt]) -> list[str]:
         seen, held_back = split_at_fold(prompts, fold)
         weights = sure(seen, data={})
 
+        def lead(words: Sequence[str], weights: DirectionWeights = weights) -> ReportedDirection:
+            return weights.leading(words)[0]
+
         def find(words: Sequence[str], weights: DirectionWeights = weights) -> ReportedDirection:
             return weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
 
         answers: dict[str, Callable[[Sequence[str]], ReportedDirection]] = {
             "majority": lambda _: ReportedDirection.NO_DIFFERENCE,
-            "model": lambda words, weights=weights: weights.leading(words)[0],  # type: ignore[misc]
+            "model": lead,
             "find": find,
             "rule": ruled,
         }

@@ -44,7 +44,6 @@ class Finding:
     evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
     unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
-    kind: QuestionKind = QuestionKind.EFFECT  # of the hypothesis
     by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -64,8 +63,7 @@ def find_evidence(
     unmentioned = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
     is_mentioned = not topic or len(unmentioned) < len(topic)
-    kind = question_of(hypothesis).kind
-    by_words = kind is not QuestionKind.EFFECT and system.name == DEFAULT_FINDER
+    by_words = system.name == DEFAULT_FINDER and question_of(hypothesis).kind is not QuestionKind.EFFECT
     if by_words:
         system = NamedSystem(name="bm25", options={}, system=BM25())
     answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
@@ -95,7 +93,6 @@ def find_evidence(
         ),
         ordered=answer.ordered,
         unmentioned=unmentioned,
-        kind=kind,
         by_words=by_words,
         notes=answer.notes,
     )

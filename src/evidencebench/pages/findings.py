@@ -26,7 +26,7 @@ from evidencebench.provenance import require_extra
 from evidencebench.query import Kind, Wish
 from evidencebench.system import Brief, NamedSystem
 from evidencebench.systems.directions import ReportedDirection, reported_directions
-from evidencebench.systems.question import QuestionKind
+from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.tables import Cell, Table, as_csv, as_markdown, printable
 from evidencebench.wording import counted
 
@@ -103,7 +103,8 @@ def told(finding: Finding) -> str:
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
     if finding.by_words and finding.evidence:
-        parts.append(f"{_ASKED[finding.kind]}: chosen are sentences that share most words with it, without chances.")
+        asks = _ASKED[question_of(finding.hypothesis).kind]
+        parts.append(f"{asks}: chosen are sentences that share most words with it, without chances.")
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
         read = counted(len(paper.sentences), "sentence")
@@ -260,7 +261,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "format": paper.format,
         "ids": dict(paper.ids),
         "hypothesis": finding.hypothesis,
-        "asks_for": finding.kind,
+        "asks_for": question_of(finding.hypothesis).kind,
         "by_words": finding.by_words,
         "n_sentences": len(paper.sentences),
         "unmentioned": finding.unmentioned,

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 
@@ -86,7 +86,11 @@ def _one_of(name: str, behind: str = "") -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(map(_filled, _LEXICON['forms'][name]))}){behind}", re.IGNORECASE)
 
 
-_FORMS = [re.compile(f"{_filled(form)}$", re.IGNORECASE) for form in _LEXICON["forms"]["effect"]]
+@cache
+def _forms() -> list[re.Pattern[str]]:  # which take most of this module's time to compile
+    return [re.compile(f"{_filled(form)}$", re.IGNORECASE) for form in _LEXICON["forms"]["effect"]]
+
+
 _LEAD, _COMPARED_FIRST, _PEOPLE_FIRST = _one_of("lead"), _one_of("compared_first"), _one_of("people_first")
 _AMOUNT, _METHOD, _USUAL_ARM = _one_of("amount", r"\b"), _one_of("method", "$"), _one_of("usual_arm")
 _COMPARED = re.compile(rf",? *\b{_filled('{compared}')}(?= ) *", re.IGNORECASE)
@@ -137,7 +141,7 @@ def _parsed(plain: str) -> ParsedQuestion:
     bare, comparator = _bare(plain)
     versus = _COMPARED.search(bare)
     is_keywords = versus is not None and re.search(r"\S: ", bare[versus.end() :]) and not _ASKS.match(bare)
-    for form in () if is_keywords else _FORMS:
+    for form in () if is_keywords else _forms():
         match = form.match(bare)
         if match and (question := _of_form(match, comparator)):
             return question

@@ -131,7 +131,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
     regions = regions_of(rows)
     for sort, line in regions.left_out:
-        count.leave_out(sort, line.text)
+        count.leave_out(sort.value, line.text)
     lines = [line for page in regions.read for line in page]
     words = words_of("\n".join(line.text for line in lines))
     parts = _rejoined(parts_of(paragraphs_of(lines)))
