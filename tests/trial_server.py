@@ -13,7 +13,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from evidencebench.integrations.fake_server import (
+from evidencebench.integrations.fake_model import (
     BROKEN,
     CHAT_PATH,
     ERRORS,
@@ -21,18 +21,14 @@ from evidencebench.integrations.fake_server import (
     BadCallError,
     Call,
     FakeModel,
-    FakeServer,
     KnownPaper,
     Named,
-    PatientConnection,
-    Served,
     ServedMessage,
     ServedPrompt,
     Settings,
-    convert,
-    json_response,
     tokens_in,
 )
+from evidencebench.integrations.fake_server import FakeServer, PatientConnection, Served, convert, json_response
 
 MESSAGES_PATH = "/v1/messages"
 EVERY_PERSONALITY = {*PERSONALITIES, "verbose", "quotes", "over_length"}

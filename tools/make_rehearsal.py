@@ -28,7 +28,7 @@ from evidencebench.data.evidence_inference import find_folder, read_prompts
 from evidencebench.data.evidence_inference_labels import convert_folder
 from evidencebench.data.instance import Instance
 from evidencebench.files.disk import file_sha256
-from evidencebench.integrations.fake_server import normalised
+from evidencebench.integrations.fake_model import normalised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

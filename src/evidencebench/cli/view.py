@@ -66,7 +66,7 @@ def view(
     def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
         if data is None:
             from evidencebench.execution.making import make_system  # noqa: PLC0415 - beside what shows it
-            from evidencebench.pages.findings import make_finding_app  # noqa: PLC0415 - an extra
+            from evidencebench.pages.app.find import make_finding_app  # noqa: PLC0415 - an extra
 
             system = make_system(DEFAULT_FINDER)
             yield make_finding_app(system, address=address), "finding evidence in papers of your own"

@@ -9,5 +9,6 @@ In reading order:
 * `mteb`: Tasks of mteb
 * `score_records`: Every Eval Ever, Hub results
 * `plugin_template`: `systems new`
-* `fake_server`: A language model for trials: one chat API, right answers from labels, a few faults
+* `fake_model`: A language model for trials: right answers from labels, a few faults
+* `fake_server`: Its server: OpenAI's chat completions, and what was paid
 """

@@ -20,7 +20,7 @@ from evidencebench import (
     open_dataset,
     write_dataset,
 )
-from evidencebench.integrations.fake_server import UNKNOWN, Call, FakeModel, Reply, Settings
+from evidencebench.integrations.fake_model import UNKNOWN, Call, FakeModel, Reply, Settings
 from evidencebench.scoring.selection import Selection
 from marked_prompts import ORDER, SCORE, openai_body, prompt
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench import load_sample
-from evidencebench.integrations.fake_server import FAULTS, FakeModel, FakeServer, PatientConnection, Settings
+from evidencebench.integrations.fake_model import FAULTS, FakeModel, Settings
+from evidencebench.integrations.fake_server import FakeServer, PatientConnection
 from evidencebench.web.serving import listening_socket, served_in_thread
 from examples import examples
 from marked_prompts import openai_body, prompt

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, Route, expect
 
 from browsing import NewPage, assert_accessible
 from evidencebench.execution.making import make_system
+from evidencebench.pages.app.find import make_finding_app
 from evidencebench.pages.app.server import Address, address_of
-from evidencebench.pages.findings import make_finding_app
 from evidencebench.web.serving import listening_socket, served_in_thread
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")

@@ -18,7 +18,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.asking import Waiting
-from evidencebench.integrations.fake_server import FakeModel, Settings
+from evidencebench.integrations.fake_model import FakeModel, Settings
 from evidencebench.models.llm.client import make_client
 from evidencebench.provenance import require_extra
 from evidencebench.wording import counted

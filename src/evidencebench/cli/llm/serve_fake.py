@@ -10,7 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import listen, option
 from evidencebench.construction.demo import read_gold
 from evidencebench.data.dataset import open_dataset
-from evidencebench.integrations.fake_server import PERSONALITIES, FakeModel, Settings
+from evidencebench.integrations.fake_model import PERSONALITIES, FakeModel, Settings
 from evidencebench.provenance import require_extra
 
 

@@ -4,6 +4,7 @@ In reading order:
 
 * `server`: Address, security, static files, JSON responses
 * `viewer`: Routes of the viewer
+* `find`: Papers of the reader's own
 * `list`: The list: sort, filter
 * `search`: Full-text search, background scan
 """

@@ -1,0 +1,129 @@
+"""The app's page for a paper of the reader's own: take a file, find evidence in it, export what was found."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.execution.finding import Finding, find_evidence
+from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
+from evidencebench.pages.findings import (
+    CHANCE_MEANING,
+    DIRECTION_MEANING,
+    HEADINGS,
+    finding_record,
+    findings_page,
+    findings_ris,
+    findings_table,
+)
+from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_content
+from evidencebench.query import Wish
+from evidencebench.system import Brief, NamedSystem
+from evidencebench.systems.directions import reported_directions
+from evidencebench.tables import as_csv, as_markdown
+
+PAPER_PATH = "/api/find/paper"
+MOST_SENTENCES = 100
+"""The most sentences of an answer: the page shows as many of them as the reader wants."""
+
+_MOST_PAPERS = 8
+_LONGEST_NAME = 200
+
+_Result = TypeVar("_Result")
+
+
+class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    paper: str
+    hypothesis: Annotated[str, msgspec.Meta(min_length=1, max_length=5_000)]
+    wish: Wish = "answer"
+
+
+class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
+    budget: Annotated[int, msgspec.Meta(ge=1, le=MOST_SENTENCES)]
+    format: Literal["csv", "markdown", "json", "ris", "html"]
+    split: bool = False
+
+
+# Format of an export -> the suffix of its file, and the function that writes it.
+_EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
+    "csv": (".csv", lambda finding: as_csv(findings_table([finding])) + "\n"),
+    "markdown": (".md", lambda finding: as_markdown(findings_table([finding])) + "\n"),
+    "json": (".json", lambda finding: encode_json(finding_record(finding)).decode()),
+    "ris": (".ris", lambda finding: findings_ris([finding])),
+    "html": (".html", lambda finding: findings_page([finding])),
+}
+
+
+def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
+    papers: OrderedDict[str, Paper] = OrderedDict()  # the last few that were sent, by the checksum of their files
+    lock = threading.Lock()
+
+    def take_paper(request: Request) -> Response:
+        content, name = request.state.body, request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
+        key = hashlib.sha256(content).hexdigest()
+        paper = _or_refuse(lambda: read_content(content, name=name))
+        with lock:
+            papers[key] = paper
+            papers.move_to_end(key)
+            while len(papers) > _MOST_PAPERS:
+                papers.popitem(last=False)
+        shown = {field: getattr(paper, field) for field in ("name", "title", "format", "sentences", "kinds")}
+        paragraphs = [place.paragraph for place in paper.places]
+        levels = [len(place.section) for place in paper.places]
+        return json_response({"key": key, **shown, "paragraphs": paragraphs, "levels": levels})
+
+    def find(question: _Question, *, split: bool) -> Finding:
+        with lock:
+            paper = papers.get(question.paper)
+        if paper is None:
+            raise RefusedError(410, "the app has forgotten this paper; send it again")
+        read = reported_directions if split else None
+        brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
+        return _or_refuse(
+            lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish, read_directions=read)
+        )
+
+    def answer(request: Request) -> Response:
+        finding = find(decode(request.state.body, _Question), split=True)
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+        return json_response({**finding_record(finding), **words})
+
+    def export(request: Request) -> Response:
+        wanted = decode(request.state.body, _Export)
+        finding = find(wanted, split=wanted.split)
+        suffix, text_of = _EXPORTS[wanted.format]
+        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget])))
+        return json_response({"name": f"evidence{suffix}", "text": text})
+
+    routes = (
+        Route(PAPER_PATH, take_paper, methods=["POST"]),
+        Route("/api/find/answer", answer, methods=["POST"]),
+        Route("/api/find/export", export, methods=["POST"]),
+    )
+    return page_app(
+        "Evidence in a paper of your own",
+        routes,
+        source="find",
+        address=address,
+        scripts=FIND_SCRIPTS,
+        styles=FIND_STYLES,
+        file_paths=frozenset({PAPER_PATH}),
+    )
+
+
+def _or_refuse(work: Callable[[], _Result]) -> _Result:
+    try:
+        return work()
+    except EvidenceBenchError as error:
+        raise RefusedError(422, str(error)) from error
