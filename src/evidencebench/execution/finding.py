@@ -3,15 +3,16 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
-from evidencebench.papers.paper import Paper, Place, SourceSpan
+from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.bm25 import BM25
-from evidencebench.systems.directions import DirectionReader, ReportedDirection
+from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance
 from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
 
@@ -24,6 +25,14 @@ _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|m
 DEFAULT_FINDER = "finder"
 
 
+class PaperVerdict(StrEnum):
+    """Whether a paper holds evidence for or against a hypothesis."""
+
+    FOUND = "found"
+    UNSURE = "unsure"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
     sentence: int
@@ -33,6 +42,7 @@ class FoundSentence:
     span: SourceSpan
     chance: float | None = None  # that it is evidence, in 0..1; None where the system is not calibrated
     direction: ReportedDirection | None = None  # None: not asked
+    stance: Stance | None = None  # None: not asked, not said, or the hypothesis claims no direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +53,8 @@ class Finding:
     hypothesis: str
     evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
+    verdict: PaperVerdict | None = None  # None: the system does not judge
+    units: tuple[Unit, ...] = ()  # in tables, captions, footnotes, end matter: best first
     unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
     by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
@@ -35,6 +36,34 @@ class LeftOut:
 
     n_elements: int
     n_characters: int
+
+
+class UnitKind(StrEnum):
+    TABLE_ROW = "table row"
+    CAPTION = "caption"
+    FOOTNOTE = "footnote"
+    END_MATTER = "end matter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A readable line of what a paper says beside its running text, such as a row of a table with its head."""
+
+    text: str  # of a row: "Table 2. Pain at week 4. Tea: 3.1 (0.4); water: 5.0 (0.6)"
+    kind: UnitKind
+    label: str = ""  # "Table 2", "Figure 1", "Funding"; empty where it has none
+    row: int | None = None  # of a table: its row from 1, heads not counted
+    place: Place = field(default_factory=Place)
+
+
+class PageBox(NamedTuple):
+    """A rectangle on a page of a PDF, in points from its lower left corner, as PDF counts."""
+
+    page: int  # from 1
+    left: float
+    bottom: float
+    right: float
+    top: float
 
 
 Part = Literal["title", "abstract", "body"]
@@ -82,6 +111,8 @@ class Paper:
     # Characters of the decoded file, so that a sentence with its markup stands between the ends of its span; of a PDF,
     # characters of the text of its pages, joined by form feeds; of BioC, its own offsets.
     spans: tuple[SourceSpan, ...]
+    units: tuple[Unit, ...] = ()  # what is beside the running text, in the file's order; `find` alone searches it
+    boxes: tuple[tuple[PageBox, ...], ...] = ()  # of a PDF: where each sentence stands, a rectangle a line
     ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF

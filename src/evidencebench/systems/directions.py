@@ -166,6 +166,14 @@ OPPOSITE = {
 }
 
 
+class Stance(StrEnum):
+    """What a sentence says of a hypothesis that claims a direction."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    NO_DIFFERENCE = "no difference"
+
+
 DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, ReportedDirection]]
 """Given a hypothesis, a paper's sentences and the indices of some: what these report, by index."""
 
