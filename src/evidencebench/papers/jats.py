@@ -1,5 +1,8 @@
 """JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
+import re
+from dataclasses import replace
+
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.paper import Loss, Paper, Part, n_visible
@@ -209,7 +212,7 @@ def read_article(article: Element, name: str) -> Paper:
                         count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
-    return paper_of(
+    paper = paper_of(
         blocks,
         name=name,
         file_format=FORMAT,
@@ -217,11 +220,19 @@ def read_article(article: Element, name: str) -> Paper:
         ids=ids_of_article(article),
         loss=count,
     )
+    return replace(paper, year=_year(meta))
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
     ids = (element for element in _meta(article).elements if element.tag == "article-id")
     return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
+
+
+def _year(meta: Element) -> int | None:
+    """Return the first year of publication, as online ahead of print."""
+    dates = (element for element in meta.elements if element.tag == "pub-date")
+    texts = (child.text.strip() for date in dates for child in date.elements if child.tag == "year")
+    return min((int(text) for text in texts if re.fullmatch("[0-9]{4}", text)), default=None)
 
 
 def _meta(article: Element) -> Element:

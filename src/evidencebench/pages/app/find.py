@@ -20,11 +20,15 @@ from evidencebench.pages.findings import (
     CHANCE_MEANING,
     DIRECTION_MEANING,
     HEADINGS,
+    MOST_NEAREST,
+    about_unit,
     finding_record,
-    findings_page,
     findings_ris,
     findings_table,
+    grouped_units,
+    strength,
 )
+from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
@@ -56,12 +60,12 @@ class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
 
 
 # Format of an export -> the suffix of its file, and the function that writes it.
-_EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
-    "csv": (".csv", lambda finding: as_csv(findings_table([finding])) + "\n"),
-    "markdown": (".md", lambda finding: as_markdown(findings_table([finding])) + "\n"),
-    "json": (".json", lambda finding: encode_json(finding_record(finding)).decode()),
-    "ris": (".ris", lambda finding: findings_ris([finding])),
-    "html": (".html", lambda finding: findings_page([finding])),
+_EXPORTS: Mapping[str, tuple[str, Callable[[Finding, bool], str]]] = {
+    "csv": (".csv", lambda finding, _: as_csv(findings_table([finding])) + "\n"),
+    "markdown": (".md", lambda finding, _: as_markdown(findings_table([finding])) + "\n"),
+    "json": (".json", lambda finding, _: encode_json(finding_record(finding)).decode()),
+    "ris": (".ris", lambda finding, _: findings_ris([finding])),
+    "html": (".html", lambda finding, split: findings_page([finding], split=split)),
 }
 
 
@@ -97,13 +101,19 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question), split=True)
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
-        return json_response({**finding_record(finding), **words})
+        units = [
+            {"heading": heading, "lines": [{"text": unit.text, "told": about_unit(unit)} for unit in units]}
+            for heading, units in grouped_units(finding)
+        ]
+        strengths, most_nearest = list(map(strength, finding.evidence)), MOST_NEAREST
+        how = {"strengths": strengths, "most_nearest": most_nearest, "unit_groups": units}
+        return json_response({**finding_record(finding), **words, **how})
 
     def export(request: Request) -> Response:
         wanted = decode(request.state.body, _Export)
         finding = find(wanted, split=wanted.split)
         suffix, text_of = _EXPORTS[wanted.format]
-        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget])))
+        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget]), wanted.split))
         return json_response({"name": f"evidence{suffix}", "text": text})
 
     routes = (
