@@ -149,7 +149,9 @@ def find(
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
     split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
-    split_model: Annotated[str | None, option("--split-model MODEL", "Language model for --split-by.")],
+    split_model: Annotated[
+        str | None, option("--split-model MODEL", "Language model that reads what the sentences report.")
+    ],
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
@@ -165,9 +167,9 @@ def find(
     formats. Sentences are numbered from 0, headings included. Exit code 1: some
     papers could not be read or answered; 2: none.
 
-    --split-by direction groups sentences by what they report of the outcome, as
-    read by a model of this package, or by the language model of --split-model
-    (behind commas, options of llm_base).
+    What each sentence reports of the outcome is read by a model of this package,
+    or by the language model of --split-model (behind commas, options of llm_base).
+    --split-by direction groups the sentences by it.
 
     The default system sends nothing. An llm_... system sends PAPER and HYPOTHESIS,
     whole, to the provider that its model names, dense_api to its base_url.
@@ -188,7 +190,9 @@ def find(
     require_model(asking, asks=asks)
 
     def find(client: ChatClient | None, **how: Any) -> tuple[list[Finding], list[EvidenceBenchError]]:
-        read_directions = _direction_reader(split_by, split_model, seed, client)
+        read_directions: DirectionReader = reported_directions
+        if split_model is not None:
+            read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
         system = make_system(spec, seed=seed, client=client)
         ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
         return _find_all(ask, names, hypotheses, **how)
@@ -262,17 +266,6 @@ def _without_path(text: str, names: Mapping[str, str]) -> str:
     """Return a name or message, which begins with a path, with the name that is shown in its place."""
     path = next((path for path in names if text.startswith(path)), "")
     return f"{names[path]}{text[len(path) :]}" if path else text
-
-
-def _direction_reader(
-    split_by: str | None, model: str | None, seed: int, client: ChatClient | None
-) -> DirectionReader | None:
-    """Return what says which direction a sentence reports: the package's own model where no other is named."""
-    if model is None:
-        return None if split_by is None else reported_directions
-    if split_by is None:
-        raise click.UsageError("--split-model is for --split-by direction")
-    return directions_by_model(asker_from(model, seed=seed, client=client))
 
 
 def _find_all(

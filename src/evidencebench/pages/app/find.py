@@ -34,7 +34,6 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
 from evidencebench.system import Brief, NamedSystem
-from evidencebench.systems.directions import reported_directions
 from evidencebench.tables import as_csv, as_markdown
 
 PAPER_PATH = "/api/find/paper"
@@ -59,7 +58,7 @@ class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
     split: bool = False
 
 
-# Format of an export -> the suffix of its file, and the function that writes it.
+# Format of an export -> the suffix of its file, and the function that writes it, given whether to group by direction.
 _EXPORTS: Mapping[str, tuple[str, Callable[[Finding, bool], str]]] = {
     "csv": (".csv", lambda finding, _: as_csv(findings_table([finding])) + "\n"),
     "markdown": (".md", lambda finding, _: as_markdown(findings_table([finding])) + "\n"),
@@ -87,19 +86,16 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         levels = [len(place.section) for place in paper.places]
         return json_response({"key": key, **shown, "paragraphs": paragraphs, "levels": levels})
 
-    def find(question: _Question, *, split: bool) -> Finding:
+    def find(question: _Question) -> Finding:
         with lock:
             paper = papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
-        read = reported_directions if split else None
         brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
-        return _or_refuse(
-            lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish, read_directions=read)
-        )
+        return _or_refuse(lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish))
 
     def answer(request: Request) -> Response:
-        finding = find(decode(request.state.body, _Question), split=True)
+        finding = find(decode(request.state.body, _Question))
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
         units = [
             {"heading": heading, "lines": [{"text": unit.text, "told": about_unit(unit)} for unit in units]}
@@ -111,7 +107,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
 
     def export(request: Request) -> Response:
         wanted = decode(request.state.body, _Export)
-        finding = find(wanted, split=wanted.split)
+        finding = find(wanted)
         suffix, text_of = _EXPORTS[wanted.format]
         text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget]), wanted.split))
         return json_response({"name": f"evidence{suffix}", "text": text})

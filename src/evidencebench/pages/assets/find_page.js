@@ -153,7 +153,7 @@ function showFindPage(root) {
   // The lists of the sentences, with their ranks; where they are split, each below what it reports, the best one first.
   function groupsOf(evidence) {
     const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
-    if (!split.checked) return ranked.length ? [evidenceList(ranked)] : [];
+    if (!split.checked || ranked.every((found) => found.direction === null)) return ranked.length ? [evidenceList(ranked)] : [];
     return [...new Set(ranked.map((found) => found.direction))].flatMap((direction) => {
       const ofGroup = ranked.filter((found) => found.direction === direction);
       const heading = `${state.answer.headings[direction]} (${ofGroup.length})`;
