@@ -9,5 +9,6 @@ In reading order:
 * `regions`: Running text, headings, captions; what tables, figures and formulas hold
 * `front`: Where the abstract stands
 * `roles`: Title, heading, abstract, body, left out
+* `page_units`: Rows of tables, captions, notes and end matter as units
 * `reader`: read_pdf: the steps; pages that cannot be read
 """
