@@ -22,7 +22,7 @@ The parts of a hypothesis: "Does tea affect blood pressure compared with water?"
 comparator water and the outcome blood pressure, and so it is in other wordings; `systems/question.toml` has their
 forms. Keywords, and what else no form fits, are cut in two or three where their words are most seldom neighbours in the
 paper. Words are compared by their roots, such as `infect` for "infections", and an abbreviation that the paper explains
-counts as its full name. Asked for answers, the finder reads a split hypothesis as its parts alone, however it is worded.
+counts as its full name. Asked for answers, the finder reads a split hypothesis as its parts alone, in any wording.
 """
 
 _CUES = """\

@@ -105,8 +105,8 @@ def _to_conclusion(paper: PaperColumns) -> Floats:
 def _of_other_arm(paper: PaperColumns) -> Floats:
     """Flag what names the comparator alone and does not compare, where the paper names the intervention too."""
     own = paper.relevance.own
-    is_other = (own["comparator"] > 0) & (own["intervention"] == 0) & ~paper.compares & own["intervention"].any()
-    return is_other.astype(float)
+    is_other: Flags = (own["comparator"] > 0) & (own["intervention"] == 0) & ~paper.compares
+    return np.where(own["intervention"].any(), is_other, 0.0)
 
 
 Columns = Mapping[str, Column]

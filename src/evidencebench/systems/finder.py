@@ -24,7 +24,7 @@ from evidencebench.systems.paper_columns import Flags, Floats, PaperColumns, col
 from evidencebench.systems.question import question_of
 from evidencebench.systems.relevance import PARTS
 from evidencebench.systems.trees import Forest
-from evidencebench.systems.verdict import SIGNS, Verdict, mentioned_shares, paper_signs
+from evidencebench.systems.verdict import SIGNS, VerdictWeights, mentioned_shares, paper_signs
 
 Table = NDArray[np.float32]
 
@@ -76,7 +76,7 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
     members: tuple[FinderMember, ...]
     strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
     calibrations: dict[Wish, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
-    verdicts: dict[Wish, Verdict] = msgspec.field(default_factory=dict)  # whether a paper answers, if computed
+    verdicts: dict[Wish, VerdictWeights] = msgspec.field(default_factory=dict)  # whether a paper answers, if computed
     training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
 
 

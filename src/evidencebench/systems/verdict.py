@@ -44,7 +44,7 @@ def paper_signs(held: Floats, mentioned: Sequence[float], scores: Floats) -> Flo
     return np.array(signs, dtype=float)
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictWeights(msgspec.Struct, frozen=True, kw_only=True):
     """A logistic regression on `SIGNS`, and from which chances on a paper answers, or does not."""
 
     signs: tuple[str, ...]

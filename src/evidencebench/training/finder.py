@@ -36,7 +36,7 @@ from evidencebench.systems.finder import (
 from evidencebench.systems.paper_columns import Flags, Floats
 from evidencebench.systems.question import question_of
 from evidencebench.systems.trees import Forest, mean_forest
-from evidencebench.systems.verdict import SIGN_FEATURES, Verdict, mentioned_shares, paper_signs
+from evidencebench.systems.verdict import SIGN_FEATURES, VerdictWeights, mentioned_shares, paper_signs
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
 from evidencebench.training.verdicts import fit_verdict, similar_papers
 
@@ -387,7 +387,7 @@ def _calibrate(
     seed: int,
     most_rows: int,
     tell_fitted: Callable[[], None],
-) -> tuple[Calibration, Verdict | None]:
+) -> tuple[Calibration, VerdictWeights | None]:
     """Return the share of evidence by score, from models that were not trained on the paper, and the verdict.
 
     There is a verdict where questions were put to other papers too.
@@ -395,6 +395,7 @@ def _calibrate(
     scores, is_evidence = [], []
     signs: dict[bool, list[Floats]] = {True: [], False: []}
     held = [features.index(name) for name in SIGN_FEATURES if name in features]
+    asks = features.index("asks") if wish == "answer" and "asks" in features else None
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
         # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
@@ -405,8 +406,8 @@ def _calibrate(
             has_other = any(example.is_foreign for example in together)
             for example in (together[0], *(example for example in together if example.is_foreign)):
                 of_example = fitted.predict(example.table)
-                if wish == "answer" and "asks" in features:
-                    of_example = lowered(of_example, example.table[:, features.index("asks")] > 0)
+                if asks is not None:
+                    of_example = lowered(of_example, example.table[:, asks] > 0)
                 if has_other and len(of_example):
                     rows = example.table[:, held].astype(float)
                     signs[example.is_foreign].append(paper_signs(rows, example.mentioned, of_example))

@@ -9,7 +9,7 @@ import numpy as np
 from evidencebench.query import Query
 from evidencebench.systems.paper_columns import Floats
 from evidencebench.systems.relevance import root
-from evidencebench.systems.verdict import SIGNS, Verdict
+from evidencebench.systems.verdict import SIGNS, VerdictWeights
 from evidencebench.systems.words import words_of
 
 _PENALTY, _N_STEPS = 3.0, 25
@@ -45,7 +45,7 @@ def similar_papers(queries: Sequence[Query]) -> dict[str, Query]:
     return {paper.paper_id: papers[other] for paper, other in zip(papers, nearest, strict=True)}
 
 
-def fit_verdict(own: Floats, other: Floats) -> Verdict:
+def fit_verdict(own: Floats, other: Floats) -> VerdictWeights:
     """Return the verdict that tells apart the signs of papers that answer from those of papers that do not, in rows."""
     table, answers = np.concatenate([own, other]), np.repeat([1.0, 0.0], [len(own), len(other)])
     center, scale = table.mean(axis=0), np.maximum(table.std(axis=0), 1e-6)
@@ -59,7 +59,7 @@ def fit_verdict(own: Floats, other: Floats) -> Verdict:
         bend = (standard * (chances * (1 - chances))[:, None]).T @ standard + np.diag(penalty)
         weights -= np.linalg.solve(bend, slope)
     raw = weights[:-1] / scale
-    verdict = Verdict(
+    verdict = VerdictWeights(
         signs=SIGNS, weights=tuple(raw.tolist()), start=float(weights[-1] - raw @ center), none_below=0, found_from=1
     )
     told = [np.sort([verdict.chance(signs).chance for signs in rows]) for rows in (own, other)]
@@ -69,7 +69,7 @@ def fit_verdict(own: Floats, other: Floats) -> Verdict:
     n_other = len(other) - np.searchsorted(told[1], told[0])
     is_sure = n_other / len(other) <= _WRONG * (n_own / len(own) + n_other / len(other))
     found_from = float(told[0][int(is_sure.argmax())]) if is_sure.any() else 1.0
-    return Verdict(
+    return VerdictWeights(
         signs=verdict.signs,
         weights=verdict.weights,
         start=verdict.start,
