@@ -10,7 +10,7 @@ from typing import TypeVar
 from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import Kind, Query, Wish
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import QuestionKind, question_of
@@ -54,6 +54,7 @@ class Finding:
     evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
     verdict: PaperVerdict | None = None  # None: the system does not judge
+    chance: float | None = None  # that the paper answers, in 0..1; None where the system does not say
     units: tuple[Unit, ...] = ()  # in tables, captions, footnotes, end matter: best first
     unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
     by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
@@ -84,6 +85,7 @@ def find_evidence(
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
     selected = selected[: brief.budget] if answer.ordered else selected
     chances = _named_failures(system, lambda: system.chances(query)) if selected else None
+    answers = _named_failures(system, lambda: system.answers(query)) if is_mentioned else None
     directions: Mapping[int, ReportedDirection] = {}
     if question.kind is QuestionKind.EFFECT:
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]
@@ -106,10 +108,22 @@ def find_evidence(
             for index in selected
         ),
         ordered=answer.ordered,
+        verdict=_verdict(answers, is_mentioned=is_mentioned, by_words=by_words),
+        chance=None if answers is None else answers.chance,
         unmentioned=unmentioned,
         by_words=by_words,
         notes=answer.notes,
     )
+
+
+def _verdict(answers: PaperChance | None, *, is_mentioned: bool, by_words: bool) -> PaperVerdict | None:
+    if not is_mentioned:
+        return PaperVerdict.NONE
+    if answers is None:
+        return PaperVerdict.UNSURE if by_words else None
+    if answers.chance < answers.none_below:
+        return PaperVerdict.NONE
+    return PaperVerdict.FOUND if answers.chance >= answers.found_from else PaperVerdict.UNSURE
 
 
 def _may_hold_findings(place: Place) -> bool:
