@@ -111,7 +111,7 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
 
 # Files that no reader takes: their first bytes, what they are, and how to get their text.
 _BEGINNINGS = (
-    (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
+    (b"PK\x03\x04", "a ZIP archive, but no whole .docx or .epub", "unpack it, or save it as .docx"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
     (b"{\\rtf", "RTF", "save its text as plain text first"),
     (b"\x1f\x8b", "packed by gzip", "unpack it first with gunzip"),

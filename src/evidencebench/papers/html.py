@@ -33,6 +33,7 @@ _IDS = {
     "pmcid": (re.compile(r"PMC\d+"), ("citation_pmcid", "ncbi_pcid", "citation_fulltext_html_url", "og:url")),
     "pmid": (re.compile(r"\d{1,9}"), ("citation_pmid",)),
 }
+SCHEME_PATTERNS = {scheme: pattern for scheme, (pattern, _) in _IDS.items()}
 
 _MAIN = frozenset({"article", "main"})
 # The share of a page's text in paragraphs that the part with the article holds, and how many articles make up a list.

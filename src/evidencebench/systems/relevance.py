@@ -2,6 +2,7 @@
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
@@ -298,18 +299,19 @@ def topic_words(text: str) -> tuple[str, ...]:
 
 def unmentioned_words(hypothesis: str, sentences: Iterable[str]) -> tuple[str, ...]:
     """Return the topic words of a hypothesis that no sentence holds in any form."""
-    wanted = {word: root(word) for word in topic_words(hypothesis)}
-    seen: set[str] = set()
-    for sentence in sentences:
-        if not wanted:
-            break
-        new = set(roots(sentence)) - seen
-        seen |= new
-        wanted = {word: own for word, own in wanted.items() if not any(_are_forms(own, other) for other in new)}
-    return tuple(wanted)
+    seen = _vocabulary(tuple(sentences))
+    return tuple(word for word in topic_words(hypothesis) if not _has_form(seen, root(word)))
 
 
-def _are_forms(first: str, second: str) -> bool:
-    """Return whether two roots may be of one word: they are the same, or one begins the other."""
-    shorter, longer = sorted((first, second), key=len)
-    return first == second or (len(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter))
+@lru_cache(maxsize=2)  # many hypotheses are asked of one paper
+def _vocabulary(sentences: tuple[str, ...]) -> list[str]:
+    return sorted({stem for sentence in sentences for stem in roots(sentence)})
+
+
+def _has_form(vocabulary: Sequence[str], stem: str) -> bool:
+    """Return whether a sorted vocabulary has the root of a word, one that it begins, or one that begins it."""
+    beginnings = {stem, *(stem[:end] for end in range(_LEAST_BEGINNING, len(stem)))}
+    at = bisect_left(vocabulary, stem)
+    if len(stem) >= _LEAST_BEGINNING and at < len(vocabulary) and vocabulary[at].startswith(stem):
+        return True
+    return any((at := bisect_left(vocabulary, one)) < len(vocabulary) and vocabulary[at] == one for one in beginnings)
