@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
+from evidencebench.execution.unit_search import found_units, holds_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking
@@ -56,7 +57,7 @@ class Finding:
     verdict: PaperVerdict | None = None  # None: the system does not judge
     chance: float | None = None  # that the paper answers, in 0..1; None where the system does not say
     units: tuple[Unit, ...] = ()  # in tables, captions, footnotes, end matter: best first
-    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
+    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence and no unit has
     by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -73,9 +74,9 @@ def find_evidence(
 ) -> Finding:
     """Return what a system finds in a paper; ``settle`` waits for a batch and says whether to ask again."""
     query = paper.query_for(hypothesis, wish=wish)
-    unmentioned = unmentioned_words(hypothesis, paper.sentences)
+    not_in_text = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
-    is_mentioned = not topic or len(unmentioned) < len(topic)
+    is_mentioned = not topic or len(not_in_text) < len(topic)
     question = question_of(hypothesis)
     by_words = system.name == DEFAULT_FINDER and question.kind is not QuestionKind.EFFECT
     if by_words:
@@ -108,9 +109,10 @@ def find_evidence(
             for index in selected
         ),
         ordered=answer.ordered,
-        verdict=_verdict(answers, is_mentioned=is_mentioned, by_words=by_words),
+        verdict=_not_falsely_none(_verdict(answers, is_mentioned=is_mentioned, by_words=by_words), paper, hypothesis),
         chance=None if answers is None else answers.chance,
-        unmentioned=unmentioned,
+        units=found_units(paper, hypothesis),
+        unmentioned=words_nowhere(paper, not_in_text),
         by_words=by_words,
         notes=answer.notes,
     )
@@ -124,6 +126,12 @@ def _verdict(answers: PaperChance | None, *, is_mentioned: bool, by_words: bool)
     if answers.chance < answers.none_below:
         return PaperVerdict.NONE
     return PaperVerdict.FOUND if answers.chance >= answers.found_from else PaperVerdict.UNSURE
+
+
+def _not_falsely_none(verdict: PaperVerdict | None, paper: Paper, hypothesis: str) -> PaperVerdict | None:
+    """Return a verdict; it is not "none" where one sentence or unit has all words of the question."""
+    is_false = verdict is PaperVerdict.NONE and holds_all_words(paper, hypothesis)
+    return PaperVerdict.UNSURE if is_false else verdict
 
 
 def _may_hold_findings(place: Place) -> bool:
