@@ -12,7 +12,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked, totals_fields
 from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines
 from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, print_prose, print_table, refuse_existing
-from evidencebench.cli.papers import paper_names, read_papers
+from evidencebench.cli.papers import PaperFile, paper_files, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
@@ -30,6 +30,7 @@ from evidencebench.pages.findings import (
     meanings,
     told,
 )
+from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
@@ -48,6 +49,13 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
+    for error in failed:
+        click.echo(f"error: {printable(str(error))}", err=True)
+    for paper, kept in duplicates:
+        print_prose(printable(f"{paper.name}: the same paper as {kept.name}, and answered there"), err=True)
 
 
 def _print(findings: Sequence[Finding], table_format: str, *, split: bool) -> None:
@@ -141,7 +149,7 @@ def find(
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
-    def find(client: ChatClient | None, **how: Any) -> tuple[list[Finding], list[EvidenceBenchError]]:
+    def find(client: ChatClient | None, **how: Any) -> _Answers:
         read_directions: DirectionReader = reported_directions
         if split_model is not None:
             read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
@@ -152,16 +160,15 @@ def find(
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            findings, failed = find(client, on_progress=shown)
+            findings, failed, _ = find(client, on_progress=shown)
             n_all, first_error = len(findings) + len(failed), str(failed[0]) if failed else ""
             return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
 
         return print_estimate(asking, rehearse)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
-        findings, failed = find(client, settle=waiting.settle, on_progress=shown)
+        findings, failed, duplicates = find(client, settle=waiting.settle, on_progress=shown)
     tell_asked(client)
-    for error in failed:
-        click.echo(f"error: {printable(str(error))}", err=True)
+    _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
     if html is not None and findings:
@@ -169,14 +176,16 @@ def find(
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
-        results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
+        same = [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates]
+        records = list(map(finding_record, findings))
+        results = {"findings": records, "failed": list(map(str, failed)), "duplicates": same}
         print_json({**options_used, **results, **totals_fields(client)})
     else:
         _print(findings, table_format, split=split_by is not None)
     return 0 if not failed else 1 if findings else 2
 
 
-def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
+def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[PaperFile]]:
     if hypotheses_file is not None:
         if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
             raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
@@ -185,33 +194,41 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
         n = len(hypotheses)
         if not 0 < n <= _MOST_HYPOTHESES:
             raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
-        return hypotheses, list(paper_names(given))
+        return hypotheses, paper_files(given)
     hypothesis, *papers = given
     if not papers:
         raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
     if not hypothesis.strip():
         raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
-    return (hypothesis,), list(paper_names(papers))
+    return (hypothesis,), paper_files(papers)
+
+
+_Answers = tuple[list[Finding], list[EvidenceBenchError], list[tuple[Paper, Paper]]]
 
 
 def _find_all(
     ask: Callable[..., Finding],
-    names: Sequence[str],
+    files: Sequence[PaperFile],
     hypotheses: Sequence[str],
     *,
     settle: Callable[[], bool] | None = None,
-    on_progress: Callable[[int, int], None],
-) -> tuple[list[Finding], list[EvidenceBenchError]]:
-    """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
+    on_progress: Callable[[int, int, str], None],
+) -> _Answers:
+    """Return a finding for each paper and hypothesis, the errors, and papers that are answered as another one."""
+    read: list[Paper | DataError] = []
+    is_long = len(files) * len(hypotheses) > 1
+    for number, of_file in enumerate(read_papers(files)):
+        if is_long:
+            on_progress(number, len(files), "reading")
+        read.extend(of_file)
+    papers, duplicates = without_duplicates([paper for paper in read if isinstance(paper, Paper)])
     findings: list[Finding] = []
-    failed: list[EvidenceBenchError] = []
-    for number, papers in enumerate(read_papers(names)):
-        if len(names) * len(hypotheses) > 1:
-            on_progress(number, len(names))
-        failed.extend(paper for paper in papers if isinstance(paper, DataError))
-        for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
-            try:
-                findings.append(ask(paper, hypothesis, settle=settle))
-            except ReplyError as error:
-                failed.append(ReplyError(f"{paper.name}: {error}"))
-    return findings, failed
+    failed: list[EvidenceBenchError] = [error for error in read if isinstance(error, DataError)]
+    for number, (paper, hypothesis) in enumerate(product(papers, hypotheses)):
+        if is_long:
+            on_progress(number, len(papers) * len(hypotheses), "")
+        try:
+            findings.append(ask(paper, hypothesis, settle=settle))
+        except ReplyError as error:
+            failed.append(ReplyError(f"{paper.name}: {error}"))
+    return findings, failed, duplicates
