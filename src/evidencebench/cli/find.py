@@ -123,9 +123,9 @@ def find(
 
     Shown are the sentences of each PAPER that are evidence for or against
     HYPOTHESIS, best first, or in paper order where the system names a set. PAPER
-    is a file, a folder of them, or - for standard input; docs/papers.md has the
-    formats. Sentences are numbered from 0, headings included. Exit code 1: some
-    papers could not be read or answered; 2: none.
+    is a file, a list of papers such as Zotero's RIS, a folder, or - for standard
+    input; docs/papers.md has the formats. Sentences are numbered from 0, headings
+    included. Exit code 1: some papers could not be read or answered; 2: none.
 
     What each sentence reports of the outcome is read by a model of this package,
     or by the language model of --split-model (behind commas, options of llm_base).

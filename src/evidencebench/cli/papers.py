@@ -211,11 +211,12 @@ def show(
 ) -> int:
     """Show what is read from files of papers.
 
-    FILE is a paper in any format, a folder of papers, or - for standard input. Shown
-    are title, ids and format, then the sentences, numbered from 0 (# is a heading, >
-    the abstract), then how many characters were kept, and what was left out. White
-    space is not counted. --sentences adds the headings Abstract and Body where a file
-    has none. Exit code 1: some papers could not be read.
+    FILE is a paper in any format, a list of papers such as Zotero's RIS, which stands
+    for the files of its records, a folder, or - for standard input. Shown are title,
+    ids and format, then the sentences, numbered from 0 (# is a heading, > the
+    abstract), then how many characters were kept, and what was left out. White space
+    is not counted. --sentences adds the headings Abstract and Body where a file has
+    none. Exit code 1: some papers could not be read.
 
     \b
     Examples:

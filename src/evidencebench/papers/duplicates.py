@@ -32,7 +32,8 @@ def without_duplicates(papers: Sequence[Paper]) -> tuple[list[Paper], list[tuple
         if place == len(groups):
             groups.append([])
         groups[place].append(paper)
-        for key in (*ids.items(), *long):
+        keys: list[tuple[str, str] | str] = [*ids.items(), *long]
+        for key in keys:
             place_of.setdefault(key, place)
     # XML says of itself how it is divided into sections, a PDF does not.
     best = [min(group, key=lambda paper: (paper.format == "PDF") - paper.format.endswith("XML")) for group in groups]

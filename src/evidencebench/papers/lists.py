@@ -71,14 +71,15 @@ def _bibtex(text: str, name: str) -> Iterator[_Fields]:
         require_extra(f"{name}: reading BibTeX", "bibtex", "bibtexparser")
     except MissingExtraError as error:
         raise UnreadableError(str(error)) from error  # the other papers are read
-    import bibtexparser  # noqa: PLC0415 - an extra
+    from bibtexparser.entrypoint import parse_string  # noqa: PLC0415 - an extra
+    from bibtexparser.model import Entry, ParsingFailedBlock  # noqa: PLC0415
 
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # of an entry that it cannot read
-    for block in bibtexparser.parse_string(text).blocks:
+    for block in parse_string(text).blocks:
         entry = getattr(block, "ignore_error_block", None) or block  # a key twice is no error here
-        if isinstance(entry, bibtexparser.model.Entry):
+        if isinstance(entry, Entry):
             yield {field.key.lower(): [str(field.value)] for field in entry.fields}
-        elif isinstance(entry, bibtexparser.model.ParsingFailedBlock):
+        elif isinstance(entry, ParsingFailedBlock):
             yield {"title": [f"{(entry.raw or '').strip()[:40]}: no whole entry"]}
 
 
@@ -161,7 +162,7 @@ def _listed(fields: _Fields) -> ListedPaper:
             found = match[match.lastindex or 0]
             with suppress(DataError):
                 ids.setdefault(scheme, found if scheme == "year" else public_id(found).value)
-    title = " ".join(next((values[0] for key in _TITLES if (values := fields.get(key))), "").split())
+    title = " ".join(next((fields[key][0] for key in _TITLES if key in fields), "").split())
     title = re.sub(r"[{}]|\\[^\w&%]?", "", title)  # of BibTeX
     links = [link for key in ("l1", "l2", "pdf") for link in fields.get(key, ())]
     links += [link for link in fields.get("ur", ()) if link.startswith("file:")]
