@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, mark_of
-from evidencebench.papers.paper import Loss, Paper, Place, SourcedText, SourceSpan
+from evidencebench.papers.paper import Loss, Paper, Place, SourcedText, SourceSpan, Unit
 from evidencebench.papers.tree import decoded
 from evidencebench.query import Kind
 
@@ -212,6 +212,7 @@ def paper_of(
     ids: Mapping[str, str] | None = None,
     loss: Loss | None = None,
     warnings: tuple[str, ...] = (),
+    units: tuple[Unit, ...] = (),
 ) -> Paper:
     sentences: list[str] = []
     kinds: list[Kind] = []
@@ -239,6 +240,7 @@ def paper_of(
         ids=ids or {},
         loss=replace(loss, left_out=dict(sorted(loss.left_out.items()))) if loss else Loss(),
         warnings=warnings,
+        units=units,
     )
 
 
