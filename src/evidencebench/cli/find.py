@@ -45,7 +45,6 @@ from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import printable
@@ -195,7 +194,6 @@ def find(
     names = _shown_names(given, files)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
-    brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
@@ -204,7 +202,9 @@ def find(
         if split_model is not None:
             read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
         system = make_system(spec, seed=seed, client=client)
-        ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
+        ask = partial(
+            find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
+        )
         return _find_all(ask, files, names, hypotheses, **how)
 
     if asking.estimate:
