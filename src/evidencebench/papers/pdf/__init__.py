@@ -8,5 +8,6 @@ In reading order:
 * `paragraphs`: Lines to paragraphs and their text
 * `regions`: Running text, headings, captions; what tables, figures and formulas hold
 * `roles`: Title, heading, abstract, body, left out
+* `boxes`: Where sentences stand on pages
 * `reader`: read_pdf: the steps; pages that cannot be read
 """
