@@ -1,6 +1,6 @@
 """Find."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -30,6 +30,7 @@ from evidencebench.pages.findings import (
     meanings,
     told,
 )
+from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
@@ -107,7 +108,10 @@ def find(
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the page where it exists.")],
+    mark: Annotated[
+        Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the page and the copies where they exist.")],
 ) -> int:
     """Find the evidence in papers of your own.
 
@@ -135,6 +139,7 @@ def find(
     hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
+    copies = planned_copies({name: Path(name) for name in names}, mark, overwrite=overwrite) if mark else {}
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -160,6 +165,8 @@ def find(
         click.echo(f"error: {printable(str(error))}", err=True)
     for finding in findings:
         _print_counts(finding, spec, budget)
+    if mark is not None:
+        _mark(findings, copies)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
@@ -188,6 +195,12 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
     if not hypothesis.strip():
         raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
     return (hypothesis,), list(paper_names(papers))
+
+
+def _mark(findings: Sequence[Finding], copies: Mapping[str, MarkedCopy]) -> None:
+    for name, problem in write_copies(findings, copies):
+        said = f"not marked: {problem}" if problem else f"marked in {copies[name].target}"
+        click.echo(printable(f"{name}: {said}"), err=True)
 
 
 def _direction_reader(
