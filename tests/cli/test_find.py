@@ -44,28 +44,28 @@ def table(found: Outcome) -> list[dict[str, str]]:
 def test_the_finding_comes_first_with_where_it_stands(command: Command) -> None:
     (found,) = finding(command(f"{_CUES} -k 1 --json", _TEXT))["evidence"]
     assert (found["sentence"], found["kind"], found["text"]) == (2, "abstract", _TEXT.splitlines()[2])
-    assert (found["section"], found["direction"]) == (["Abstract"], None)
+    assert (found["section"], found["direction"]) == (["Abstract"], "decrease")
     assert _TEXT[found["start"] : found["stop"]] == found["text"], "offsets lead back into the file"
     lead = finding(command(f"{_FIND} - --system lead --budget 2 --json", _TEXT))["evidence"]
     assert [row["sentence"] for row in lead] == [1, 2], "a heading is no evidence"
     assert "\x1b" not in command(f"{_FIND} -", "Tea \x1b[31mlowers pressure.\n").done
     shown = command(f"{_CUES} --budget 2", _TEXT)
     assert shown.out.startswith("2  In a randomised trial")
-    assert "[Abstract, paragraph 2]" in shown.done
+    assert "[Abstract, paragraph 2; reports a decrease]" in shown.done
     assert max(map(len, shown.out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
     ("chances", "said"),
     [
-        ("[0.0, 0.1, 0.7, 0.0, 0.1]", "paragraph 2; about 7 in 10]"),
+        ("[0.0, 0.1, 0.7, 0.0, 0.1]", "paragraph 2; about 7 in 10; reports a decrease]"),
         ("[0.7]", "failed: ValueError: expected 5 chances in 0..1, one a sentence, got (0.7,)"),
         (
             "[0, 0, 2, 0, 0]",
             "failed: ValueError: expected 5 chances in 0..1, one a sentence, got (0.0, 0.0, 2.0, 0.0, ",
         ),
         ("1 / 0", "failed: ZeroDivisionError"),
-        ("None", "paragraph 2]"),
+        ("None", "paragraph 2; reports a decrease]"),
     ],
 )
 def test_own_code_says_how_likely_its_sentences_are_evidence(chances: str, said: str, command: Command) -> None:
@@ -312,12 +312,34 @@ def test_a_sentence_of_a_section_without_findings_gets_no_direction() -> None:
     assert len(asked) == 3, "a language model is not sent the others"
 
 
+@pytest.mark.parametrize(
+    ("question", "stances"),
+    [
+        ("Does tea lower blood pressure compared with water?", [None, "supports", "no difference"]),
+        ("Tea raises blood pressure compared with water", [None, "contradicts", "no difference"]),
+        ("Does tea affect blood pressure compared with water?", [None, None, None]),
+    ],
+)
+def test_each_sentence_supports_or_contradicts_what_the_question_claims(
+    question: str, stances: list[str | None], command: Command
+) -> None:
+    rows = finding(command(f"find {{{question}}} - --json", _DIRECTIONS))["evidence"]
+    by_place = sorted(rows, key=lambda row: row["sentence"])
+    assert [row["stance"] for row in by_place] == stances
+    assert [row["direction"] for row in by_place] == ["not said", "decrease", "no difference"]
+
+
+def test_what_is_no_question_of_an_effect_has_no_directions(command: Command) -> None:
+    rows = finding(command("find {How was blood pressure measured?} - --json", _DIRECTIONS))["evidence"]
+    assert {(row["direction"], row["stance"]) for row in rows} == {(None, None)}
+
+
 def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
     paper, lead = read_content(_DIRECTIONS.encode(), name="tea.txt"), make_system("lead")
     hypothesis, brief = "Tea lowers blood pressure.", Brief(budget=3)
-    found = find_evidence(lead, paper, hypothesis, brief=brief, read_directions=reported_directions)
+    found = find_evidence(lead, paper, hypothesis, brief=brief)
     turned = replace(found, evidence=found.evidence[::-1])
     headings = ["Does not say", "Reports a decrease", "Reports no difference"]
-    assert [heading for heading, _ in grouped(found)] == headings
-    ranks = [(heading, *(rank for rank, _ in group)) for heading, group in grouped(turned)]
+    assert [heading for heading, _ in grouped(found, split=True)] == headings
+    ranks = [(heading, *(rank for rank, _ in group)) for heading, group in grouped(turned, split=True)]
     assert ranks == [("Reports no difference", 1), ("Reports a decrease", 2), ("Does not say", 3)]

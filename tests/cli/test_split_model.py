@@ -1,4 +1,4 @@
-"""``evidencebench find --split-by direction --split-model``: a language model reads what the sentences report."""
+"""``evidencebench find --split-model``: a language model reads what the sentences report."""
 
 import json
 import random
@@ -83,11 +83,10 @@ def test_a_reply_that_does_not_say_it_is_asked_for_again_and_then_told(said: str
         assert len(server.log) == 2
 
 
-def test_nothing_is_sent_for_an_estimate_without_a_split_or_where_nothing_is_found(command: Command) -> None:
+def test_nothing_is_sent_for_an_estimate_no_question_of_an_effect_or_where_nothing_is_found(command: Command) -> None:
     with _asked(_WHOLE) as (server, call):
         assert [model["requests"] for model in command(f"{call} --estimate --json").json["models"]] == [1]
-        refused = command(call.replace("--split-by direction", ""))
-        assert "--split-model is for --split-by direction" in refused.err
+        assert command(call.replace("Tea lowers blood pressure", "How was tea brewed?")).code == 0
         assert "'xyzzy' is not in the" in command(call.replace("Tea lowers blood pressure", "Xyzzy")).out
         assert server.log == []
 

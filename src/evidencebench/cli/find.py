@@ -51,7 +51,7 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
 
-def _print(findings: Sequence[Finding], table_format: str) -> None:
+def _print(findings: Sequence[Finding], table_format: str, *, split: bool) -> None:
     if table_format == "ris":
         click.echo(findings_ris(findings), nl=False)
         return
@@ -70,16 +70,16 @@ def _print(findings: Sequence[Finding], table_format: str) -> None:
             print_prose(printable(words))
             if finding.evidence:
                 click.echo()
-        _print_sentences(finding)
+        _print_sentences(finding, split=split)
     for meaning in meanings(findings):
         click.echo()
         print_prose(printable(meaning))
 
 
-def _print_sentences(finding: Finding) -> None:
+def _print_sentences(finding: Finding, *, split: bool) -> None:
     width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
-    for j, (heading, group) in enumerate(grouped(finding)):
+    for j, (heading, group) in enumerate(grouped(finding, split=split)):
         if heading:
             click.echo("\n" * (j > 0) + f"{heading}:")
         for _, sentence in group:
@@ -103,7 +103,9 @@ def find(
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
     split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
-    split_model: Annotated[str | None, option("--split-model MODEL", "Language model for --split-by.")],
+    split_model: Annotated[
+        str | None, option("--split-model MODEL", "Language model that reads what the sentences report.")
+    ],
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
@@ -121,9 +123,9 @@ def find(
     formats. Sentences are numbered from 0, headings included. Exit code 1: some
     papers could not be read or answered; 2: none.
 
-    --split-by direction groups sentences by what they report of the outcome, as
-    read by a model of this package, or by the language model of --split-model
-    (behind commas, options of llm_base).
+    What each sentence reports of the outcome is read by a model of this package,
+    or by the language model of --split-model (behind commas, options of llm_base).
+    --split-by direction groups the sentences by it.
 
     The default system sends nothing. An llm_... system sends PAPER and HYPOTHESIS,
     whole, to the provider that its model names, dense_api to its base_url.
@@ -145,7 +147,9 @@ def find(
     require_model(asking, asks=asks)
 
     def find(client: ChatClient | None, **how: Any) -> tuple[list[Finding], list[EvidenceBenchError]]:
-        read_directions = _direction_reader(split_by, split_model, seed, client)
+        read_directions: DirectionReader = reported_directions
+        if split_model is not None:
+            read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
         system = make_system(spec, seed=seed, client=client)
         ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
         return _find_all(ask, names, hypotheses, **how)
@@ -168,14 +172,14 @@ def find(
     if mark is not None:
         _mark(findings, copies)
     if html is not None and findings:
-        write_whole(html, findings_page(findings).encode())
+        write_whole(html, findings_page(findings, split=split_by is not None).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
         print_json({**options_used, **results, **totals_fields(client)})
     else:
-        _print(findings, table_format)
+        _print(findings, table_format, split=split_by is not None)
     return 0 if not failed else 1 if findings else 2
 
 
@@ -201,17 +205,6 @@ def _mark(findings: Sequence[Finding], copies: Mapping[str, MarkedCopy]) -> None
     for name, problem in write_copies(findings, copies):
         said = f"not marked: {problem}" if problem else f"marked in {copies[name].target}"
         click.echo(printable(f"{name}: {said}"), err=True)
-
-
-def _direction_reader(
-    split_by: str | None, model: str | None, seed: int, client: ChatClient | None
-) -> DirectionReader | None:
-    """Return what says which direction a sentence reports: the package's own model where no other is named."""
-    if model is None:
-        return None if split_by is None else reported_directions
-    if split_by is None:
-        raise click.UsageError("--split-model is for --split-by direction")
-    return directions_by_model(asker_from(model, seed=seed, client=client))
 
 
 def _find_all(

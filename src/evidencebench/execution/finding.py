@@ -12,7 +12,7 @@ from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.bm25 import BM25
-from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance
+from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
 
@@ -41,8 +41,8 @@ class FoundSentence:
     place: Place
     span: SourceSpan
     chance: float | None = None  # that it is evidence, in 0..1; None where the system is not calibrated
-    direction: ReportedDirection | None = None  # None: not asked
-    stance: Stance | None = None  # None: not asked, not said, or the hypothesis claims no direction
+    direction: ReportedDirection | None = None  # None: not a question of an effect
+    stance: Stance | None = None  # None: the sentence does not say, or the hypothesis claims no direction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +68,15 @@ def find_evidence(
     brief: Brief,
     wish: Wish | None = None,
     settle: Callable[[], bool] | None = None,
-    read_directions: DirectionReader | None = None,
+    read_directions: DirectionReader = reported_directions,
 ) -> Finding:
     """Return what a system finds in a paper; ``settle`` waits for a batch and says whether to ask again."""
     query = paper.query_for(hypothesis, wish=wish)
     unmentioned = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
     is_mentioned = not topic or len(unmentioned) < len(topic)
-    by_words = system.name == DEFAULT_FINDER and question_of(hypothesis).kind is not QuestionKind.EFFECT
+    question = question_of(hypothesis)
+    by_words = system.name == DEFAULT_FINDER and question.kind is not QuestionKind.EFFECT
     if by_words:
         system = NamedSystem(name="bm25", options={}, system=BM25())
     answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
@@ -84,7 +85,7 @@ def find_evidence(
     selected = selected[: brief.budget] if answer.ordered else selected
     chances = _named_failures(system, lambda: system.chances(query)) if selected else None
     directions: Mapping[int, ReportedDirection] = {}
-    if read_directions is not None:
+    if question.kind is QuestionKind.EFFECT:
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]
         read = _settled(partial(read_directions, hypothesis, paper.sentences, readable), settle)
         directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
@@ -100,6 +101,7 @@ def find_evidence(
                 span=paper.spans[index],
                 chance=None if chances is None else chances[index],
                 direction=directions.get(index),
+                stance=stance_of(directions.get(index), question),
             )
             for index in selected
         ),

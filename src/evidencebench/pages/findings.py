@@ -57,18 +57,21 @@ def _chance_text(chance: float) -> str:
 
 
 def about(sentence: FoundSentence) -> str:
-    """Return where a found sentence stands and how likely it is evidence, where that is known."""
+    """Return where a found sentence stands, and where that is known, how likely it is evidence and what it reports."""
     place = sentence.place
     page = "" if place.page is None else f"page {place.page}"
     where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
-    return where + ("" if sentence.chance is None else f"; {_chance_text(sentence.chance)}")
+    chance = "" if sentence.chance is None else _chance_text(sentence.chance)
+    reported = "" if sentence.direction in {None, ReportedDirection.NOT_SAID} else REPORTS[sentence.direction]
+    return "; ".join(filter(None, (where, chance, reported)))
 
 
-def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
-    """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
+def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
+    """Return the sentences with their ranks from 1; if ``split``, by what they report, each group under its heading."""
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
     for rank, sentence in enumerate(finding.evidence, 1):
-        groups["" if sentence.direction is None else HEADINGS[sentence.direction]].append((rank, sentence))
+        heading = HEADINGS[sentence.direction] if split and sentence.direction is not None else ""
+        groups[heading].append((rank, sentence))
     return list(groups.items())
 
 
@@ -162,8 +165,7 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
     for finding in findings:
         words = [f"Evidence for or against '{finding.hypothesis}':"]
         for rank, sentence in enumerate(finding.evidence, 1):
-            direction = "" if sentence.direction is None else f"; {REPORTS[sentence.direction]}"
-            words.append(f"[{rank}] {sentence.text} ({about(sentence)}{direction})")
+            words.append(f"[{rank}] {sentence.text} ({about(sentence)})")
         notes.append(printable(" ".join((*words, told(finding)))).strip())  # a line of RIS is a field
     return {**{name: printable(value) for name, value in fields.items() if value}, "notes": notes}
 
@@ -171,8 +173,8 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 # Findings as one HTML page without scripts or requests: each paper with its evidence marked.
 
 
-def findings_page(findings: Sequence[Finding]) -> str:
-    sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(_by_paper(findings))]
+def findings_page(findings: Sequence[Finding], *, split: bool = False) -> str:
+    sections = [_paper_section(number, of_paper, split=split) for number, of_paper in enumerate(_by_paper(findings))]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
     hypotheses = {finding.hypothesis for finding in findings}
     title = hypotheses.pop() if len(hypotheses) == 1 else "Evidence by hypothesis"
@@ -180,13 +182,13 @@ def findings_page(findings: Sequence[Finding]) -> str:
     return static_page(title, body)
 
 
-def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
+def _paper_section(number: int, findings: Sequence[Finding], *, split: bool) -> Node:
     paper = findings[0].paper
     several = len(findings) > 1
     parts: list[Node] = []
     labels: dict[int, list[str]] = defaultdict(list)  # of a marked sentence: hypothesis, rank and what is reported
     for hypothesis_number, finding in enumerate(findings, 1):
-        parts += _finding_parts(number, finding, hypothesis=hypothesis_number if several else None)
+        parts += _finding_parts(number, finding, hypothesis=hypothesis_number if several else None, split=split)
         for rank, sentence in enumerate(finding.evidence, 1):
             reported = "" if sentence.direction in {None, ReportedDirection.NOT_SAID} else f" {sentence.direction}"
             labels[sentence.sentence].append(f"{f'{hypothesis_number}.' * several}{rank}{reported}")
@@ -200,13 +202,13 @@ def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
     )
 
 
-def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> Iterator[Node]:
+def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None, split: bool) -> Iterator[Node]:
     """Yield what was found; ``hypothesis`` is its number from 1 where there are several, as the text's marks say."""
     if hypothesis is not None:
         yield node("h3", {"dir": "auto"}, f"{hypothesis}. {finding.hypothesis}")
     if words := told(finding):
         yield node("p", {"class": "told"}, words)
-    for heading, of_group in grouped(finding):
+    for heading, of_group in grouped(finding, split=split):
         if heading:
             yield node("h3" if hypothesis is None else "h4", None, heading)
         items = []
@@ -264,6 +266,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
                 **asdict(sentence.span),
                 "chance": sentence.chance,
                 "direction": sentence.direction,
+                "stance": sentence.stance,
                 "told": about(sentence),
             }
             for sentence in finding.evidence

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from evidencebench.systems.question import question_of
+from evidencebench.systems.question import Claim, ParsedQuestion, question_of
 from evidencebench.systems.relevance import abbreviations, root, roots
 from evidencebench.systems.words import STOPWORDS
 
@@ -172,6 +172,74 @@ class Stance(StrEnum):
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
     NO_DIFFERENCE = "no difference"
+
+
+def _one_of(beginnings: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(beginnings.split())})")
+
+
+# Beginnings of words of outcomes of which more is good, or bad; a dot is a space. "Pain relief" is good, "loss of
+# function" bad.
+_GOOD = _one_of(r"""
+surviv function quality satisf adheren complian response.rate responders (?:objective|complete|clinical).response
+success knowledge efficacy effective strength mobil range.of.motion walk performance cogniti memory attention
+well-?being abilit capacity comfort appetite competen skill coping confiden self- attendance accura vitality health
+endurance balance acuity fev ejection bone.mineral hdl high-density pregnan birth milestone threshold
+""")
+_BAD = _one_of(r"""
+pain mortal death died dying fatal depress anxi stress distress bleed ha?emorrhag blood.loss infect complic adverse
+side.effect nausea vomit relapse recurren progressi hospital length.of.stay readmi symptom sever fatigue stroke
+infarct thrombo embol fractur falls?\b injur headache migraine itch prurit cough fever inflam o?edema swell ulcer
+cancer tumou?r crav smok insomnia delirium seizure toxic hypoglyc dyspn wheez exacerbat obes constipat diarrh ana?emi
+discontinu drop-?out withdraw analgesic rescue opioid morphine parasit burden error discomfort anger tension hostil
+suicid malaria pneumon sepsis transfus re-?operat negative hba1c tender vldl low-density ldl
+""")
+_RELIEVED = _one_of(r"""
+relie[fv] reduc decreas resol improv remission cured?\b heal(?:ing|ed) recover clear eradicat
+(?:pain|disease|symptom).control cessation abstin quit pain.free free.(?:of|from) \w+-free prevent absence lack.of
+""")
+_IMPAIRED = _one_of("loss.of dys disab impair declin deteriorat worsen limitation fail disturb deficit poor")
+_TIME_TO = _one_of("time.(?:to|until) (?:healing|recovery|clearance).times? delay")
+_MEASURED_BY = re.compile(r" ?\(| (?:according to|assessed|measured|as per|using|scored?|scale|on the)\b")
+
+
+def is_more_good(outcome: str) -> bool | None:
+    """Whether more of an outcome is good; None where its words do not say."""
+    words = _MEASURED_BY.split(outcome.lower(), maxsplit=1)[0]
+    good, bad = bool(_GOOD.search(words)), bool(_BAD.search(words))
+    if relieved := bool(_RELIEVED.search(words)) or _IMPAIRED.search(words):
+        good, bad = relieved is True, relieved is not True
+    return None if good == bad else good != bool(_TIME_TO.search(words))
+
+
+_CLAIMED = {
+    Claim.INCREASE: ReportedDirection.INCREASE,
+    Claim.DECREASE: ReportedDirection.DECREASE,
+    Claim.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
+}
+_DENIED = {
+    Claim.NOT_INCREASE: Claim.INCREASE,
+    Claim.NOT_DECREASE: Claim.DECREASE,
+    Claim.NOT_BETTER: Claim.BETTER,
+    Claim.NOT_WORSE: Claim.WORSE,
+}
+
+
+def stance_of(direction: ReportedDirection | None, question: ParsedQuestion) -> Stance | None:
+    """Return what a reported direction says of a question's claim; None where one of them is not known."""
+    claim = question.claim
+    if claim is None or direction in {None, ReportedDirection.NOT_SAID}:
+        return None
+    is_denied = claim in _DENIED
+    claim = _DENIED.get(claim, claim)
+    if direction is ReportedDirection.NO_DIFFERENCE and claim is not Claim.NO_DIFFERENCE:
+        return Stance.SUPPORTS if is_denied else Stance.NO_DIFFERENCE
+    if claim in {Claim.BETTER, Claim.WORSE}:
+        is_good = is_more_good(question.outcome)
+        if is_good is None:
+            return None
+        claim = Claim.INCREASE if is_good is (claim is Claim.BETTER) else Claim.DECREASE
+    return Stance.SUPPORTS if (direction is _CLAIMED[claim]) is not is_denied else Stance.CONTRADICTS
 
 
 DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, ReportedDirection]]

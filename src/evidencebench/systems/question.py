@@ -30,6 +30,10 @@ class Claim(StrEnum):
     NO_DIFFERENCE = "no difference"
     BETTER = "better"
     WORSE = "worse"
+    NOT_INCREASE = "no increase"
+    NOT_DECREASE = "no decrease"
+    NOT_BETTER = "not better"
+    NOT_WORSE = "not worse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,14 @@ _MARK = re.compile(r"\s*[;:|/]\s+|,\s+|\s+[\u2013\u2014-]\s+")
 _TOPIC_MARK = re.compile(r"\s+(?:for|on|regarding|in terms of|with respect to|in)\s+", re.IGNORECASE)
 _BRACKETS = re.compile(r" ?(?:\([^()]*\)|\[[^\[\]]*\])")
 _HIDDEN = re.compile("[\ue000-\uefff]")
+_NEGATED = {
+    "open": Claim.NO_DIFFERENCE,
+    "increase": Claim.NOT_INCREASE,
+    "decrease": Claim.NOT_DECREASE,
+    "better": Claim.NOT_BETTER,
+    "worse": Claim.NOT_WORSE,
+    "not worse": Claim.WORSE,
+}
 
 
 @lru_cache(maxsize=512)
@@ -193,13 +205,13 @@ def _of_form(match: re.Match[str], comparator: str) -> ParsedQuestion | None:
 
 def _claim_of(groups: Mapping[str, str | None]) -> Claim | None:
     how, verb = groups.get("how") or "", groups.get("verb") or ""
-    if groups.get("not") or groups.get("isnot") or (groups.get("no") or "").lower() == "no":
-        return Claim.NO_DIFFERENCE
+    is_negated = groups.get("not") or groups.get("isnot") or (groups.get("no") or "").lower() == "no"
     claims = [name for name, words in _LEVELS.items() if re.fullmatch(words, how, re.IGNORECASE)] if how else []
     claims += [name for name, stems in _VERBS.items() if re.match(f"(?:{stems})", verb, re.IGNORECASE)] if verb else []
-    if claims:
-        return None if claims[0] == "open" else Claim(claims[0])
-    return Claim.BETTER if how else None  # "is tea effective for pain"
+    claim = claims[0] if claims else "better" if how else "open"  # "is tea effective for pain"
+    if is_negated:
+        return _NEGATED[claim] if claim != "no difference" else Claim.WORSE if how.lower().startswith("as") else None
+    return None if claim == "open" else Claim(claim)
 
 
 def _of_keywords(text: str, comparator: str) -> ParsedQuestion | None:

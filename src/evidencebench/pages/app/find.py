@@ -30,7 +30,6 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
 from evidencebench.system import Brief, NamedSystem
-from evidencebench.systems.directions import reported_directions
 from evidencebench.tables import as_csv, as_markdown
 
 PAPER_PATH = "/api/find/paper"
@@ -55,13 +54,13 @@ class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
     split: bool = False
 
 
-# Format of an export -> the suffix of its file, and the function that writes it.
-_EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
-    "csv": (".csv", lambda finding: as_csv(findings_table([finding])) + "\n"),
-    "markdown": (".md", lambda finding: as_markdown(findings_table([finding])) + "\n"),
-    "json": (".json", lambda finding: encode_json(finding_record(finding)).decode()),
-    "ris": (".ris", lambda finding: findings_ris([finding])),
-    "html": (".html", lambda finding: findings_page([finding])),
+# Format of an export -> the suffix of its file, and the function that writes it, given whether to group by direction.
+_EXPORTS: Mapping[str, tuple[str, Callable[[Finding, bool], str]]] = {
+    "csv": (".csv", lambda finding, _: as_csv(findings_table([finding])) + "\n"),
+    "markdown": (".md", lambda finding, _: as_markdown(findings_table([finding])) + "\n"),
+    "json": (".json", lambda finding, _: encode_json(finding_record(finding)).decode()),
+    "ris": (".ris", lambda finding, _: findings_ris([finding])),
+    "html": (".html", lambda finding, split: findings_page([finding], split=split)),
 }
 
 
@@ -83,27 +82,24 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         levels = [len(place.section) for place in paper.places]
         return json_response({"key": key, **shown, "paragraphs": paragraphs, "levels": levels})
 
-    def find(question: _Question, *, split: bool) -> Finding:
+    def find(question: _Question) -> Finding:
         with lock:
             paper = papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
-        read = reported_directions if split else None
         brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
-        return _or_refuse(
-            lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish, read_directions=read)
-        )
+        return _or_refuse(lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish))
 
     def answer(request: Request) -> Response:
-        finding = find(decode(request.state.body, _Question), split=True)
+        finding = find(decode(request.state.body, _Question))
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
         return json_response({**finding_record(finding), **words})
 
     def export(request: Request) -> Response:
         wanted = decode(request.state.body, _Export)
-        finding = find(wanted, split=wanted.split)
+        finding = find(wanted)
         suffix, text_of = _EXPORTS[wanted.format]
-        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget])))
+        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget]), wanted.split))
         return json_response({"name": f"evidence{suffix}", "text": text})
 
     routes = (

@@ -148,7 +148,7 @@ function showFindPage(root) {
   // The lists of the sentences, with their ranks; where they are split, each below what it reports, the best one first.
   function groupsOf(evidence) {
     const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
-    if (!split.checked) return ranked.length ? [evidenceList(ranked)] : [];
+    if (!split.checked || ranked.every((found) => found.direction === null)) return ranked.length ? [evidenceList(ranked)] : [];
     return [...new Set(ranked.map((found) => found.direction))].flatMap((direction) => {
       const ofGroup = ranked.filter((found) => found.direction === direction);
       const heading = `${state.answer.headings[direction]} (${ofGroup.length})`;
@@ -158,7 +158,7 @@ function showFindPage(root) {
 
   function meaningsOf(evidence) {
     const chances = evidence.some((found) => found.chance !== null) && state.answer.chances;
-    const directions = evidence.length > 0 && split.checked && state.answer.directions;
+    const directions = evidence.some((found) => found.direction !== null) && state.answer.directions;
     return [chances, directions].filter(Boolean).map((words) => h("p.find-meaning", {}, words));
   }
 
