@@ -141,7 +141,7 @@ def find(
     hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
-    copies = planned_copies({name: Path(name) for name in names}, mark, overwrite=overwrite) if mark else {}
+    copies = planned_copies({name: Path(name) for name in names}, mark, overwrite=overwrite)
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -169,11 +169,7 @@ def find(
         click.echo(f"error: {printable(str(error))}", err=True)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    if mark is not None:
-        _mark(findings, copies)
-    if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split_by is not None).encode())
-        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+    _write_files(findings, html, copies, split=split_by is not None)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
@@ -201,10 +197,15 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
     return (hypothesis,), list(paper_names(papers))
 
 
-def _mark(findings: Sequence[Finding], copies: Mapping[str, MarkedCopy]) -> None:
-    for name, problem in write_copies(findings, copies):
-        said = f"not marked: {problem}" if problem else f"marked in {copies[name].target}"
+def _write_files(
+    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+) -> None:
+    for name, copy, problem in write_copies(findings, copies):
+        said = f"not marked: {problem}" if copy is None else f"marked in {copy}"
         click.echo(printable(f"{name}: {said}"), err=True)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings, split=split).encode())
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
 
 
 def _find_all(

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, count, cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,60 +27,63 @@ class MarkedCopy(NamedTuple):
     target: Path
 
 
-def planned_copies(papers: Mapping[str, Path], folder: Path, *, overwrite: bool) -> dict[str, MarkedCopy]:
+def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite: bool) -> dict[str, MarkedCopy] | None:
     """Return where copies of those papers go that are PDFs, by their names; raises `DataError` where one may not."""
+    if folder is None:
+        return None
     require_marking("find --mark")
     copies: dict[str, MarkedCopy] = {}
-    targets: dict[str, Path] = {}
-    sources = {path.resolve() for path in papers.values()}
+    taken: set[str] = set()
     for name, source in papers.items():
-        if not source.is_file() or not is_pdf(read_bytes(source)):
-            continue
-        stem = source.stem if source.suffix.lower() == ".pdf" else source.name
-        n, target = 1, folder / f"{stem}.pdf"
-        while target.name.casefold() in targets:
-            n, target = n + 1, folder / f"{stem}-{n + 1}.pdf"
-        targets[target.name.casefold()] = target
-        if target.resolve() in sources:
+        with suppress(DataError):  # which is told when the papers are read
+            if is_pdf(read_bytes(source)):
+                stem = source.stem if source.suffix.lower() == ".pdf" else source.name
+                names = chain([stem], (f"{stem}-{number}" for number in count(2)))
+                file = next(file for file in map("{}.pdf".format, names) if file.casefold() not in taken)
+                taken.add(file.casefold())
+                copies[name] = MarkedCopy(source, folder / file)
+    for _, target in copies.values():
+        if target.exists() and any(path.exists() and target.samefile(path) for path in papers.values()):
             raise DataError(f"{target}: is one of the papers; choose another folder for --mark")
         if not overwrite and target.exists():
             raise DataError(f"{target}: exists; choose another folder for --mark, or replace it with --overwrite")
-        copies[name] = MarkedCopy(source, target)
     return copies
 
 
-def write_copies(findings: Sequence[Finding], copies: Mapping[str, MarkedCopy]) -> Iterator[tuple[str, str]]:
-    """Write a copy of each paper with evidence; yield the name of each paper, and why it has none, or an empty text."""
-    hypotheses = list(dict.fromkeys(finding.hypothesis for finding in findings))
+def write_copies(
+    findings: Sequence[Finding], copies: Mapping[str, MarkedCopy] | None
+) -> Iterator[tuple[str, Path | None, str]]:
+    """Write a copy of each paper with evidence; yield the name of each paper with its copy, or why it has none."""
+    if copies is None:
+        return
+    colours = dict(zip(dict.fromkeys(finding.hypothesis for finding in findings), cycle(_COLOURS), strict=False))
     by_paper: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_paper[finding.paper.name].append(finding)
     for name, of_paper in by_paper.items():
         if name not in copies:
-            yield name, "it is no PDF in a file of its own"
+            yield name, None, "it is no PDF in a file of its own"
             continue
         highlights = [
             highlight
             for finding in of_paper
             if finding.verdict is not PaperVerdict.NONE
             for sentence in finding.evidence
-            for highlight in _highlights(
-                finding, sentence, _COLOURS[hypotheses.index(finding.hypothesis) % len(_COLOURS)]
-            )
+            for highlight in _highlights(finding, sentence, colours[finding.hypothesis])
         ]
         if not highlights:
-            yield name, "nothing was found in it"
+            yield name, None, "nothing was found in it"
             continue
         source, target = copies[name]
         try:
             content = with_highlights(read_bytes(source), highlights, name)
         except DataError as error:
-            yield name, str(error).removeprefix(f"{name}: ")
+            yield name, None, str(error).removeprefix(f"{name}: ")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(target, follows_links=False) as file:
             file.write(content)
-        yield name, ""
+        yield name, target, ""
 
 
 def _highlights(finding: Finding, sentence: FoundSentence, colour: tuple[float, float, float]) -> Iterator[Highlight]:
