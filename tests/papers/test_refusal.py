@@ -22,7 +22,7 @@ _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It
     [
         (
             b"PK\x03\x04 word/document.xml",
-            r"it is a ZIP archive, as \.docx, \.odt and \.epub are; save its text as plain text first",
+            r"it is a ZIP archive, but no whole \.docx or \.epub; unpack it, or save it as \.docx",
         ),
         (gzip.compress(_SENTENCES.encode(), mtime=0), "it is packed by gzip; unpack it first with gunzip"),
         (b"{\\rtf1\\ansi Tea.}", "it is RTF"),

@@ -1,10 +1,14 @@
 """Find."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote
 
 import click
 
@@ -21,15 +25,24 @@ from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.pages.findings import (
+    DIRECTION_MEANING,
+    RowsOf,
     about,
+    about_unit,
     finding_record,
-    findings_page,
     findings_ris,
     findings_table,
     grouped,
+    grouped_units,
+    judged,
+    lead,
     meanings,
-    told,
+    searched,
+    shown,
+    strength,
+    summary,
 )
+from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
@@ -41,6 +54,8 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _MOST_HYPOTHESES = 1_000
+# On a terminal: how a sentence is set, by its strength.
+_TINTS: Mapping[int | None, Mapping[str, bool]] = {3: {"bold": True}, 1: {"dim": True}}
 
 
 def _print_counts(finding: Finding, system: str, budget: int) -> None:
@@ -51,40 +66,74 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
 
-def _print(findings: Sequence[Finding], table_format: str, *, split: bool) -> None:
+def _print(findings: Sequence[Finding], table_format: str, *, rows_of: RowsOf, split: bool) -> None:
     if table_format == "ris":
         click.echo(findings_ris(findings), nl=False)
-        return
-    if table_format != "text":
-        print_table(findings_table(findings), table_format)
-        return
+    elif table_format != "text":
+        print_table(findings_table(findings, rows_of), table_format)
+    else:
+        for number, block in enumerate(filter(None, _blocks(findings, split=split))):
+            click.echo("\n" * (number > 0), nl=False)
+            for line in block:
+                print_prose(printable(line.text), line.indent, line.lead, **line.tint)
+
+
+class _Line(NamedTuple):
+    text: str
+    indent: str = ""
+    lead: str = ""
+    tint: Mapping[str, bool] = {}
+
+
+def _blocks(findings: Sequence[Finding], *, split: bool) -> Iterator[Sequence[_Line]]:
+    """Yield the parts of the text, between which an empty line stands; of several findings, a line each comes first."""
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
-    for i, finding in enumerate(findings):
-        if i:
-            click.echo()
+    explained = meanings(findings)
+    beside = [meaning for meaning in explained if split and meaning == DIRECTION_MEANING]  # the groups
+    if len(findings) > 1:
+        yield [_Line(_sum(finding, with_hypothesis=has_several_hypotheses), "  ") for finding in findings]
+    for finding in findings:
+        paper, head = finding.paper, list[_Line]()
         if len(findings) > 1:
-            print_prose(printable(": ".join(filter(None, (finding.paper.name, finding.paper.title)))))
+            head.append(_Line(": ".join(filter(None, (paper.name, paper.title))), tint={"bold": True}))
         if has_several_hypotheses:
-            print_prose(printable(f"hypothesis: {finding.hypothesis}"))
-        if words := told(finding):
-            print_prose(printable(words))
-            if finding.evidence:
-                click.echo()
-        _print_sentences(finding, split=split)
-    for meaning in meanings(findings):
-        click.echo()
-        print_prose(printable(meaning))
+            head.append(_Line(f"hypothesis: {finding.hypothesis}"))
+        summed, *others = _finding_blocks(finding, split=split)
+        yield [*head, *summed]
+        yield from ([_Line(meaning)] for meaning in beside)
+        explained = [meaning for meaning in explained if meaning not in beside]
+        yield from others
+        beside = []
+    yield from ([_Line(meaning)] for meaning in explained)
 
 
-def _print_sentences(finding: Finding, *, split: bool) -> None:
+def _sum(finding: Finding, *, with_hypothesis: bool) -> str:
+    best = next((judged(sentence) for sentence in shown(finding)), "") if finding.verdict is None else ""
+    name = f"{finding.paper.name}: {finding.hypothesis}" if with_hypothesis else finding.paper.name
+    return f"{name}: {summary(finding) or best or 'no verdict'}"
+
+
+def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line]]:
+    """Yield the parts of a finding: the verdict, the sentences, the units, what was searched."""
     width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
-    for j, (heading, group) in enumerate(grouped(finding, split=split)):
-        if heading:
-            click.echo("\n" * (j > 0) + f"{heading}:")
+    yield [_Line(words)] if (words := lead(finding)) else []
+    for heading, group in grouped(finding, split=split):
+        lines = [_Line(f"{heading}:")] * bool(heading)
         for _, sentence in group:
-            print_prose(printable(sentence.text), indent, f"{sentence.sentence:>{width}}  ")
-            print_prose(printable(f"[{about(sentence)}]"), indent, indent)
+            tint = _TINTS.get(strength(sentence), {})
+            lines += [
+                _Line(sentence.text, indent, f"{sentence.sentence:>{width}}  ", tint),
+                _Line(f"[{about(sentence)}]", indent, indent, {"dim": "dim" in tint}),
+            ]
+        yield lines
+    for heading, units in grouped_units(finding):
+        lines = [_Line(f"{heading}:")]
+        for unit in units:
+            lines += [_Line(unit.text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
+        yield lines
+    if words := searched(finding):
+        yield [_Line(words)]
 
 
 @options.command
@@ -109,6 +158,7 @@ def find(
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
+    rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
     mark: Annotated[
         Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
@@ -141,7 +191,7 @@ def find(
     hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
-    copies = planned_copies({name: Path(name) for name in names}, mark, overwrite=overwrite)
+    copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -162,8 +212,8 @@ def find(
             return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
 
         return print_estimate(asking, rehearse)
-    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
-        findings, failed = find(client, settle=waiting.settle, on_progress=shown)
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, on_progress):
+        findings, failed = find(client, settle=waiting.settle, on_progress=on_progress)
     tell_asked(client)
     for error in failed:
         click.echo(f"error: {printable(str(error))}", err=True)
@@ -172,14 +222,31 @@ def find(
     _write_files(findings, html, copies, split=split_by is not None)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
-        results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
+        results = {
+            "findings": list(map(finding_record, findings)),
+            "failed": [_without_path(str(error), names) for error in failed],
+        }
         print_json({**options_used, **results, **totals_fields(client)})
     else:
-        _print(findings, table_format, split=split_by is not None)
+        _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
     return 0 if not failed else 1 if findings else 2
 
 
-def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
+def _write_files(
+    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+) -> None:
+    links: dict[str, str] = {}
+    for name, copy, problem in write_copies(findings, copies):
+        if copy and html:
+            links[name] = quote(os.path.relpath(copy.resolve(), html.parent.resolve()))
+        said = f"marked in {copy}" if copy else f"not marked: {problem}"
+        click.echo(printable(f"{name}: {said}"), err=True)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings, split=split, links=links).encode())
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+
+
+def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Mapping[str, str]]:
     if hypotheses_file is not None:
         if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
             raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
@@ -188,29 +255,41 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
         n = len(hypotheses)
         if not 0 < n <= _MOST_HYPOTHESES:
             raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
-        return hypotheses, list(paper_names(given))
+        return hypotheses, _shown_names(given)
     hypothesis, *papers = given
     if not papers:
         raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
     if not hypothesis.strip():
         raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
-    return (hypothesis,), list(paper_names(papers))
+    return (hypothesis,), _shown_names(papers)
 
 
-def _write_files(
-    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
-) -> None:
-    for name, copy, problem in write_copies(findings, copies):
-        said = f"not marked: {problem}" if copy is None else f"marked in {copy}"
-        click.echo(printable(f"{name}: {said}"), err=True)
-    if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split).encode())
-        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+def _shown_names(given: Sequence[str]) -> dict[str, str]:
+    """Return path -> the name that is shown: within a folder that was given, and so much more as tells them apart."""
+    folders = [Path(name) for name in given if name != STANDARD_INPUT and Path(name).is_dir()]
+    names = {}
+    for path in map(Path, paper_names(given)):
+        folder = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
+        names[str(path)] = path.relative_to(folder).as_posix()
+    while repeated := [name for name, n in Counter(names.values()).items() if n > 1]:
+        longer = {path: "/".join(Path(path).parts[-name.count("/") - 2 :]) for path, name in names.items()}
+        names |= {path: longer[path] for path, name in names.items() if name in repeated}
+    return names
+
+
+def _renamed(paper: Paper, path: str, name: str) -> Paper:
+    return replace(paper, name=_without_path(paper.name, {path: name}))
+
+
+def _without_path(text: str, names: Mapping[str, str]) -> str:
+    """Return a name or message, which begins with a path, with the name that is shown in its place."""
+    path = next((path for path in names if text.startswith(path)), "")
+    return f"{names[path]}{text[len(path) :]}" if path else text
 
 
 def _find_all(
     ask: Callable[..., Finding],
-    names: Sequence[str],
+    names: Mapping[str, str],
     hypotheses: Sequence[str],
     *,
     settle: Callable[[], bool] | None = None,
@@ -219,11 +298,12 @@ def _find_all(
     """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
     findings: list[Finding] = []
     failed: list[EvidenceBenchError] = []
-    for number, papers in enumerate(read_papers(names)):
+    for number, ((path, name), papers) in enumerate(zip(names.items(), read_papers(names), strict=True)):
         if len(names) * len(hypotheses) > 1:
             on_progress(number, len(names))
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
-        for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
+        named = [_renamed(paper, path, name) for paper in papers if isinstance(paper, Paper)]
+        for paper, hypothesis in product(named, hypotheses):
             try:
                 findings.append(ask(paper, hypothesis, settle=settle))
             except ReplyError as error:

@@ -11,7 +11,7 @@ from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_bytes
-from evidencebench.pages.findings import about
+from evidencebench.pages.findings import about, shown
 from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.marking import Highlight, require_marking, with_highlights
 from evidencebench.papers.pdf.reader import is_pdf
@@ -68,7 +68,7 @@ def write_copies(
             highlight
             for finding in of_paper
             if finding.verdict is not PaperVerdict.NONE
-            for sentence in finding.evidence
+            for sentence in shown(finding)
             for highlight in _highlights(finding, sentence, colours[finding.hypothesis])
         ]
         if not highlights:

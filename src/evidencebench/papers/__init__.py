@@ -13,6 +13,7 @@ In reading order:
 * `bioc`: BioC JSON and XML
 * `html`: Web pages: metadata, the article, its sections
 * `markdown`: Markdown
+* `zipped`: Word's .docx and EPUB: archives, read within bounds
 * `plain`: Plain text: layout, lines, headings
 * `ids`: PMCID, DOI, PMID
 * `fetching`: Europe PMC: fetch papers into a folder

@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, mark_of
-from evidencebench.papers.paper import Loss, PageBox, Paper, Place, SourcedText, SourceSpan
+from evidencebench.papers.paper import Loss, PageBox, Paper, Place, SourcedText, SourceSpan, Unit
 from evidencebench.papers.tree import decoded
 from evidencebench.query import Kind
 
@@ -111,7 +111,7 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
 
 # Files that no reader takes: their first bytes, what they are, and how to get their text.
 _BEGINNINGS = (
-    (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
+    (b"PK\x03\x04", "a ZIP archive, but no whole .docx or .epub", "unpack it, or save it as .docx"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
     (b"{\\rtf", "RTF", "save its text as plain text first"),
     (b"\x1f\x8b", "packed by gzip", "unpack it first with gunzip"),
@@ -212,6 +212,7 @@ def paper_of(
     ids: Mapping[str, str] | None = None,
     loss: Loss | None = None,
     warnings: tuple[str, ...] = (),
+    units: tuple[Unit, ...] = (),
     locate: Callable[[list[tuple[int, int]]], tuple[PageBox, ...]] | None = None,  # of `SourcedText.pieces`
 ) -> Paper:
     sentences: list[str] = []
@@ -245,6 +246,7 @@ def paper_of(
         ids=ids or {},
         loss=replace(loss, left_out=dict(sorted(loss.left_out.items()))) if loss else Loss(),
         warnings=warnings,
+        units=units,
     )
 
 

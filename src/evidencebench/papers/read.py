@@ -15,6 +15,7 @@ from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.tei import read_tei
 from evidencebench.papers.tree import beginning, parse_xml, root_tag
+from evidencebench.papers.zipped import is_docx, is_epub, read_docx, read_epub
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
@@ -66,6 +67,8 @@ _Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 # this one, and name it here.
 READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
     (is_pdf, read_pdf, False),
+    (is_docx, read_docx, False),
+    (is_epub, read_epub, False),
     (is_bioc_json, read_bioc_json, True),
     (is_xml_paper, read_xml, True),
     (is_html, read_html, True),
