@@ -48,9 +48,10 @@ def test_a_copy_holds_the_paper_s_bytes_and_a_note_at_each_sentence_that_viewers
     content = _paper()
     Path("tea.pdf").write_bytes(content)
     Path("questions").write_text("Tea lowers pressure.\nWater raises pressure.\n")
-    found = command("find --hypotheses questions tea.pdf --system lead -k 9 --mark marked/copies --json")
-    assert "tea.pdf: marked in marked/copies/tea.pdf\n" in found.err
-    copy = Path("marked/copies/tea.pdf")
+    found = command("find --hypotheses questions tea.pdf --system lead -k 9 --mark {it/s #1} --html page.html --json")
+    assert "tea.pdf: marked in it/s #1/tea.pdf\n" in found.err
+    assert 'href="it/s%20%231/tea.pdf#page=2"' in Path("page.html").read_text(encoding="utf-8")
+    copy = Path("it/s #1/tea.pdf")
     assert copy.read_bytes().startswith(content)
     assert read_content(copy.read_bytes(), name="tea.pdf").sentences == read_content(content, name="tea.pdf").sentences
     boxes = read_content(content, name="tea.pdf").boxes
@@ -101,9 +102,9 @@ def test_what_is_there_stays_and_what_cannot_be_marked_is_told(command: Command)
     writer.write("b/signed.pdf")
     told = command(f"{_FIND} a b --mark out").err
     assert {path.name for path in Path("out").iterdir()} == {"tea.pdf", "TEA-2.pdf", "paper.pdf"}
-    assert "b/notes.txt: not marked: it is no PDF in a file of its own\n" in told
-    assert "b/locked.pdf: not marked: PDF: encrypted: its text can be read, but nothing be added; save a copy" in told
-    assert "b/signed.pdf: not marked: PDF: signed: its signature would not hold; print it to a new PDF\n" in told
+    assert "notes.txt: not marked: it is no PDF in a file of its own\n" in told
+    assert "locked.pdf: not marked: PDF: encrypted: its text can be read, but nothing be added; save a copy" in told
+    assert "signed.pdf: not marked: PDF: signed: its signature would not hold; print it to a new PDF\n" in told
     before = Path("out/tea.pdf").read_bytes()
     assert (
         "error: out/tea.pdf: exists; choose another folder for --mark, or replace it with"

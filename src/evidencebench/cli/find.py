@@ -8,7 +8,6 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
-from urllib.parse import quote
 
 import click
 
@@ -238,7 +237,7 @@ def _write_files(
     links: dict[str, str] = {}
     for name, copy, problem in write_copies(findings, copies):
         if copy and html:
-            links[name] = quote(os.path.relpath(copy.resolve(), html.parent.resolve()))
+            links[name] = os.path.relpath(copy.resolve(), html.parent.resolve())
         said = f"marked in {copy}" if copy else f"not marked: {problem}"
         click.echo(printable(f"{name}: {said}"), err=True)
     if html is not None and findings:

@@ -13,8 +13,9 @@ from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_bytes
 from evidencebench.pages.findings import about, shown
 from evidencebench.papers.paper import PageBox
-from evidencebench.papers.pdf.marking import Highlight, require_marking, with_highlights
+from evidencebench.papers.pdf.marking import Highlight, with_highlights
 from evidencebench.papers.pdf.reader import is_pdf
+from evidencebench.provenance import require_extra
 
 # Of the first question, the second, ...; red, green and blue in 0..1.
 _COLOURS = ((1, 0.85, 0), (0.35, 0.85, 0.4), (0.4, 0.7, 1), (1, 0.5, 0.7), (1, 0.6, 0.25), (0.75, 0.55, 1))
@@ -31,7 +32,7 @@ def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite
     """Return where copies of those papers go that are PDFs, by their names; raises `DataError` where one may not."""
     if folder is None:
         return None
-    require_marking("find --mark")
+    require_extra("find --mark", "mark", "pypdf")
     copies: dict[str, MarkedCopy] = {}
     taken: set[str] = set()
     for name, source in papers.items():
