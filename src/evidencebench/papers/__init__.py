@@ -8,6 +8,7 @@ In reading order:
 * `blocks`: Blocks to sentences: paragraphs split
 * `sections`: Titles of sections, the outline
 * `tree`: XML and HTML into one tree, safe and in linear time
+* `units`: Rows of tables with their heads, captions, notes
 * `jats`: JATS/NLM
 * `tei`: TEI of GROBID
 * `bioc`: BioC JSON and XML
