@@ -1,5 +1,6 @@
 """Find."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,6 +42,7 @@ from evidencebench.pages.findings import (
     summary,
 )
 from evidencebench.pages.findings_page import findings_page
+from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
@@ -164,7 +166,10 @@ def find(
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the page where it exists.")],
+    mark: Annotated[
+        Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the page and the copies where they exist.")],
 ) -> int:
     """Find the evidence in papers of your own.
 
@@ -194,6 +199,7 @@ def find(
     names = _shown_names(given, files)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
+    copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
@@ -221,9 +227,7 @@ def find(
     _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split_by is not None).encode())
-        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+    _write_files(findings, html, copies, split=split_by is not None)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
@@ -235,6 +239,20 @@ def find(
     else:
         _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
     return 0 if not failed else 1 if findings else 2
+
+
+def _write_files(
+    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+) -> None:
+    links: dict[str, str] = {}
+    for name, copy, problem in write_copies(findings, copies):
+        if copy and html:
+            links[name] = os.path.relpath(copy.resolve(), html.parent.resolve())
+        said = f"marked in {copy}" if copy else f"not marked: {problem}"
+        click.echo(printable(f"{name}: {said}"), err=True)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings, split=split, links=links).encode())
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:
