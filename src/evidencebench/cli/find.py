@@ -42,6 +42,7 @@ from evidencebench.pages.findings import (
 )
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.papers.duplicates import without_duplicates
+from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
@@ -62,6 +63,13 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _tell_languages(hypotheses: Sequence[str]) -> None:
+    for hypothesis in hypotheses:
+        if language := language_of(hypothesis):
+            said = f"'{hypothesis}' reads as {language}; the finder was trained on English"
+            print_prose(printable(f"warning: {said}"), err=True)
 
 
 def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
@@ -191,6 +199,7 @@ def find(
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
+    _tell_languages(hypotheses)
     files = paper_files(given)
     names = _shown_names(given, files)
     if html is not None:
