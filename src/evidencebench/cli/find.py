@@ -1,5 +1,6 @@
 """Find."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,12 +42,12 @@ from evidencebench.pages.findings import (
     summary,
 )
 from evidencebench.pages.findings_page import findings_page
+from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import printable
@@ -173,7 +174,10 @@ def find(
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the page where it exists.")],
+    mark: Annotated[
+        Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the page and the copies where they exist.")],
 ) -> int:
     """Find the evidence in papers of your own.
 
@@ -204,7 +208,7 @@ def find(
     names = _shown_names(given, files)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
-    brief = Brief(budget=budget, scope=scope)
+    copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
@@ -213,7 +217,9 @@ def find(
         if split_model is not None:
             read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
         system = make_system(spec, seed=seed, client=client)
-        ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
+        ask = partial(
+            find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
+        )
         return _find_all(ask, files, names, hypotheses, **how)
 
     if asking.estimate:
@@ -230,9 +236,7 @@ def find(
     _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split_by is not None).encode())
-        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+    _write_files(findings, html, copies, split=split_by is not None)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
@@ -244,6 +248,20 @@ def find(
     else:
         _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
     return 0 if not failed else 1 if findings else 2
+
+
+def _write_files(
+    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+) -> None:
+    links: dict[str, str] = {}
+    for name, copy, problem in write_copies(findings, copies):
+        if copy and html:
+            links[name] = os.path.relpath(copy.resolve(), html.parent.resolve())
+        said = f"marked in {copy}" if copy else f"not marked: {problem}"
+        click.echo(printable(f"{name}: {said}"), err=True)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings, split=split, links=links).encode())
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:

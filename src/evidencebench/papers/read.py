@@ -81,6 +81,35 @@ READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
 )
 
 
+def read_paper(source: str | Path | bytes, *, name: str = "paper") -> Paper:
+    r"""Read one paper from a file, or from its content.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or the bytes of one. The format is told by the content, never by a name.
+    name
+        What messages and outputs call the paper, where ``source`` is bytes; a file is called by its path.
+
+    Returns
+    -------
+    Paper
+        Its title, sentences in order with kinds, places and spans, and its units: rows of tables, captions, notes.
+
+    Raises
+    ------
+    EvidenceBenchError
+        If the content is no paper, or several, or cannot be read; the message says where, and what to give instead.
+
+    Examples
+    --------
+    >>> paper = read_paper(b"# Results\nTea lowered blood pressure.\n", name="tea.txt")
+    >>> paper, paper.sentences[1], paper.places[1].section
+    (Paper('tea.txt', 2 sentences), 'Tea lowered blood pressure.', ('Results',))
+    """
+    return read_content(source, name=name) if isinstance(source, bytes) else read(Path(source))
+
+
 def read(path: Path) -> Paper:
     """Return the one paper that a file holds."""
     return read_content(read_bytes(path), name=str(path))
