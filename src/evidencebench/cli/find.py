@@ -208,19 +208,17 @@ def find(
     with opened_client(asking, "asking", asks=asks) as (client, waiting, on_progress):
         findings, failed = find(client, settle=waiting.settle, on_progress=on_progress)
     tell_asked(client)
+    reasons = [_without_path(str(error), names) for error in failed]
     for error in failed:
         click.echo(f"error: {printable(str(error))}", err=True)
     for finding in findings:
         _print_counts(finding, spec, budget)
     if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split_by is not None).encode())
+        write_whole(html, findings_page(findings, split=split_by is not None, failed=reasons).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
-        results = {
-            "findings": list(map(finding_record, findings)),
-            "failed": [_without_path(str(error), names) for error in failed],
-        }
+        results = {"findings": list(map(finding_record, findings)), "failed": reasons}
         print_json({**options_used, **results, **totals_fields(client)})
     else:
         _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
