@@ -199,7 +199,8 @@ def _papers() -> None:
     """Nine papers and a bad one, some in a folder within, one hidden."""
     Path("papers/more").mkdir(parents=True)
     for number in range(9):
-        (Path("papers") / ("more" if number % 2 else "") / f"{number}.txt").write_text(_TEXT, encoding="utf-8")
+        own = _TEXT.replace("blood pressure.", f"blood pressure in place {number}.").replace("120", f"{number + 2}20")
+        (Path("papers") / ("more" if number % 2 else "") / f"{number}.txt").write_text(own, encoding="utf-8")
     Path("papers/bad.txt").write_bytes(b"\x00\x01\x02" * 99)
     Path("papers/.hidden").write_bytes(b"\x00")
 

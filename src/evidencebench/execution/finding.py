@@ -10,9 +10,10 @@ from typing import TypeVar
 from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.execution.answers import named_system
 from evidencebench.execution.making import make_system
+from evidencebench.execution.unit_search import found_units, holds_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import AspectScope, Kind, Query, Wish
-from evidencebench.system import Brief, NamedSystem, Ranking, System
+from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, System
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import QuestionKind, question_of
@@ -62,8 +63,9 @@ class Finding:
     evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
     verdict: PaperVerdict | None = None  # None: the system does not judge
+    chance: float | None = None  # that the paper answers, in 0..1; None where the system does not say
     units: tuple[Unit, ...] = ()  # in tables, captions, footnotes, end matter: best first
-    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
+    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence and no unit has
     by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -128,9 +130,9 @@ def find_evidence(
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, wish=wish)
-    unmentioned = unmentioned_words(hypothesis, paper.sentences)
+    not_in_text = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
-    is_mentioned = not topic or len(unmentioned) < len(topic)
+    is_mentioned = not topic or len(not_in_text) < len(topic)
     question = question_of(hypothesis)
     by_words = asked.name == DEFAULT_FINDER and question.kind is not QuestionKind.EFFECT
     if by_words:
@@ -140,6 +142,7 @@ def find_evidence(
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
     selected = selected[: brief.budget] if answer.ordered else selected
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected else None
+    answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None
     directions: Mapping[int, ReportedDirection] = {}
     if question.kind is QuestionKind.EFFECT:
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]
@@ -162,10 +165,29 @@ def find_evidence(
             for index in selected
         ),
         ordered=answer.ordered,
-        unmentioned=unmentioned,
+        verdict=_not_falsely_none(_verdict(answers, is_mentioned=is_mentioned, by_words=by_words), paper, hypothesis),
+        chance=None if answers is None else answers.chance,
+        units=found_units(paper, hypothesis),
+        unmentioned=words_nowhere(paper, not_in_text),
         by_words=by_words,
         notes=answer.notes,
     )
+
+
+def _verdict(answers: PaperChance | None, *, is_mentioned: bool, by_words: bool) -> PaperVerdict | None:
+    if not is_mentioned:
+        return PaperVerdict.NONE
+    if answers is None:
+        return PaperVerdict.UNSURE if by_words else None
+    if answers.chance < answers.none_below:
+        return PaperVerdict.NONE
+    return PaperVerdict.FOUND if answers.chance >= answers.found_from else PaperVerdict.UNSURE
+
+
+def _not_falsely_none(verdict: PaperVerdict | None, paper: Paper, hypothesis: str) -> PaperVerdict | None:
+    """Return a verdict; it is not "none" where one sentence or unit has all words of the question."""
+    is_false = verdict is PaperVerdict.NONE and holds_all_words(paper, hypothesis)
+    return PaperVerdict.UNSURE if is_false else verdict
 
 
 def _may_hold_findings(place: Place) -> bool:

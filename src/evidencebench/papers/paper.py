@@ -171,12 +171,11 @@ class SourcedText:
     text: str
     runs: tuple[_SourceRun, ...]
 
-    def span(self, start: int, stop: int) -> SourceSpan:
-        """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
+    def pieces(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return where characters start..stop-1 of the text, at least one, stand in the source: ends, marks apart."""
         runs = _between(self.runs, start, stop)
         # A mark has the place where the run before it ends, so only marks at the beginning matter.
-        of_source = [run for run in runs if run.start < run.stop] or runs[-1:]
-        return SourceSpan(start=min(run.start for run in of_source), stop=max(run.stop for run in of_source))
+        return [(run.start, run.stop) for run in runs if run.start < run.stop] or [(runs[-1].start, runs[-1].stop)]
 
     def __getitem__(self, part: slice) -> "SourcedText":
         start, stop, _ = part.indices(len(self.text))

@@ -9,6 +9,7 @@ from evidencebench.papers.bioc import is_bioc_json, read_bioc_json, read_bioc_xm
 from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
+from evidencebench.papers.lists import is_list, refuse_list
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
@@ -67,6 +68,7 @@ _Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 # this one, and name it here.
 READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
     (is_pdf, read_pdf, False),
+    (is_list, refuse_list, False),
     (is_docx, read_docx, False),
     (is_epub, read_epub, False),
     (is_bioc_json, read_bioc_json, True),

@@ -78,7 +78,7 @@ def test_without_scripts_all_papers_stand_below_the_table(new_page: NewPage, tmp
     page.goto(_page_file(tmp_path).as_uri())
     assert page.locator("section article").count() == 3
     assert page.locator("mark").count() == 5
-    assert page.get_by_text("lowered pressure in cats.").last.is_visible()
+    expect(page.locator("article").last).to_contain_text("lowered pressure in cats.")
 
 
 def _starts_with(name: str) -> re.Pattern[str]:
