@@ -13,12 +13,10 @@ import pytest
 import rispy
 
 from command_line import Command, Outcome
-from evidencebench.execution.finding import Finding, PaperVerdict, find_evidence
-from evidencebench.execution.making import make_system
+from evidencebench import Finding, Unit, find_evidence, read_paper
+from evidencebench.execution.finding import PaperVerdict
 from evidencebench.pages.findings import grouped, not_searched, told
-from evidencebench.papers.paper import LeftOut, Loss, Place, Unit, UnitKind
-from evidencebench.papers.read import read_content
-from evidencebench.system import Brief
+from evidencebench.papers.paper import LeftOut, Loss, Place, UnitKind
 from evidencebench.systems.directions import ReportedDirection, Stance, reported_directions
 
 _TEXT = """\
@@ -187,9 +185,9 @@ def test_a_word_of_a_table_or_the_end_matter_may_be_in_the_paper(hypothesis: str
 
 def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numbers() -> None:
     left_out = {one: LeftOut(n_elements=9, n_characters=9) for one in ("table", "line number", "front matter")}
-    text = read_content(b"Tea lowered pressure.", name="tea.txt")
+    text = read_paper(b"Tea lowered pressure.", name="tea.txt")
     paper = replace(text, format="PDF", loss=Loss(left_out=left_out))
-    found = find_evidence(make_system("lead"), paper, "Xyzzy", brief=Brief(budget=3))
+    found = find_evidence(paper, "Xyzzy", system="lead")
     assert told(found).startswith(
         "'xyzzy' is not in the 1 sentence read. Not searched, as far as a PDF shows what it is: "
     )
@@ -201,7 +199,8 @@ def _papers() -> None:
     """Nine papers and a bad one, some in a folder within, one hidden."""
     Path("papers/more").mkdir(parents=True)
     for number in range(9):
-        (Path("papers") / ("more" if number % 2 else "") / f"{number}.txt").write_text(_TEXT, encoding="utf-8")
+        own = _TEXT.replace("blood pressure.", f"blood pressure in place {number}.").replace("120", f"{number + 2}20")
+        (Path("papers") / ("more" if number % 2 else "") / f"{number}.txt").write_text(own, encoding="utf-8")
     Path("papers/bad.txt").write_bytes(b"\x00\x01\x02" * 99)
     Path("papers/.hidden").write_bytes(b"\x00")
 
@@ -296,15 +295,14 @@ _SECTIONS = f"""<?xml version="1.0"?>
 
 def test_a_sentence_of_a_section_without_findings_gets_no_direction() -> None:
     """As the introduction and the methods; a section within another is of the outer one's sort."""
-    paper = read_content(_SECTIONS.encode(), name="tea.xml")
+    paper = read_paper(_SECTIONS.encode(), name="tea.xml")
     asked: list[int] = []
 
     def read(hypothesis: str, sentences: Sequence[str], indices: Sequence[int]) -> Mapping[int, ReportedDirection]:
         asked.extend(indices)
         return reported_directions(hypothesis, sentences, indices)
 
-    brief = Brief(budget=9)
-    found = find_evidence(make_system("lead"), paper, "Tea lowers blood pressure.", brief=brief, read_directions=read)
+    found = find_evidence(paper, "Tea lowers blood pressure.", system="lead", read_directions=read)
     assert {" > ".join(one.place.section): one.direction for one in found.evidence} == {
         "Abstract > Methods and findings": ReportedDirection.DECREASE,
         "1. Introduction": ReportedDirection.NOT_SAID,
@@ -338,9 +336,7 @@ def test_what_is_no_question_of_an_effect_has_no_directions(command: Command) ->
 
 
 def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
-    paper, lead = read_content(_DIRECTIONS.encode(), name="tea.txt"), make_system("lead")
-    hypothesis, brief = "Tea lowers blood pressure.", Brief(budget=3)
-    found = find_evidence(lead, paper, hypothesis, brief=brief)
+    found = find_evidence(read_paper(_DIRECTIONS.encode()), "Tea lowers blood pressure.", system="lead")
     turned = replace(found, evidence=found.evidence[::-1])
     headings = ["Does not say", "Reports a decrease", "Reports no difference"]
     assert [heading for heading, _ in grouped(found, split=True)] == headings

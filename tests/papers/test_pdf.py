@@ -377,3 +377,55 @@ def test_a_paragraph_is_not_split_before_a_last_line_of_numbers() -> None:
     said = ["In the tea group fewer of the patients than in the other had an event (6 vs. 2, P =", "0.02)."]
     sheet.lines(72, _begin(sheet), said)
     assert _read(sheet).sentences[-1] == " ".join(said)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize("shape", ["bold", "small", "as the text", "in parts", "a b s t r a c t", "Abstract\u2014"])
+def test_an_abstract_is_told_by_its_place_and_shape(shape: str, n_columns: int) -> None:
+    sheet = Sheet()
+    sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+    sheet.line(72, 110, "Ann Author, Ben Writer, Department of Tea, University of the Old Town", size=11)
+    notice = "Correspondence: a.author@example.org. This is an open access article under the licence of its authors."
+    y = sheet.paragraph(72, 130, notice, size=8) + 10
+    if shape == "a b s t r a c t":
+        sheet.line(72, y, shape, size=9)
+        y += 14
+    said = sentences(6, "green tea")
+    paragraphs = [("", said)]
+    if shape == "in parts":
+        paragraphs = [("BACKGROUND ", said[:2]), ("RESULTS ", said[2:])]
+    elif shape == "Abstract\u2014":
+        paragraphs = [(shape, said)]
+    size, font = 10 if shape in ("bold", "as the text") else 8.5, BOLD if shape == "bold" else PLAIN
+    for label, texts in paragraphs:
+        y = sheet.paragraph(72, y, label + " ".join(texts), size=size, font=font, width=430)
+    y = sheet.paragraph(72, y + 8, "\u00a9 2019 The Authors. All rights reserved.", size=8) + 20
+    if shape != "bold":
+        sheet.line(72, y, "Introduction", size=12, font=BOLD)
+    width = 450 / n_columns - 12
+    for column in range(n_columns):
+        text = " ".join(sentences(10, "black tea", start=1 + 10 * column))
+        sheet.paragraph(72 + 230 * column, y + 18, text, width=width)
+    sheet.end_page()
+    sheet.line(72, 80, "Summary", size=12, font=BOLD)
+    sheet.paragraph(72, 98, " ".join(sentences(4, "white tea")), width=width)
+    paper = _read(sheet)
+    read = [
+        (text.removeprefix("BACKGROUND ").removeprefix("RESULTS "), kind)
+        for text, kind in zip(paper.sentences, paper.kinds, strict=True)
+        if kind is not Kind.HEADING
+    ]
+    assert [text for text, kind in read if kind is Kind.ABSTRACT] == said
+    body = [*sentences(10 * n_columns, "black tea"), *sentences(4, "white tea")]
+    assert [text for text, kind in read if kind is Kind.BODY] == body
+
+
+def test_affiliations_and_notices_are_no_abstract() -> None:
+    sheet = Sheet()
+    sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+    sheet.paragraph(72, 110, "Department of Tea, University of the Old Town and the Institute of Water. " * 5, size=8)
+    notice = "This article was submitted to a section of the journal and may be read by all who like to do so. "
+    sheet.paragraph(72, 180, notice * 5, size=8)
+    sheet.line(72, 280, "Introduction", size=12, font=BOLD)
+    sheet.paragraph(72, 298, " ".join(sentences(20)))
+    assert _read(sheet).sentences == (_TITLE, "Introduction", *sentences(20))

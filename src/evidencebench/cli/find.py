@@ -15,7 +15,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked, totals_fields
 from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines
 from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, print_prose, print_table, refuse_existing
-from evidencebench.cli.papers import paper_names, read_papers
+from evidencebench.cli.papers import PaperFile, paper_files, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
@@ -43,10 +43,10 @@ from evidencebench.pages.findings import (
 )
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
+from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import printable
@@ -63,6 +63,13 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
+    for error in failed:
+        click.echo(f"error: {printable(str(error))}", err=True)
+    for paper, kept in duplicates:
+        print_prose(printable(f"{paper.name}: the same paper as {kept.name}, and answered there"), err=True)
 
 
 def _print(findings: Sequence[Finding], table_format: str, *, rows_of: RowsOf, split: bool) -> None:
@@ -168,9 +175,9 @@ def find(
 
     Shown are the sentences of each PAPER that are evidence for or against
     HYPOTHESIS, best first, or in paper order where the system names a set. PAPER
-    is a file, a folder of them, or - for standard input; docs/papers.md has the
-    formats. Sentences are numbered from 0, headings included. Exit code 1: some
-    papers could not be read or answered; 2: none.
+    is a file, a list of papers such as Zotero's RIS, a folder, or - for standard
+    input; docs/papers.md has the formats. Sentences are numbered from 0, headings
+    included. Exit code 1: some papers could not be read or answered; 2: none.
 
     What each sentence reports of the outcome is read by a model of this package,
     or by the language model of --split-model (behind commas, options of llm_base).
@@ -187,35 +194,37 @@ def find(
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
-    hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
+    hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
+    files = paper_files(given)
+    names = _shown_names(given, files)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
     copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
-    brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
-    def find(client: ChatClient | None, **how: Any) -> tuple[list[Finding], list[EvidenceBenchError]]:
+    def find(client: ChatClient | None, **how: Any) -> _Answers:
         read_directions: DirectionReader = reported_directions
         if split_model is not None:
             read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
         system = make_system(spec, seed=seed, client=client)
-        ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
-        return _find_all(ask, names, hypotheses, **how)
+        ask = partial(
+            find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
+        )
+        return _find_all(ask, files, names, hypotheses, **how)
 
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            findings, failed = find(client, on_progress=shown)
+            findings, failed, _ = find(client, on_progress=shown)
             n_all, first_error = len(findings) + len(failed), str(failed[0]) if failed else ""
             return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
 
         return print_estimate(asking, rehearse)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, on_progress):
-        findings, failed = find(client, settle=waiting.settle, on_progress=on_progress)
+        findings, failed, duplicates = find(client, settle=waiting.settle, on_progress=on_progress)
     tell_asked(client)
-    for error in failed:
-        click.echo(f"error: {printable(str(error))}", err=True)
+    _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
     _write_files(findings, html, copies, split=split_by is not None)
@@ -224,6 +233,7 @@ def find(
         results = {
             "findings": list(map(finding_record, findings)),
             "failed": [_without_path(str(error), names) for error in failed],
+            "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
         }
         print_json({**options_used, **results, **totals_fields(client)})
     else:
@@ -245,7 +255,7 @@ def _write_files(
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
 
 
-def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Mapping[str, str]]:
+def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:
     if hypotheses_file is not None:
         if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
             raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
@@ -254,20 +264,20 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
         n = len(hypotheses)
         if not 0 < n <= _MOST_HYPOTHESES:
             raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
-        return hypotheses, _shown_names(given)
+        return hypotheses, given
     hypothesis, *papers = given
     if not papers:
         raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
     if not hypothesis.strip():
         raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
-    return (hypothesis,), _shown_names(papers)
+    return (hypothesis,), papers
 
 
-def _shown_names(given: Sequence[str]) -> dict[str, str]:
+def _shown_names(given: Sequence[str], files: Sequence[PaperFile]) -> dict[str, str]:
     """Return path -> the name that is shown: within a folder that was given, and so much more as tells them apart."""
     folders = [Path(name) for name in given if name != STANDARD_INPUT and Path(name).is_dir()]
     names = {}
-    for path in map(Path, paper_names(given)):
+    for path in (Path(file.name) for file in files):
         folder = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
         names[str(path)] = path.relative_to(folder).as_posix()
     while repeated := [name for name, n in Counter(names.values()).items() if n > 1]:
@@ -286,25 +296,35 @@ def _without_path(text: str, names: Mapping[str, str]) -> str:
     return f"{names[path]}{text[len(path) :]}" if path else text
 
 
+_Answers = tuple[list[Finding], list[EvidenceBenchError], list[tuple[Paper, Paper]]]
+
+
 def _find_all(
     ask: Callable[..., Finding],
+    files: Sequence[PaperFile],
     names: Mapping[str, str],
     hypotheses: Sequence[str],
     *,
     settle: Callable[[], bool] | None = None,
-    on_progress: Callable[[int, int], None],
-) -> tuple[list[Finding], list[EvidenceBenchError]]:
-    """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
-    findings: list[Finding] = []
+    on_progress: Callable[[int, int, str], None],
+) -> _Answers:
+    """Return a finding for each paper and hypothesis, the errors, and papers that are answered as another one."""
+    read: list[Paper] = []
     failed: list[EvidenceBenchError] = []
-    for number, ((path, name), papers) in enumerate(zip(names.items(), read_papers(names), strict=True)):
-        if len(names) * len(hypotheses) > 1:
-            on_progress(number, len(names))
+    is_long = len(files) * len(hypotheses) > 1
+    for number, (file, papers) in enumerate(zip(files, read_papers(files), strict=True)):
+        if is_long:
+            on_progress(number, len(files), "reading")
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
-        named = [_renamed(paper, path, name) for paper in papers if isinstance(paper, Paper)]
-        for paper, hypothesis in product(named, hypotheses):
-            try:
-                findings.append(ask(paper, hypothesis, settle=settle))
-            except ReplyError as error:
-                failed.append(ReplyError(f"{paper.name}: {error}"))
-    return findings, failed
+        path = str(Path(file.name))
+        read.extend(_renamed(paper, path, names[path]) for paper in papers if isinstance(paper, Paper))
+    read, duplicates = without_duplicates(read)
+    findings: list[Finding] = []
+    for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
+        if is_long:
+            on_progress(number, len(read) * len(hypotheses), "")
+        try:
+            findings.append(ask(paper, hypothesis, settle=settle))
+        except ReplyError as error:
+            failed.append(ReplyError(f"{paper.name}: {error}"))
+    return findings, failed, duplicates

@@ -23,6 +23,13 @@ _COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
 _NO_TEXT = ("form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
             "page metadata", "page number or running head", "running head or page number", "script")  # fmt: skip
 
+# Sorts of the loss report -> the kinds of units that a reader makes of them.
+_SEARCHED = {
+    **dict.fromkeys(("acknowledgements", "appendix", "author note", "biography", "footnote", "further abstract",
+                     "glossary", "keyword", "other back matter"), (UnitKind.END_MATTER, UnitKind.FOOTNOTE)),
+    **dict.fromkeys(("caption", "media", "supplementary material"), (UnitKind.CAPTION,)),
+}  # fmt: skip
+
 CHANCE_MEANING = (
     "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
     "studied what was asked, people had marked 7 in 10 as evidence."
@@ -196,7 +203,8 @@ def searched(finding: Finding) -> str:
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
         read = counted(len(paper.sentences), "sentence")
-        parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read} read.")
+        rows = f", nor in the {counted(len(paper.units), 'row, caption or note')}," if paper.units else ""
+        parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read}{rows} read.")
         how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
     if not finding.evidence and finding.verdict is None:
@@ -205,12 +213,24 @@ def searched(finding: Finding) -> str:
 
 
 def not_searched(paper: Paper) -> list[str]:
-    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``."""
+    """Return what of a paper is in none of its sentences and units, such as ``2 tables as pictures``."""
     # Of a text nobody can know what it lacks of its paper. Numbers are there only where each table is marked as one.
     rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
-    counts = _COUNTED if paper.format in {JATS, TEI} else ()
-    left_out = [(sort, out) for sort, out in paper.loss.left_out.items() if sort not in {*_NO_TEXT, rest}]
-    return [*(counted(out.n_elements, sort) if sort in counts else sort for sort, out in left_out), rest]
+    kinds = {unit.kind for unit in paper.units}
+    n_tables = len({(unit.label, unit.place) for unit in paper.units if unit.kind is UnitKind.TABLE_ROW})
+    named = []
+    for sort, out in paper.loss.left_out.items():
+        n = out.n_elements if paper.format in {JATS, TEI} and sort in _COUNTED else None
+        one, many = sort, ""
+        if sort == "figure" and UnitKind.CAPTION in kinds:
+            one, many = "figure's picture", "figures' pictures"
+        elif sort == "table" and n_tables:  # a table that is a picture has no rows
+            n, one, many = max(0, (n or 0) - n_tables), "table as a picture", "tables as pictures"
+        elif sort in {*_NO_TEXT, rest} or not kinds.isdisjoint(_SEARCHED.get(sort, ())):
+            n = 0
+        if n != 0:
+            named.append(counted(n, one, many) if n else many or one)
+    return [*named, rest]
 
 
 # Findings as a table (CSV, Markdown) and as RIS, which managers of references read.

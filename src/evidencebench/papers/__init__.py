@@ -17,6 +17,8 @@ In reading order:
 * `zipped`: Word's .docx and EPUB: archives, read within bounds
 * `plain`: Plain text: layout, lines, headings
 * `ids`: PMCID, DOI, PMID
+* `lists`: RIS, BibTeX, CSL JSON, PubMed's exports: records, their ids and files
+* `duplicates`: The same paper in several files
 * `fetching`: Europe PMC: fetch papers into a folder
 * `lines`: Lines of printed text: how they join, captions
 * `pdf`: Reads PDFs

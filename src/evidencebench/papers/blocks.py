@@ -138,8 +138,6 @@ _TAGGED_SHARE = 0.25
 
 # The first command; formulas taken from a page can hold a whole document, so that one further below proves nothing.
 _LATEX = re.compile(r"(?:\s|%[^\n]*+)*+\\(?:documentclass|documentstyle|begin\{document\}|usepackage|input\{)")
-# Records of papers: RIS, the format of PubMed, BibTeX.
-_RECORD = re.compile(r"\s*(?:TY {1,2}- \S|PMID- ?\d|@[A-Za-z]+\s*\{[^\s,]*,)")
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
 
@@ -161,8 +159,6 @@ def text_of(content: bytes, *, name: str) -> str:
         raise _refusal(name, "markup, as XML and HTML are", "take its text out first")
     if lines and (_OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2):
         raise _refusal(name, "JSON", "write its text as plain text first")
-    if _RECORD.match(text):
-        raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
     return text

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.query import Kind, Query, Wish
+from evidencebench.wording import counted, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,11 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """The sentences of a paper in order, headings included: a kind, a place and a span for each."""
+    """The sentences of a paper in order, headings included: a kind, a place and a span for each.
+
+    Units, which are lines beside the running text such as rows of tables, have places of their own. Paragraphs count
+    from 0, pages and rows from 1; ``boxes`` are in points.
+    """
 
     name: str  # of its file or source, for messages
     format: str  # that was read, such as ``JATS XML``
@@ -118,7 +123,11 @@ class Paper:
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
 
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.name), counted(len(self.sentences), "sentence"))
+
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
+        """Return what a system is asked about this paper; raises `EvidenceBenchError` for an empty hypothesis."""
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")
         return Query(

@@ -33,7 +33,7 @@ from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
-from evidencebench.system import Brief, NamedSystem
+from evidencebench.system import NamedSystem
 from evidencebench.tables import as_csv, as_markdown
 
 PAPER_PATH = "/api/find/paper"
@@ -91,8 +91,8 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             paper = papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
-        brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
-        return _or_refuse(lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish))
+        hypothesis, budget, wish = question.hypothesis, MOST_SENTENCES, question.wish
+        return _or_refuse(lambda: find_evidence(paper, hypothesis, budget=budget, system=system, wish=wish))
 
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question))

@@ -8,6 +8,7 @@ In reading order:
 * `reading_order`: Columns and blocks
 * `paragraphs`: Lines to paragraphs and their text
 * `regions`: Running text, headings, captions; what tables, figures and formulas hold
+* `front`: Where the abstract stands
 * `roles`: Title, heading, abstract, body, left out
 * `boxes`: Where sentences stand on pages
 * `reader`: read_pdf: the steps; pages that cannot be read

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from evidencebench.papers.lines import captioned
 from evidencebench.papers.pdf.lines import PrintedLine
-from evidencebench.papers.pdf.paragraphs import section_of
+from evidencebench.papers.pdf.paragraphs import is_abstract_part, section_of
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.sections import SectionSort, number_of
 
@@ -31,6 +31,7 @@ _FORMULA = re.compile(
 _SAME_SIZE = 0.06
 _LEVEL, _ABOUT_SIZE, _SIDE_BY_SIDE = 0.45, 0.3, 3.0  # of parts of one row: their heights, their sizes, the gap
 _LEAST_STEP, _NEXT, _CAPTION_STEP = 0.4, 1.85, 1.5  # from line to line
+_FARTHER, _MOST_STEP = 1.1, 3.0  # than the usual step; of a manuscript
 _INDENT, _LEAST_INDENT, _FLUSH = 2.5, 1.2, 0.3
 _ABOVE_TEXT = 4.5  # from a heading to its text
 _NEAR_TEXT = 6.0  # from a formula to the text around it
@@ -63,13 +64,14 @@ class _TextRow:
     right: float
     baseline: float
     size: float
+    reach: float  # the farthest step from line to line, in sizes of type
     is_text: bool = False
     is_heading: bool = False
     caption: RegionSort | None = None  # what it is part of the caption of
     first: "_TextRow | None" = None  # the caption's first row
 
     @classmethod
-    def of(cls, lines: list[PrintedLine]) -> "_TextRow":
+    def of(cls, lines: list[PrintedLine], reach: float) -> "_TextRow":
         longest = max(lines, key=lambda line: len(line.glyphs))
         return cls(
             lines=lines,
@@ -78,6 +80,7 @@ class _TextRow:
             right=max(line.right for line in lines),
             baseline=longest.baseline,
             size=longest.size,
+            reach=reach,
         )
 
     @property
@@ -110,15 +113,19 @@ class _TextRow:
     def is_beside(self, text: "_TextRow") -> bool:
         """Whether it stands right above or below a row of running text, in type of its size."""
         size = max(text.size, self.size)
-        return text.is_text and self.is_alike(text) and _LEAST_STEP < abs(self.baseline - text.baseline) / size < _NEXT
+        return (
+            text.is_text
+            and self.is_alike(text)
+            and _LEAST_STEP < abs(self.baseline - text.baseline) / size < self.reach
+        )
 
     def is_second_line_of(self, above: "_TextRow") -> bool:
         """Whether it stands right below a row of the same look."""
-        is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < _NEXT
+        is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < self.reach
         return is_near and self.is_alike(above) and self.look == above.look and self.overlaps(above)
 
     def is_top_of_column_behind(self, text: "_TextRow") -> bool:
-        is_higher = self.baseline < text.baseline - _NEXT * self.size
+        is_higher = self.baseline < text.baseline - self.reach * self.size
         return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
 
 
@@ -132,11 +139,11 @@ class Regions:
 
 def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
     """Tell the lines of pages, each in reading order, apart; those that are read are in reading order too."""
-    body, width = _usual(pages)
+    body, width, step = _usual(pages)
     regions = Regions([], [])
     is_references = False
     for number, lines in enumerate(pages):
-        rows = _rows(lines)
+        rows = _rows(lines, max(_NEXT, _FARTHER * step))
         _find_text(rows, body, width)
         _find_captions(rows)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
@@ -167,8 +174,9 @@ def _bounds(rows: Sequence[_TextRow]) -> PrintedLine:
     return replace(rows[0].lines[0], left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
 
 
-def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float]:
-    """Return the size of the text, and how wide its lines are."""
+def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]:
+    """Return the size of the text, how wide its lines are, and the step from line to line in sizes of type."""
+    steps: Counter[float] = Counter()
     sizes: Counter[float] = Counter()
     widths: Counter[int] = Counter()
     all_lines = [line for lines in pages for line in lines]
@@ -179,20 +187,24 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float]:
     for line in sentences:
         if abs(line.size - body) < _LARGER:
             widths[3 * round((line.right - line.left) / 3)] += 1
-    return body, max(widths, key=widths.__getitem__, default=1)
+    for above, below in pairwise(sentences):
+        if above.page is below.page and abs(above.size - body) < _LARGER and below.baseline > above.baseline:
+            steps[round((below.baseline - above.baseline) / body, 1)] += 1
+    step = max(steps, key=steps.__getitem__, default=_NEXT)
+    return body, max(widths, key=widths.__getitem__, default=1), min(step, _MOST_STEP)
 
 
-def _rows(lines: Sequence[PrintedLine]) -> list[_TextRow]:
+def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
-        row = rows[-1] if rows else _TextRow.of([line])
+        row = rows[-1] if rows else _TextRow.of([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
         is_beside = -_LEVEL * size < line.left - row.right < _SIDE_BY_SIDE * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
-            rows[-1] = _TextRow.of([*row.lines, line])
+            rows[-1] = _TextRow.of([*row.lines, line], reach)
         else:
-            rows.append(_TextRow.of([line]))
+            rows.append(_TextRow.of([line], reach))
     return rows
 
 
@@ -201,7 +213,10 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
         row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and _is_wordy(row)
     for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
         text = " ".join(row.text for row in block)
-        is_long = len(text) > _LONGEST_HEADING or (text[-1] == "." and len(text) > _LONGEST_SENTENCE)
+        is_title = block[0].size > body + _LARGER and text[-1] != "."
+        is_long = len(text) > _LONGEST_HEADING * (1 + 2 * is_title) or (
+            text[-1] == "." and len(text) > _LONGEST_SENTENCE
+        )
         if block[0].size > body + _LARGER or any(block[0].look) or number_of(text):
             is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
             for row in block:
@@ -285,15 +300,18 @@ def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
     if (
         sum(map(str.isalpha, text)) < _LEAST_LETTERS
         or len(text) > _LONGEST_HEADING
-        or not (text[0].isupper() or text[0].isdigit())
+        or not (text[0].isupper() or text[0].isdigit() or section_of(text) is SectionSort.ABSTRACT)
         or text[-1] in ",;-="
-        or row.size < body - (_SMALLEST_BOLD if row.look[0] else _SMALLEST_HEADING)
         or captioned(text)
     ):
         return False
-    is_known = section_of(text) is not None and len(text.split()) <= _LONGEST_NAME
-    if is_known and (row.size > body - _LARGER or row.look[0]):
+    section = section_of(text) or (SectionSort.ABSTRACT if is_abstract_part(text) else None)
+    is_name = section is not None and len(text.split()) <= _LONGEST_NAME
+    is_capitals = text.isupper() and section in (SectionSort.ABSTRACT, SectionSort.BODY)  # as in small type
+    if is_name and row.size > body - (_SMALLER if is_capitals else _SMALLEST_BOLD if row.look[0] else _LARGER):
         return True
+    if row.size < body - (_SMALLEST_BOLD if row.look[0] else _SMALLEST_HEADING):
+        return False
     return row.share_of_words >= _MOST_WORDS and _stands_above_text(rows, row, body)
 
 
