@@ -2,17 +2,18 @@
 
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
-from evidencebench.execution.finding import DEFAULT_FINDER
+from evidencebench.execution.finding import DEFAULT_FINDER, find_evidence
 from evidencebench.execution.making import make_system
 from evidencebench.integrations.mcp import PaperShelf, make_server
 from evidencebench.pages.findings import finding_record
 from evidencebench.papers.fetching import BASE_URL, EuropePmc
+from evidencebench.papers.paper import Paper
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import require_web_address
 
@@ -44,13 +45,13 @@ def mcp(
     names = {folder: name for name, folder in shelf.folders.items()}
     if fetch_to is not None and fetch_to.resolve() not in names:
         raise click.UsageError(f"--fetch-to: expected one of the folders that are served, got {fetch_to}")
-    server = make_server(
-        shelf,
-        make_system(DEFAULT_FINDER),
-        finding_record,
-        fetch_to=names[fetch_to.resolve()] if fetch_to else None,
-        service=EuropePmc(base_url=require_web_address(base_url), attempts=2),
-    )
+    system = make_system(DEFAULT_FINDER)
+
+    def answer(paper: Paper, hypothesis: str, budget: int) -> dict[str, Any]:
+        return finding_record(find_evidence(paper, hypothesis, budget=budget, system=system))
+
+    service = EuropePmc(base_url=require_web_address(base_url), attempts=2)
+    server = make_server(shelf, answer, service, names[fetch_to.resolve()] if fetch_to else None)
     for number in (signal.SIGINT, signal.SIGTERM):  # else the thread that waits for input would hold up the end
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

@@ -10,15 +10,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from evidencebench.errors import DataError, EvidenceBenchError
-from evidencebench.execution.finding import Finding, find_evidence
 from evidencebench.files.disk import read_bytes
 from evidencebench.papers.fetching import INDEX_NAME, EuropePmc, fetch_papers
 from evidencebench.papers.ids import public_id
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
-from evidencebench.system import Brief, NamedSystem
-from evidencebench.systems.directions import reported_directions
 from evidencebench.version import __version__
 
 if TYPE_CHECKING:  # an extra
@@ -105,14 +102,12 @@ def _excerpt(paper: Paper, first: int, n: int) -> dict[str, Any]:
 
 
 def make_server(
-    shelf: PaperShelf,
-    system: NamedSystem,
-    record: Callable[[Finding], dict[str, Any]],
-    *,
-    fetch_to: str | None,
-    service: EuropePmc,
+    shelf: PaperShelf, answer: Callable[[Paper, str, int], dict[str, Any]], service: EuropePmc, fetch_to: str | None
 ) -> "MCPServer":
-    """Return a server whose tools read the shelf, and fetch papers into its folder ``fetch_to``."""
+    """Return a server whose tools read the shelf, and fetch papers into its folder ``fetch_to``.
+
+    ``answer`` gives what is told of a paper, a hypothesis and a budget.
+    """
     from mcp.server.mcpserver import MCPServer  # noqa: PLC0415 - an extra
     from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
     from mcp.types import ToolAnnotations  # noqa: PLC0415
@@ -169,8 +164,7 @@ def make_server(
         """
         whole = shelf.read(paper)
         with one_by_one:
-            brief = Brief(budget=budget)
-            return record(find_evidence(system, whole, hypothesis, brief=brief, read_directions=reported_directions))
+            return answer(whole, hypothesis, budget)
 
     def fetch(paper_id: Annotated[str, Field(max_length=_LONGEST)]) -> dict[str, Any]:
         """Fetch an open-access paper from Europe PMC by its PMCID, DOI or PMID, and return its name here.
