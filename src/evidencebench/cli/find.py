@@ -236,12 +236,13 @@ def find(
     _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    _write_files(findings, html, copies, split=split_by is not None)
+    reasons = [_without_path(str(error), names) for error in failed]
+    _write_files(findings, html, copies, split=split_by is not None, failed=reasons)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
             "findings": list(map(finding_record, findings)),
-            "failed": [_without_path(str(error), names) for error in failed],
+            "failed": reasons,
             "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
         }
         print_json({**options_used, **results, **totals_fields(client)})
@@ -251,7 +252,12 @@ def find(
 
 
 def _write_files(
-    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+    findings: Sequence[Finding],
+    html: Path | None,
+    copies: Mapping[str, MarkedCopy] | None,
+    *,
+    split: bool,
+    failed: Sequence[str],
 ) -> None:
     links: dict[str, str] = {}
     for name, copy, problem in write_copies(findings, copies):
@@ -260,7 +266,7 @@ def _write_files(
         said = f"marked in {copy}" if copy else f"not marked: {problem}"
         click.echo(printable(f"{name}: {said}"), err=True)
     if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split, links=links).encode())
+        write_whole(html, findings_page(findings, split=split, failed=failed, links=links).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
 
 
