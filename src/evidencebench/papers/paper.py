@@ -118,9 +118,7 @@ class Paper:
     spans: tuple[SourceSpan, ...]
     units: tuple[Unit, ...] = ()  # what is beside the running text, in the file's order; `find` alone searches it
     boxes: tuple[tuple[PageBox, ...], ...] = ()  # of a PDF: where each sentence stands, a rectangle a line
-    ids: Mapping[str, str] = field(
-        default_factory=dict
-    )  # such as ``{"pmcid": "PMC13901"}``, of the file, or the list that names it
+    ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
     year: int | None = None  # of publication
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
