@@ -40,9 +40,6 @@ _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It
         (b'{"text": "It fell."}\n{"text": "It rose."}\n', "it is JSON"),
         (b'{\n "id_0": {\n  "hypothesis": "It is cut he', "it is JSON"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "it is a picture; recognise its text first, as with tesseract"),
-        (b"TY  - JOUR\r\nTI  - Tea\r\nER  - \r\n", "got metadata only: records of papers; get the full text"),
-        (b"\nPMID- 123\nOWN - NLM\nTI  - Tea.\n", "got metadata only: records of papers"),
-        (b"@article{lee2004,\n  title={Tea}\n}\n", "got metadata only: records of papers"),
         (b"\\documentclass{article}\n\\begin{document}\nTea.", "it is LaTeX; take its text out first, as with detex"),
     ],
 )

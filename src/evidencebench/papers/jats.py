@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -431,6 +432,8 @@ def read_article(article: Element, name: str) -> Paper:
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count, units)]
+    for notes in (part for part in (_child(article, "front") or meta).elements if part.tag == "notes"):
+        units.read(notes)
     for part in article.elements:
         if part.tag == "body":
             reader = BlockReader(Kind.BODY, count)
@@ -445,7 +448,7 @@ def read_article(article: Element, name: str) -> Paper:
                         count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
-    return paper_of(
+    paper = paper_of(
         blocks,
         name=name,
         file_format=FORMAT,
@@ -455,11 +458,19 @@ def read_article(article: Element, name: str) -> Paper:
         units=units.units,
         warnings=units.warnings,
     )
+    return replace(paper, year=_year(meta))
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
     ids = (element for element in _meta(article).elements if element.tag == "article-id")
     return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
+
+
+def _year(meta: Element) -> int | None:
+    """Return the first year of publication, as online ahead of print."""
+    dates = (element for element in meta.elements if element.tag == "pub-date")
+    texts = (child.text.strip() for date in dates for child in date.elements if child.tag == "year")
+    return min((int(text) for text in texts if re.fullmatch("[0-9]{4}", text)), default=None)
 
 
 def _meta(article: Element) -> Element:

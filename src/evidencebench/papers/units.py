@@ -1,7 +1,7 @@
 """Units beside the running text: rows of tables with their heads, captions, notes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from evidencebench.papers.blocks import sentence_spans
@@ -89,7 +89,7 @@ class _Group(NamedTuple):
 class _Table:
     def __init__(self, grid: Iterator[list[_Placed]], n_heads: int) -> None:
         self._grid = grid
-        heads = [row for row, _ in zip(grid, range(n_heads), strict=False)] if n_heads else []
+        heads = list(islice(grid, n_heads))
         self._n_columns = max((cell.stop for row in heads for cell in row), default=0)
         self._over: list[str] = []  # heads over all columns but the first
         self._heads: list[list[str]] = [[] for _ in range(self._n_columns)]

@@ -299,7 +299,7 @@ own rather same several shall she should since so somebody someone something tha
 throughout thus too two under unless until up upon us very was we were when whenever where wherever while whose why
 within would yet you your
 """
-_LEAST_BEGINNING = 4
+LEAST_BEGINNING = 4
 _COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}
 
 
@@ -322,8 +322,8 @@ def _vocabulary(sentences: tuple[str, ...]) -> list[str]:
 
 def _has_form(vocabulary: Sequence[str], stem: str) -> bool:
     """Return whether a sorted vocabulary has the root of a word, one that it begins, or one that begins it."""
-    beginnings = {stem, *(stem[:end] for end in range(_LEAST_BEGINNING, len(stem)))}
+    beginnings = {stem, *(stem[:end] for end in range(LEAST_BEGINNING, len(stem)))}
     at = bisect_left(vocabulary, stem)
-    if len(stem) >= _LEAST_BEGINNING and at < len(vocabulary) and vocabulary[at].startswith(stem):
+    if len(stem) >= LEAST_BEGINNING and at < len(vocabulary) and vocabulary[at].startswith(stem):
         return True
     return any((at := bisect_left(vocabulary, one)) < len(vocabulary) and vocabulary[at] == one for one in beginnings)
