@@ -45,7 +45,7 @@ from evidencebench.training.finder import (
     write_finder,
 )
 from evidencebench.training.folds import paper_folds
-from evidencebench.training.verdicts import Foreign, common_roots, similar_papers
+from evidencebench.training.verdicts import foreign_papers
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results.md"
@@ -167,7 +167,8 @@ class Study:
         self.wrong = derange_hypotheses([one.query for one in self.instances], np.random.default_rng(SEED))
         names = ["er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5"]
         self.tasks = [TASKS[name] for name in (names if self.wish == "study" else names[:2])]
-        self.common = common_roots(one.query for one in self.instances)  # of all folds: no label is looked at
+        # Other papers are of the same fold; how common words are, of all: no label is looked at.
+        self.foreign = foreign_papers([one.query for one in self.of_fold(fold)] for fold in range(N_FOLDS))
         self.examples: list[list[list[FinderExample]]] = []
 
     def of_fold(self, fold: int) -> list[Instance]:
@@ -182,8 +183,7 @@ def fold_examples(fold: int) -> list[list[FinderExample]]:
     """Return the examples of a fold; a stranger is a paper of the same fold."""
     with TemporaryDirectory() as folder:
         instances, is_mixed = STUDY.of_fold(fold), MIXED[STUDY.wish]
-        foreign = Foreign(others=similar_papers([one.query for one in instances]), common=STUDY.common)
-        return finder_examples(instances, Path(folder), mixed=is_mixed, foreign=foreign, seed=SEED)
+        return finder_examples(instances, Path(folder), mixed=is_mixed, foreign=STUDY.foreign, seed=SEED)
 
 
 def fold_recalls(fold: int) -> tuple[dict[str, Recalls], list[Worded]]:
@@ -199,7 +199,8 @@ def fold_recalls(fold: int) -> tuple[dict[str, Recalls], list[Worded]]:
         if STUDY.wish == "answer":
             halves["answer"] = [range(int(ends)), range(int(ends), len(seen))]
         write_finder(
-            fit_finder({STUDY.wish: seen}, folds=halves, common={STUDY.wish: STUDY.common}, seed=SEED), Path(folder)
+            fit_finder({STUDY.wish: seen}, folds=halves, common={STUDY.wish: STUDY.foreign.common}, seed=SEED),
+            Path(folder),
         )
         trained = Finder(model=Path(folder))
         found = {"finder, trained": recalls_of(trained, fold)}
@@ -211,7 +212,6 @@ def fold_recalls(fold: int) -> tuple[dict[str, Recalls], list[Worded]]:
 def worded_of(finder: Finder, fold: int) -> Iterator[Worded]:
     """Yield what a finder says of a fold's prompts in each wording. Of equal parts, it says the same."""
     instances = STUDY.of_fold(fold)
-    similar = similar_papers([one.query for one in instances])
     for instance in instances[:: STUDY.every]:
         marked = {index for source in instance.labels.sources.values() for index in source}
         told: dict[object, Worded] = {}
@@ -221,7 +221,7 @@ def worded_of(finder: Finder, fold: int) -> Iterator[Worded]:
             parts = (question.intervention, question.comparator, question.outcome)
             key = parts if question.is_split else query.hypothesis
             if key not in told:
-                other = finder.answers(replace(similar[query.paper_id], hypothesis=query.hypothesis))
+                other = finder.answers(replace(STUDY.foreign.others[query.paper_id], hypothesis=query.hypothesis))
                 own = finder.answers(query)
                 assert own
                 assert other

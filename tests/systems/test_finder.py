@@ -34,7 +34,6 @@ from evidencebench.systems.finder import (
     best_of,
     finder_table,
     load_finder,
-    lowered,
     shares_left,
 )
 from evidencebench.systems.paper_columns import columns_of
@@ -49,7 +48,7 @@ from evidencebench.training.finder import (
     in_other_words,
     write_finder,
 )
-from evidencebench.training.verdicts import fit_verdict, similar_papers
+from evidencebench.training.verdicts import fit_verdict, foreign_papers
 from examples import IS_THOROUGH, examples
 from strategies import queries
 
@@ -251,7 +250,7 @@ def test_the_most_similar_other_paper_shares_its_rare_words() -> None:
         "d": "Statin death.",
     }
     papers = [replace(asked("", text), paper_id=name) for name, text in sentences.items()]
-    assert {name: other.paper_id for name, other in similar_papers(papers).items()} == dict(
+    assert {name: other.paper_id for name, other in foreign_papers([papers]).others.items()} == dict(
         zip("abcd", "badc", strict=True)
     )
 
@@ -344,7 +343,7 @@ def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_t
             assert scores.tolist() == pytest.approx(expected.tolist())
             continue
         left = shares_left(table, model.card.features)
-        expected = lowered(expected, left)
+        expected = np.minimum(expected, left * expected)
         best = best_of(expected, left)  # these exchange their scores, so that their order is the second trees'
         assert sorted(scores) == pytest.approx(sorted(expected))
         worth = model.forests[member.order].predict(table[best])

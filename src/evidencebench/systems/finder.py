@@ -97,7 +97,7 @@ class FinderModel:
         table = finder_table(paper)[:, self._columns]
         scores = Regression(self.forests[member.file], member.weights).predict(table)
         left = shares_left(table, self.card.features) if wish == "answer" else np.ones(paper.n)
-        scores = lowered(scores, left)
+        scores = np.minimum(scores, left * scores)
         if member.order:
             best = best_of(scores, left)
             scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
@@ -125,10 +125,6 @@ def shares_left(table: Table, features: Sequence[str]) -> Floats:
         if name in features:
             left[table[:, features.index(name)] > 0] *= share
     return left
-
-
-def lowered(scores: Floats, left: Floats) -> Floats:
-    return np.minimum(scores, left * scores)
 
 
 def best_of(scores: Floats, left: Floats) -> Indices:

@@ -33,7 +33,6 @@ from evidencebench.systems.finder import (
     asked_columns,
     best_of,
     finder_table,
-    lowered,
     reordered,
     shares_left,
 )
@@ -436,7 +435,7 @@ def _held_back(
         for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
             scores = fitted.predict(example.table)
             left = shares_left(example.table, features) if wish == "answer" else np.ones(len(scores))
-            scores = lowered(scores, left)
+            scores = np.minimum(scores, left * scores)
             if example.of_parts and len(scores):
                 signs[example.is_foreign].append(paper_signs(scores, example.of_parts))
             if not example.is_foreign:

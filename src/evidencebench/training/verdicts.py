@@ -20,6 +20,37 @@ _NONE, _LOST, _WRONG = 0.85, 0.04, 0.02
 _MOST_PAPERS = 300
 
 
+class Foreign(NamedTuple):
+    """What a verdict is trained with beside papers' own questions."""
+
+    others: Mapping[str, Query]  # paper id -> the most similar other paper of its fold
+    common: Mapping[str, float]  # root -> the share of papers that have it, if that is over `LEAST_SHARE`
+
+
+NO_FOREIGN = Foreign(others={}, common={})
+
+
+def foreign_papers(folds: Iterable[Iterable[Query]]) -> Foreign:
+    """Return what a verdict is trained with: of the first 300 papers of each fold; shares, of the first 300 of all."""
+    others: dict[str, Query] = {}
+    n_holding: Counter[str] = Counter()
+    n_papers = 0
+    for fold in folds:
+        of_paper: dict[str, Query] = {}
+        for query in fold:
+            if query.paper_id not in of_paper and len(of_paper) < _MOST_PAPERS:
+                of_paper[query.paper_id] = query
+        papers = list(of_paper.values())
+        counts = [_root_counts(paper) for paper in papers]
+        of_common = counts[: _MOST_PAPERS - n_papers]
+        n_holding.update(word for count in of_common for word in count)
+        n_papers += len(of_common)
+        if len(papers) > 1:
+            others.update((paper.paper_id, papers[at]) for paper, at in zip(papers, _most_similar(counts), strict=True))
+    shares = {word: round(n / n_papers, 3) for word, n in sorted(n_holding.items())}
+    return Foreign(others=others, common={word: share for word, share in shares.items() if share > LEAST_SHARE})
+
+
 def _root_counts(query: Query) -> Counter[str]:
     words = words_of(query.sentences)
     counts: Counter[str] = Counter()
@@ -28,53 +59,18 @@ def _root_counts(query: Query) -> Counter[str]:
     return counts
 
 
-def _papers(queries: Iterable[Query]) -> list[Query]:
-    papers: dict[str, Query] = {}
-    for query in queries:
-        if query.paper_id not in papers and len(papers) < _MOST_PAPERS:
-            papers[query.paper_id] = query
-    return list(papers.values())
-
-
-def common_roots(queries: Iterable[Query]) -> dict[str, float]:
-    """Return the share of papers that have a root, for those that one in twenty has; of the first 300 papers."""
-    papers = _papers(queries)
-    n_of = Counter(word for paper in papers for word in _root_counts(paper))
-    shares = {word: n / len(papers) for word, n in n_of.items()}
-    return {word: round(share, 3) for word, share in sorted(shares.items()) if share > LEAST_SHARE}
-
-
-def similar_papers(queries: Iterable[Query]) -> dict[str, Query]:
-    """Return paper id -> the most similar other paper, by the TF-IDF cosine of their words; of the first 300 papers."""
-    papers = _papers(queries)
-    if len(papers) < 2:  # noqa: PLR2004 - of a single paper there is no other
-        return {}
-    counts = [_root_counts(paper) for paper in papers]
+def _most_similar(counts: Sequence[Counter[str]]) -> list[int]:
+    """Return, for each paper, the place of the other one with the highest TF-IDF cosine."""
     column_of = {word: column for column, word in enumerate(dict.fromkeys(word for count in counts for word in count))}
-    vectors = np.zeros((len(papers), len(column_of)), np.float32)
+    vectors = np.zeros((len(counts), len(column_of)), np.float32)
     for row, count in enumerate(counts):
         vectors[row, [column_of[word] for word in count]] = 1 + np.log(list(count.values()))
-    vectors *= np.log(len(papers) / (vectors > 0).sum(axis=0))
+    vectors *= np.log(len(counts) / (vectors > 0).sum(axis=0))
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -1)
-    nearest = cosines.argmax(axis=1).tolist()
-    return {paper.paper_id: papers[other] for paper, other in zip(papers, nearest, strict=True)}
-
-
-class Foreign(NamedTuple):
-    """What a verdict is trained with beside papers' own questions."""
-
-    others: Mapping[str, Query]  # paper id -> the most similar other paper of its fold
-    common: Mapping[str, float]
-
-
-NO_FOREIGN = Foreign(others={}, common={})
-
-
-def foreign_papers(folds: Sequence[Sequence[Query]]) -> Foreign:
-    others = {paper: other for fold in folds for paper, other in similar_papers(fold).items()}
-    return Foreign(others=others, common=common_roots(query for fold in folds for query in fold))
+    nearest: list[int] = cosines.argmax(axis=1).tolist()
+    return nearest
 
 
 def fit_verdict(own: Floats, other: Floats, common: Mapping[str, float]) -> VerdictWeights:
