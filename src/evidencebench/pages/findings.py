@@ -31,7 +31,7 @@ CHANCE_MEANING = (
 )
 
 DIRECTION_MEANING = (
-    "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 17 of the "
+    "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 25 of the "
     "significant findings as their opposite (docs/papers.md)."
 )
 REPORTS: Mapping[ReportedDirection, str] = {
