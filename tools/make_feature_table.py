@@ -18,11 +18,11 @@ Made from the code by `make docs`; a test keeps it true. This is what `finder` a
 of it is made from a label, and where the hypothesis changes, only the features that are said to read it change at
 all. Those of the group `relevance` are the finder's, and two are of `cues`. TF-IDF is counted within the paper.
 
-The parts of a hypothesis: "Tea, compared with water, changes blood pressure." has the intervention tea, the comparator
-water and the outcome blood pressure. Of any other sentence, the intervention is what stands before the first verb that
-says how something changes, such as "increases" or "causes", and the outcome what stands behind; without such a verb,
-they are its first and its second half. Words are compared by their roots, such as `infect` for "infections", and an
-abbreviation that the paper explains counts as its full name.
+The parts of a hypothesis: "Does tea affect blood pressure compared with water?" has the intervention tea, the
+comparator water and the outcome blood pressure, and so it is in other wordings; `systems/question.toml` has their
+forms. Keywords, and what else no form fits, are cut in two or three where their words are most seldom neighbours in the
+paper. Words are compared by their roots, such as `infect` for "infections", and an abbreviation that the paper explains
+counts as its full name. Asked for answers, the finder reads a split hypothesis as its parts alone, in any wording.
 """
 
 _CUES = """\
@@ -89,6 +89,9 @@ MEANINGS: Mapping[str, str] = {
     "n_alike": "ln(1 + sentences with a TF-IDF cosine over 0.4).",
     "arms": "`intervention_held` times `comparator_held`.",
     "asks": "1 where it asks, names an aim, or says that something is not known.",
+    "of_others": "1 where it cites or names other studies, and does not speak of its own.",
+    "of_baseline": "1 where it tells how groups were before anything was done, and of no later time.",
+    "of_other_arm": "1 where it names the comparator, not the intervention, and has no word that compares.",
     "finding": "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
     "match": "BM25 for the outcome, times 0.3 + that for the two arms, times 0.3 + `finding`, each relative to the "
     "highest.",
@@ -113,6 +116,7 @@ MEANINGS: Mapping[str, str] = {
     **{f"cue_{cue.name}": f"ln(1 + how often it holds {cue.meaning})." for cue in CUES},
 }
 MEANINGS_OF_PART: Mapping[str, str] = {
+    "own": "`{part}_held`, of the words that no other part has.",
     "held": "The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
     "held_relative": "`{part}_held` as a share of the paper's highest.",
     "rank": "The share of sentences with a lower BM25 for the {of}.",

@@ -4,16 +4,19 @@ Of each data set: five folds by paper, one seed. The finder is trained on four f
 each prompt's own hypothesis, with another paper's, and with another paper of its fold in front of its own or behind.
 Features are computed once an instance. Beside it stand systems without training.
 
-    python tools/make_finder_results.py ei.json [train.json] [--jobs 2]
+Of comparisons, a second table asks each wording of `WORDINGS`, and the most similar other paper of the fold the same:
+how often a marked sentence stands first and among the first five, and what the verdict says.
+
+    python tools/make_finder_results.py ei.json [train.json] [--jobs 2] [--every 1]
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,14 +25,18 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import make_system
-from evidencebench.query import Wish
+from evidencebench.query import Query, Wish
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
 from evidencebench.scoring.selection import Selection
+from evidencebench.system import Brief, PaperChance
 from evidencebench.systems.changed_queries import derange_hypotheses, draw_strangers, with_stranger
-from evidencebench.systems.finder import Finder
+from evidencebench.systems.features import RELEVANCE_FEATURES, feature_table
+from evidencebench.systems.finder import Finder, asked_columns
+from evidencebench.systems.question import question_of
 from evidencebench.training.finder import (
     MIXED,
+    WORDINGS,
     FinderExample,
     finder_examples,
     fit_finder,
@@ -38,16 +45,19 @@ from evidencebench.training.finder import (
     write_finder,
 )
 from evidencebench.training.folds import paper_folds
+from evidencebench.training.verdicts import similar_papers
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results.md"
 N_FOLDS, SEED = 5, 0
+STRAYS = ("of_others", "of_baseline", "of_other_arm")
+FEATURE_OF = {feature.name: feature for feature in RELEVANCE_FEATURES}
 HEAD = "## The finder\n"
 _INTRODUCTION = """\
 Made by `tools/make_finder_results.py DATA...`, a part for each data set. Aspect recall in %, with 95 % intervals from
 resampling papers. The trained finder is cross-validated, five folds by paper and one seed; the others are measured as
-they are. Each paper is asked its own hypothesis; the same in `other words`, where it is a comparison: "Tea affects
-blood pressure." for "Tea, compared with water, changes blood pressure."; another paper's (`wrong`); and its own beside
+they are. Each paper is asked its own hypothesis; the same in `other words`, where it is a comparison: "Does tea affect
+blood pressure?" for "Tea, compared with water, changes blood pressure."; another paper's (`wrong`); and its own beside
 another paper of the same fold, before or behind (`two papers`).
 
 What was tried, on these data: about 50 configurations, on one fold of Evidence Inference and five of train. Losses and
@@ -109,10 +119,24 @@ Recalls = dict[str, dict[str, list[float]]]
 """Case -> task -> the aspect recall of each instance of a fold."""
 
 
+class Worded(NamedTuple):
+    """What is found for a prompt in one wording, in its own paper and in the most similar other one."""
+
+    wording: str
+    prompt: str
+    is_first: bool  # a marked sentence comes first
+    is_near: bool  # one of the first five is marked
+    strays: tuple[str, ...]  # what the first sentence tells of in place of this paper's results, where it is not marked
+    top: float  # the highest chance of a sentence
+    own: PaperChance
+    other: PaperChance
+
+
 class Study:
     """A data set in folds; the examples of each fold are computed once."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, every: int) -> None:
+        self.every = every
         self.dataset = open_dataset(path)
         self.instances = list(self.dataset)
         self.wish = wish_of(self.instances[0])
@@ -134,17 +158,66 @@ STUDY: Study  # the one at work; worker processes, which are forked, share its e
 def fold_examples(fold: int) -> list[list[FinderExample]]:
     """Return the examples of a fold; a stranger is a paper of the same fold."""
     with TemporaryDirectory() as folder:
-        return finder_examples(STUDY.of_fold(fold), Path(folder), mixed=MIXED[STUDY.wish], seed=SEED)
+        instances, is_mixed = STUDY.of_fold(fold), MIXED[STUDY.wish]
+        others = similar_papers([one.query for one in instances]) if is_mixed else {}
+        return finder_examples(instances, Path(folder), mixed=is_mixed, others=others, seed=SEED)
 
 
-def fold_recalls(fold: int) -> dict[str, Recalls]:
-    """Return system -> its recalls on a fold: of the finder trained on the other folds, and of the untrained ones."""
+def fold_recalls(fold: int) -> tuple[dict[str, Recalls], list[Worded]]:
+    """Return system -> its recalls on a fold, of the finder trained on the other folds and of the untrained ones.
+
+    And what that finder says in each wording. Its chances and its verdict are from two halves of the other folds.
+    """
     seen = [one for number, of_fold in enumerate(STUDY.examples) if number != fold for one in of_fold]
     with TemporaryDirectory() as folder:
-        write_finder(fit_finder({STUDY.wish: seen}, seed=SEED), Path(folder))
+        numbers = [number for number in range(N_FOLDS) if number != fold]
+        ends = np.cumsum([len(STUDY.examples[number]) for number in numbers])[1]
+        halves: dict[Wish, list[range]] = {}
+        if STUDY.wish == "answer":
+            halves["answer"] = [range(int(ends)), range(int(ends), len(seen))]
+        write_finder(fit_finder({STUDY.wish: seen}, folds=halves, seed=SEED), Path(folder))
         trained = Finder(model=Path(folder))
         found = {"finder, trained": recalls_of(trained, fold)}
-    return {**found, **{name: recalls_of(make_system(name).system, fold) for name in UNTRAINED[STUDY.wish]}}
+        worded = list(worded_of(trained, fold)) if STUDY.wish == "answer" else []
+    untrained = {name: recalls_of(make_system(name).system, fold) for name in UNTRAINED[STUDY.wish]}
+    return {**found, **untrained}, worded
+
+
+def worded_of(finder: Finder, fold: int) -> Iterator[Worded]:
+    """Yield what a finder says of a fold's prompts in each wording. Of equal parts, it says the same."""
+    instances = STUDY.of_fold(fold)
+    similar = similar_papers([one.query for one in instances])
+    for instance in instances[:: STUDY.every]:
+        marked = {index for source in instance.labels.sources.values() for index in source}
+        told: dict[object, Worded] = {}
+        for wording in WORDINGS if marked else ():
+            query = replace(instance.query, hypothesis=in_other_words(instance.query.hypothesis, wording))
+            question = question_of(query.hypothesis)
+            parts = (question.intervention, question.comparator, question.outcome)
+            key = parts if question.is_split else query.hypothesis
+            if key not in told:
+                other = finder.answers(replace(similar[query.paper_id], hypothesis=query.hypothesis))
+                own = finder.answers(query)
+                assert own
+                assert other
+                order = finder.rank(query, Brief(budget=None)).sentences
+                told[key] = Worded(
+                    wording=wording,
+                    prompt=instance.id,
+                    is_first=order[0] in marked,
+                    is_near=not marked.isdisjoint(order[:5]),
+                    strays=() if order[0] in marked else strays_of(query, order[0]),
+                    top=max(finder.chances(query) or (0.0,)),
+                    own=own,
+                    other=other,
+                )
+            yield told[key]._replace(wording=wording)
+
+
+def strays_of(query: Query, index: int) -> tuple[str, ...]:
+    """Return what a sentence tells of in place of this paper's results, as the features say."""
+    paper = asked_columns(query, "answer")
+    return tuple(name for name in STRAYS if feature_table(paper, (FEATURE_OF[name],))[index, 0])
 
 
 def recalls_of(system: Any, fold: int) -> Recalls:
@@ -158,7 +231,9 @@ def recalls_of(system: Any, fold: int) -> Recalls:
         mixed = with_stranger(instance.query, queries[stranger.instance_id], is_before=stranger.is_before)
         queries_of = {
             "own": instance.query,
-            "other words": replace(instance.query, hypothesis=in_other_words(instance.query.hypothesis)),
+            "other words": replace(
+                instance.query, hypothesis=in_other_words(instance.query.hypothesis, "without comparator")
+            ),
             "wrong": replace(instance.query, hypothesis=STUDY.wrong[instance.id]),
             "two papers": mixed.query,
         }
@@ -196,6 +271,51 @@ def table_of(study: Study, folds: Sequence[dict[str, Recalls]]) -> list[str]:
     return [f"| {' | '.join(head)} |", f"| {' | '.join([':--', ':--', *['--:'] * len(study.tasks)])} |", *rows]
 
 
+def tables_of_wordings(worded: Sequence[Worded]) -> list[str]:
+    """Return a row for each wording, and lines on what holds over all."""
+    rows = ["| wording | first | one of five | AUROC | others none | own none | found wrong |"]
+    rows.append("| :-- | --: | --: | --: | --: | --: | --: |")
+    for wording in WORDINGS:
+        of_wording = [one for one in worded if one.wording == wording]
+        own, other = (verdicts_of([getattr(one, name) for one in of_wording]) for name in ("own", "other"))
+        n_found = own.count("found") + other.count("found")
+        cells = [
+            sum(one.is_first for one in of_wording) / len(of_wording),
+            sum(one.is_near for one in of_wording) / len(of_wording),
+            auroc([one.own.chance for one in of_wording], [one.other.chance for one in of_wording]),
+            other.count("none") / len(other),
+            own.count("none") / len(own),
+            other.count("found") / max(1, n_found),
+        ]
+        rows.append(f"| {wording} | {' | '.join(f'{100 * value:.1f}' for value in cells)} |")
+    tops: dict[str, list[float]] = {}
+    for one in worded:
+        tops.setdefault(one.prompt, []).append(one.top)
+    spread = np.median([max(of_prompt) - min(of_prompt) for of_prompt in tops.values()])
+    converted = [one for one in worded if one.wording == "as converted"]
+    strays = ", ".join(f"{name} {sum(name in one.strays for one in converted)}" for name in STRAYS)
+    return [
+        *rows,
+        "",
+        f"{len(tops):,} prompts. The highest chances of their wordings are {spread:.3f} apart in the median.",
+        f"First sentences, as converted, that are not marked and tell of something else: {strays}.",
+    ]
+
+
+def verdicts_of(told: Sequence[PaperChance]) -> list[str]:
+    """Return what `find` says of each."""
+    return [
+        "none" if one.chance < one.none_below else "found" if one.chance >= one.found_from else "unsure" for one in told
+    ]
+
+
+def auroc(own: Sequence[float], other: Sequence[float]) -> float:
+    """Return how often an own paper's chance is higher than another's; a tie counts half."""
+    ranks = np.array(sorted(other))
+    below = np.searchsorted(ranks, own, side="left") + np.searchsorted(ranks, own, side="right")
+    return float(below.mean() / 2 / len(ranks))
+
+
 def write_part(study: Study, table: Sequence[str]) -> None:
     """Put the part of a data set into the page, in place of an earlier one."""
     before, _, behind = RESULTS.read_text(encoding="utf-8").partition(HEAD)
@@ -215,16 +335,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="+", help="data sets: what data convert makes of Evidence Inference, train")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--every", type=int, default=1, help="ask each nth prompt in all wordings")
     given = parser.parse_args()
     context = get_context("fork")
     for path in given.data:
         global STUDY  # noqa: PLW0603 - what forked workers share
-        STUDY = Study(path)
+        STUDY = Study(path, every=given.every)
         with context.Pool(given.jobs) as pool:
             STUDY.examples = pool.map(fold_examples, range(N_FOLDS), chunksize=1)
         with context.Pool(given.jobs) as pool:
             folds = pool.map(fold_recalls, range(N_FOLDS), chunksize=1)
-        write_part(STUDY, table_of(STUDY, folds))
+        worded = [one for _, of_fold in folds for one in of_fold]
+        tables = table_of(STUDY, [recalls for recalls, _ in folds])
+        write_part(STUDY, [*tables, *(["", *tables_of_wordings(worded)] if worded else [])])
 
 
 if __name__ == "__main__":

@@ -33,6 +33,9 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
     from evidencebench.execution.answers import answer_instance as answer_instance
     from evidencebench.execution.answers import answers_from as answers_from
+    from evidencebench.execution.finding import Finding as Finding
+    from evidencebench.execution.finding import FoundSentence as FoundSentence
+    from evidencebench.execution.finding import find_evidence as find_evidence
     from evidencebench.execution.making import make_system as make_system
     from evidencebench.execution.run import execute as execute
     from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
@@ -65,6 +68,9 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.pages.figures.files import png_file as png_file
     from evidencebench.pages.figures.files import svg_file as svg_file
     from evidencebench.pages.figures.terminal import terminal_bars as terminal_bars
+    from evidencebench.papers.paper import Paper as Paper
+    from evidencebench.papers.paper import Unit as Unit
+    from evidencebench.papers.read import read_paper as read_paper
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
     from evidencebench.runs.formats import open_run as open_run
@@ -102,6 +108,7 @@ _NAMES_OF = {
     "engine.ray": "RayCluster",
     "errors": "EvidenceBenchError",
     "execution.answers": "answer_instance answers_from",
+    "execution.finding": "Finding FoundSentence find_evidence",
     "execution.run": "execute",
     "execution.making": "make_system",
     "execution.system_table": "SYSTEMS",
@@ -115,6 +122,8 @@ _NAMES_OF = {
     "pages.figures.files": "png_file svg_file",
     "pages.figures.drawing": "stacked",
     "pages.figures.terminal": "terminal_bars",
+    "papers.paper": "Paper Unit",
+    "papers.read": "read_paper",
     "query": "Kind Query",
     "runs.formats": "open_run",
     "scoring.compare": "compare",

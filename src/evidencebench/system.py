@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import getattr_static
 from types import ModuleType
-from typing import Any, Protocol, SupportsIndex, cast, get_args
+from typing import Any, NamedTuple, Protocol, SupportsIndex, cast, get_args
 
 from evidencebench.errors import OutOfRangeError, SystemSpecError
 from evidencebench.provenance import library_versions, merged_versions, versions_of_code
@@ -37,6 +37,14 @@ class Asked:
     queries: Callable[[], Iterable[Query]]
 
 
+class PaperChance(NamedTuple):
+    """How likely a paper answers a question, in 0..1, and from which chances on `find` says so, or that it does not."""
+
+    chance: float
+    none_below: float
+    found_from: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """What a system declares about itself, in an attribute or a property ``traits``.
@@ -61,6 +69,8 @@ class Traits:
         Called with an `Asked` before the first query; raises an error where the system's answers do not fit it.
     chances
         Returns, for each sentence of a query, how likely it is evidence, in 0..1; None where that is not known.
+    answers
+        Returns how likely a query's paper answers its hypothesis, as a `PaperChance`; None where that is not known.
     release
         Called before other processes answer in place of this one: ends what it holds open, such as a program. It may be
         asked again, and then opens that anew.
@@ -83,6 +93,7 @@ class Traits:
     trained_on: Callable[[], Iterable[str]] = frozenset
     check: Callable[[Asked], None] = lambda _: None
     chances: Callable[[Query], Sequence[float] | None] = lambda _: None
+    answers: Callable[[Query], PaperChance | None] = lambda _: None
     release: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -313,6 +324,19 @@ class NamedSystem:
                 f"expected {len(query.sentences)} chances in 0..1, one a sentence, got {first_few(values)}"
             )
         return values
+
+    def answers(self, query: Query) -> PaperChance | None:
+        """Return how likely the paper answers the hypothesis; None where it does not say.
+
+        Raises `ValueError` unless chance and bounds lie in 0..1, the bounds in order.
+        """
+        given = self.traits.answers(query)
+        if given is None:
+            return None
+        told = PaperChance(*map(float, given))
+        if not (0 <= told.chance <= 1 and 0 <= told.none_below <= told.found_from <= 1):
+            raise ValueError(f"expected a chance in 0..1 and bounds in order, got {told}")
+        return told
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:

@@ -4,7 +4,7 @@ import csv
 import html
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,11 @@ import pytest
 import rispy
 
 from command_line import Command, Outcome
-from evidencebench.execution.finding import find_evidence
-from evidencebench.execution.making import make_system
+from evidencebench import Finding, Unit, find_evidence, read_paper
+from evidencebench.execution.finding import PaperVerdict
 from evidencebench.pages.findings import grouped, not_searched, told
-from evidencebench.papers.paper import LeftOut, Loss
-from evidencebench.papers.read import read_content
-from evidencebench.system import Brief
-from evidencebench.systems.directions import ReportedDirection, reported_directions
+from evidencebench.papers.paper import LeftOut, Loss, Place, UnitKind
+from evidencebench.systems.directions import ReportedDirection, Stance, reported_directions
 
 _TEXT = """\
 # Abstract
@@ -50,22 +48,22 @@ def test_the_finding_comes_first_with_where_it_stands(command: Command) -> None:
     assert [row["sentence"] for row in lead] == [1, 2], "a heading is no evidence"
     assert "\x1b" not in command(f"{_FIND} -", "Tea \x1b[31mlowers pressure.\n").done
     shown = command(f"{_CUES} --budget 2", _TEXT)
-    assert shown.out.startswith("2  In a randomised trial")
-    assert "[Abstract, paragraph 2; reports a decrease]" in shown.done
+    assert shown.out.startswith("Reports a decrease (1 sentence).\n\n2  In a randomised trial")
+    assert "[Abstract, paragraph 2; reports a decrease; supports]" in shown.done
     assert max(map(len, shown.out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
     ("chances", "said"),
     [
-        ("[0.0, 0.1, 0.7, 0.0, 0.1]", "paragraph 2; about 7 in 10; reports a decrease]"),
+        ("[0.0, 0.1, 0.7, 0.0, 0.1]", "paragraph 2; about 7 in 10; reports a decrease; supports]"),
         ("[0.7]", "failed: ValueError: expected 5 chances in 0..1, one a sentence, got (0.7,)"),
         (
             "[0, 0, 2, 0, 0]",
             "failed: ValueError: expected 5 chances in 0..1, one a sentence, got (0.0, 0.0, 2.0, 0.0, ",
         ),
         ("1 / 0", "failed: ZeroDivisionError"),
-        ("None", "paragraph 2; reports a decrease]"),
+        ("None", "paragraph 2; reports a decrease; supports]"),
     ],
 )
 def test_own_code_says_how_likely_its_sentences_are_evidence(chances: str, said: str, command: Command) -> None:
@@ -116,7 +114,7 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
 @pytest.mark.parametrize(
     ("question", "asks_for", "said"),
     [
-        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are sentences"),
+        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are of the sentences with"),
         ("How were the adults randomised?", "method", "Asks how the study was done: chosen"),
         ("Does tea lower blood pressure?", "effect", None),
     ],
@@ -187,9 +185,9 @@ def test_a_word_of_a_table_or_the_end_matter_may_be_in_the_paper(hypothesis: str
 
 def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numbers() -> None:
     left_out = {one: LeftOut(n_elements=9, n_characters=9) for one in ("table", "line number", "front matter")}
-    text = read_content(b"Tea lowered pressure.", name="tea.txt")
+    text = read_paper(b"Tea lowered pressure.", name="tea.txt")
     paper = replace(text, format="PDF", loss=Loss(left_out=left_out))
-    found = find_evidence(make_system("lead"), paper, "Xyzzy", brief=Brief(budget=3))
+    found = find_evidence(paper, "Xyzzy", system="lead")
     assert told(found).startswith(
         "'xyzzy' is not in the 1 sentence read. Not searched, as far as a PDF shows what it is: "
     )
@@ -201,7 +199,8 @@ def _papers() -> None:
     """Nine papers and a bad one, some in a folder within, one hidden."""
     Path("papers/more").mkdir(parents=True)
     for number in range(9):
-        (Path("papers") / ("more" if number % 2 else "") / f"{number}.txt").write_text(_TEXT, encoding="utf-8")
+        own = _TEXT.replace("blood pressure.", f"blood pressure in place {number}.").replace("120", f"{number + 2}20")
+        (Path("papers") / ("more" if number % 2 else "") / f"{number}.txt").write_text(own, encoding="utf-8")
     Path("papers/bad.txt").write_bytes(b"\x00\x01\x02" * 99)
     Path("papers/.hidden").write_bytes(b"\x00")
 
@@ -270,7 +269,10 @@ def test_the_evidence_is_split_by_what_it_reports(command: Command) -> None:
     call = f"{_FIND} - --split-by direction"
     text = command(f"{call} --html tea.html", _DIRECTIONS).out
     headings = ["Reports a decrease", "Reports no difference", "Does not say"]
-    assert [line for line in text.splitlines() if line.startswith(("Reports", "Does"))] == [f"{h}:" for h in headings]
+    assert [
+        line[:-1] for line in text.splitlines() if line.startswith(("Reports", "Does")) and line[-1] == ":"
+    ] == headings
+    assert text.startswith("Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports of the")
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"<h3>{heading}</h3>" in Path("tea.html").read_text(encoding="utf-8") for heading in headings)
     expected = {1: "not said", 2: "decrease", 3: "no difference"}
@@ -278,7 +280,7 @@ def test_the_evidence_is_split_by_what_it_reports(command: Command) -> None:
     assert {row["sentence"]: row["direction"] for row in rows} == expected
     rows = table(command(f"{call} --format csv", _DIRECTIONS))
     assert {int(row["sentence"]): row["direction"] for row in rows} == expected
-    assert "reports a decrease)" in command(f"{call} --format ris", _DIRECTIONS).out
+    assert "reports a decrease; supports)" in command(f"{call} --format ris", _DIRECTIONS).out
 
 
 _LOWER = "<p>Blood pressure was lower with tea than with water (p = 0.01).</p>"
@@ -293,15 +295,14 @@ _SECTIONS = f"""<?xml version="1.0"?>
 
 def test_a_sentence_of_a_section_without_findings_gets_no_direction() -> None:
     """As the introduction and the methods; a section within another is of the outer one's sort."""
-    paper = read_content(_SECTIONS.encode(), name="tea.xml")
+    paper = read_paper(_SECTIONS.encode(), name="tea.xml")
     asked: list[int] = []
 
     def read(hypothesis: str, sentences: Sequence[str], indices: Sequence[int]) -> Mapping[int, ReportedDirection]:
         asked.extend(indices)
         return reported_directions(hypothesis, sentences, indices)
 
-    brief = Brief(budget=9)
-    found = find_evidence(make_system("lead"), paper, "Tea lowers blood pressure.", brief=brief, read_directions=read)
+    found = find_evidence(paper, "Tea lowers blood pressure.", system="lead", read_directions=read)
     assert {" > ".join(one.place.section): one.direction for one in found.evidence} == {
         "Abstract > Methods and findings": ReportedDirection.DECREASE,
         "1. Introduction": ReportedDirection.NOT_SAID,
@@ -335,11 +336,127 @@ def test_what_is_no_question_of_an_effect_has_no_directions(command: Command) ->
 
 
 def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
-    paper, lead = read_content(_DIRECTIONS.encode(), name="tea.txt"), make_system("lead")
-    hypothesis, brief = "Tea lowers blood pressure.", Brief(budget=3)
-    found = find_evidence(lead, paper, hypothesis, brief=brief)
+    found = find_evidence(read_paper(_DIRECTIONS.encode()), "Tea lowers blood pressure.", system="lead")
     turned = replace(found, evidence=found.evidence[::-1])
     headings = ["Does not say", "Reports a decrease", "Reports no difference"]
     assert [heading for heading, _ in grouped(found, split=True)] == headings
     ranks = [(heading, *(rank for rank, _ in group)) for heading, group in grouped(turned, split=True)]
     assert ranks == [("Reports no difference", 1), ("Reports a decrease", 2), ("Does not say", 3)]
+
+
+_ROW = Unit(
+    text="Table 2. Pain. Tea: 3.1; water: 5.0", kind=UnitKind.TABLE_ROW, label="Table 2", row=3, place=Place(page=5)
+)
+_FUNDING = Unit(text="The Tea Board paid.", kind=UnitKind.END_MATTER, label="Funding")
+_MANY = "Tea lowered blood pressure.\n" * 8
+Judge = Callable[[PaperVerdict], None]
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    """Give each answer a verdict, chances that fall, directions, stances and units."""
+
+    def with_verdict(verdict: PaperVerdict) -> None:
+        def found(*given: Any, **options: Any) -> Finding:
+            bare = find_evidence(*given, **options)
+            directions = [*[ReportedDirection.DECREASE] * 3, ReportedDirection.NO_DIFFERENCE, *[None] * 6]
+            stances = [*[Stance.SUPPORTS] * 3, Stance.NO_DIFFERENCE, *[None] * 6]
+            evidence = (
+                replace(one, chance=0.9 / 3**rank, direction=directions[rank], stance=stances[rank])
+                for rank, one in enumerate(bare.evidence)
+            )
+            return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _FUNDING))
+
+        monkeypatch.setattr("evidencebench.cli.find.find_evidence", found)
+
+    return with_verdict
+
+
+def test_the_verdict_comes_first_then_sentences_by_strength_then_tables(command: Command, judge: Judge) -> None:
+    judge(PaperVerdict.FOUND)
+    call = f"{_FIND} - --system lead -k 5"
+    blocks = command(call, _MANY).out.split("\n\n")
+    assert blocks[0] == "Evidence found. Reports a decrease (3 sentences), no difference (1)."
+    assert blocks[1].startswith(
+        "0  Tea lowered blood pressure.\n   [paragraph 1; about 9 in 10; reports a decrease; supports]"
+    )
+    assert blocks[1].count("Tea lowered") == 2
+    assert blocks[2].startswith("Less likely:\n2  Tea")
+    assert "about 1 in 30; finds no difference]" in blocks[2]
+    assert blocks[3] == "In tables and captions:\n   Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5]"
+    assert blocks[4] == "In footnotes and end matter:\n   The Tea Board paid.\n   [Funding]"
+    found = finding(command(f"{call} --json", _MANY))
+    assert (found["verdict"], found["summary"]) == ("found", blocks[0])
+    assert [one["stance"] for one in found["evidence"]] == [*["supports"] * 3, "no difference", None]
+    row = {"kind": "table row", "label": "Table 2", "row": 3, "section": [], "paragraph": 0, "page": 5}
+    assert found["units"][0] == {"text": _ROW.text, **row, "told": "Table 2, row 3, page 5"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (PaperVerdict.NONE, "No evidence found in what was read; nearest sentences:"),
+        (PaperVerdict.UNSURE, "Unsure whether this paper answers it; nearest sentences:"),
+    ],
+)
+def test_without_evidence_the_nearest_sentences_are_shown_and_nothing_is_summed_up(
+    verdict: PaperVerdict, said: str, command: Command, judge: Judge
+) -> None:
+    judge(verdict)
+    call = f"{_FIND} - --system lead"
+    shown = command(f"{call} --html page.html", _MANY).out
+    assert shown.startswith(f"{said}\n\n0  Tea")
+    assert shown.count("Tea lowered") == Path("page.html").read_text(encoding="utf-8").count("<mark ") == 3
+    assert len(finding(command(f"{call} --json", _MANY))["evidence"]) == 8
+    nothing = command("find Xyzzy - --system lead", _MANY).out
+    assert nothing.startswith(f"{said.split(';', maxsplit=1)[0]}.\n\nIn tables")
+
+
+def test_a_table_has_a_row_a_sentence_and_unit_or_a_paper(command: Command, judge: Judge) -> None:
+    judge(PaperVerdict.FOUND)
+    Path("tea.xml").write_text(_DATED)
+    call = f"{_FIND} tea.xml --system lead --format csv"
+    rows = table(command(call))
+    assert {(row["doi"], row["pmid"], row["year"], row["verdict"]) for row in rows} == {
+        ("10.1/tea", "7", "2005", "found")
+    }
+    assert [row["unit"] for row in rows] == ["", "", "table row: Table 2, row 3", "end matter: Funding"]
+    assert (rows[0]["stance"], rows[0]["chance"], rows[2]["page"]) == ("supports", "0.9", "5")
+    assert _DATED[int(rows[0]["start"]) : int(rows[0]["stop"])] == rows[0]["text"]
+    (row,) = table(command(f"{call} --rows paper"))
+    assert (row["n_sentences"], row["decrease"], row["increase"], row["supports"]) == ("2", "2", "0", "2")
+    assert (row["text"], row["chance"]) == (rows[0]["text"], "0.9")
+
+
+_DATED = """<?xml version="1.0"?>
+<article><front><article-meta><article-id pub-id-type="doi">10.1/tea</article-id>
+<article-id pub-id-type="pmid">7</article-id><pub-date pub-type="ppub"><year>2006</year></pub-date>
+<pub-date pub-type="epub"><day>3</day><year>2005</year></pub-date></article-meta></front>
+<body><p>Tea lowered blood pressure.</p><p>Nurses slept.</p></body></article>
+"""
+
+
+@pytest.mark.usefixtures("_papers")
+def test_no_output_names_a_folder_of_this_machine_and_namesakes_stay_apart(command: Command) -> None:
+    here = Path.cwd()
+    Path("papers/more/0.txt").write_text(_TEXT, encoding="utf-8")
+    for call, names in {
+        f"{here}/papers": ["0.txt", "2.txt", "more/0.txt", "more/1.txt"],
+        f"{here}/papers/0.txt {here}/papers/more/0.txt {here}/papers/2.txt": ["papers/0.txt", "more/0.txt", "2.txt"],
+    }.items():
+        asked = f"{_FIND} {call} --html page.html --overwrite"
+        found = command(f"{asked} --json")
+        assert [one["paper"] for one in found.json["findings"] if one["paper"] in names] == names
+        assert str(here) not in "".join((found.out, Path("page.html").read_text(encoding="utf-8")))
+        assert not any(str(here) in command(f"{asked} --format {one}").out for one in ("text", "csv", "ris"))
+
+
+def test_strength_is_seen_on_a_terminal_where_no_color_is_not_set(
+    command: Command, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(PaperVerdict.FOUND)
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+    bold = "\x1b[1m0  Tea lowered blood pressure.\x1b[0m"
+    assert bold in command(f"{_FIND} - --system lead", _MANY).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in command(f"{_FIND} - --system lead", _MANY).out

@@ -104,5 +104,5 @@ def test_each_paper_of_a_set_is_asked_and_those_without_a_body_are_told(tmp_path
     result = CliRunner().invoke(cli, ["find", "Tea lowered it.", str(path), "--json"])
     assert result.exit_code == 1
     found = json.loads(result.stdout)["findings"]
-    assert [one["paper"] for one in found] == [f"{path}#1", f"{path}#2"]
+    assert [one["paper"] for one in found] == ["set.xml#1", "set.xml#2"]
     assert f"{path}#3: JATS XML: expected a paper with its body, got metadata only" in result.stderr

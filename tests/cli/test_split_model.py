@@ -59,7 +59,7 @@ def test_a_model_is_sent_the_hypothesis_and_the_sentences_found_and_nothing_else
     (message,) = json.loads(server.log[0].body)["messages"]
     assert all(part in message["content"] for part in ("Tea lowers blood pressure.", "1: Tea lowered", "2: Nurses who"))
     assert "We thank" not in message["content"]
-    assert again.out.startswith("Reports a decrease:\n1  Tea lowered")
+    assert "\n\nReports a decrease:\n1  Tea lowered" in again.out
     assert "\n\nDoes not say:\n2  Nurses" in again.out
 
 

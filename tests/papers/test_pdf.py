@@ -377,3 +377,106 @@ def test_a_paragraph_is_not_split_before_a_last_line_of_numbers() -> None:
     said = ["In the tea group fewer of the patients than in the other had an event (6 vs. 2, P =", "0.02)."]
     sheet.lines(72, _begin(sheet), said)
     assert _read(sheet).sentences[-1] == " ".join(said)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize("shape", ["bold", "small", "as the text", "in parts", "a b s t r a c t", "Abstract\u2014"])
+def test_an_abstract_is_told_by_its_place_and_shape(shape: str, n_columns: int) -> None:
+    sheet = Sheet()
+    sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+    sheet.line(72, 110, "Ann Author, Ben Writer, Department of Tea, University of the Old Town", size=11)
+    notice = "Correspondence: a.author@example.org. This is an open access article under the licence of its authors."
+    y = sheet.paragraph(72, 130, notice, size=8) + 10
+    if shape == "a b s t r a c t":
+        sheet.line(72, y, shape, size=9)
+        y += 14
+    said = sentences(6, "green tea")
+    paragraphs = [("", said)]
+    if shape == "in parts":
+        paragraphs = [("BACKGROUND ", said[:2]), ("RESULTS ", said[2:])]
+    elif shape == "Abstract\u2014":
+        paragraphs = [(shape, said)]
+    size, font = 10 if shape in ("bold", "as the text") else 8.5, BOLD if shape == "bold" else PLAIN
+    for label, texts in paragraphs:
+        y = sheet.paragraph(72, y, label + " ".join(texts), size=size, font=font, width=430)
+    y = sheet.paragraph(72, y + 8, "\u00a9 2019 The Authors. All rights reserved.", size=8) + 20
+    if shape != "bold":
+        sheet.line(72, y, "Introduction", size=12, font=BOLD)
+    width = 450 / n_columns - 12
+    for column in range(n_columns):
+        text = " ".join(sentences(10, "black tea", start=1 + 10 * column))
+        sheet.paragraph(72 + 230 * column, y + 18, text, width=width)
+    sheet.end_page()
+    sheet.line(72, 80, "Summary", size=12, font=BOLD)
+    sheet.paragraph(72, 98, " ".join(sentences(4, "white tea")), width=width)
+    paper = _read(sheet)
+    read = [
+        (text.removeprefix("BACKGROUND ").removeprefix("RESULTS "), kind)
+        for text, kind in zip(paper.sentences, paper.kinds, strict=True)
+        if kind is not Kind.HEADING
+    ]
+    assert [text for text, kind in read if kind is Kind.ABSTRACT] == said
+    body = [*sentences(10 * n_columns, "black tea"), *sentences(4, "white tea")]
+    assert [text for text, kind in read if kind is Kind.BODY] == body
+
+
+def test_affiliations_and_notices_are_no_abstract() -> None:
+    sheet = Sheet()
+    sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+    sheet.paragraph(72, 110, "Department of Tea, University of the Old Town and the Institute of Water. " * 5, size=8)
+    notice = "This article was submitted to a section of the journal and may be read by all who like to do so. "
+    sheet.paragraph(72, 180, notice * 5, size=8)
+    sheet.line(72, 280, "Introduction", size=12, font=BOLD)
+    sheet.paragraph(72, 298, " ".join(sentences(20)))
+    assert _read(sheet).sentences == (_TITLE, "Introduction", *sentences(20))
+
+
+def test_rows_of_tables_captions_notes_and_end_matter_are_units() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(12))) + 20
+    y = sheet.paragraph(72, y, "Table 2. Pain at week 4. Means are given.", size=9) + 4
+    rows = [
+        ("", "Tea", "", "Water"),
+        ("Outcome", "Mean", "SD", "Mean"),
+        ("Pain", "3.1", "0.4", "5.0"),
+        ("Sleep, hours", "7.2", "1.1", "6.9"),
+        ("in the night", "", "", ""),
+        ("Falls", "1", "2", "3"),
+    ]
+    for row in rows:
+        for x, cell in zip((90, 220, 300, 380), row, strict=True):
+            sheet.line(x, y, cell, size=9)
+        y += 11
+    sheet.line(90, y, "All of the values are those of the patients who came back to us.", size=8)
+    y = sheet.paragraph(72, y + 30, " ".join(sentences(6, start=13))) + 20
+    sheet.paragraph(72, y, "Figure 1: Flow of the patients through the trial.", size=9)
+    sheet.line(72, 780, "1 The tea was bought from a shop in the old town.", size=7)
+    sheet.end_page()
+    y = sheet.paragraph(72, 80, " ".join(sentences(4, start=19))) + 20
+    sheet.line(72, y, "Funding", size=9, font=BOLD)
+    sheet.paragraph(72, y + 14, "The Tea Board paid for the trial.", size=9)
+    paper = _read(sheet)
+    assert paper.sentences[-22:] == tuple(sentences(22))
+    lead = "Table 2. Pain at week 4."
+    assert [(unit.kind.value, unit.label, unit.row, unit.place.page, unit.text) for unit in paper.units] == [
+        ("caption", "Table 2", None, 1, "Table 2. Pain at week 4. Means are given."),
+        ("table row", "Table 2", 1, 1, f"{lead} Outcome: Pain. Tea, Mean: 3.1; SD: 0.4; Water, Mean: 5.0"),
+        (
+            "table row",
+            "Table 2",
+            2,
+            1,
+            f"{lead} Outcome: Sleep, hours in the night. Tea, Mean: 7.2; SD: 1.1; Water, Mean: 6.9",
+        ),
+        ("table row", "Table 2", 3, 1, f"{lead} Outcome: Falls. Tea, Mean: 1; SD: 2; Water, Mean: 3"),
+        (
+            "footnote",
+            "Table 2",
+            None,
+            1,
+            "Table 2. All of the values are those of the patients who came back to us.",
+        ),
+        ("caption", "Figure 1", None, 1, "Figure 1. Flow of the patients through the trial."),
+        ("footnote", "", None, 1, "1 The tea was bought from a shop in the old town."),
+        ("end matter", "Funding", None, 2, "Funding. The Tea Board paid for the trial."),
+    ]

@@ -22,7 +22,7 @@ _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It
     [
         (
             b"PK\x03\x04 word/document.xml",
-            r"it is a ZIP archive, as \.docx, \.odt and \.epub are; save its text as plain text first",
+            r"it is a ZIP archive, but no whole \.docx or \.epub; unpack it, or save it as \.docx",
         ),
         (gzip.compress(_SENTENCES.encode(), mtime=0), "it is packed by gzip; unpack it first with gunzip"),
         (b"{\\rtf1\\ansi Tea.}", "it is RTF"),
@@ -40,9 +40,6 @@ _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It
         (b'{"text": "It fell."}\n{"text": "It rose."}\n', "it is JSON"),
         (b'{\n "id_0": {\n  "hypothesis": "It is cut he', "it is JSON"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "it is a picture; recognise its text first, as with tesseract"),
-        (b"TY  - JOUR\r\nTI  - Tea\r\nER  - \r\n", "got metadata only: records of papers; get the full text"),
-        (b"\nPMID- 123\nOWN - NLM\nTI  - Tea.\n", "got metadata only: records of papers"),
-        (b"@article{lee2004,\n  title={Tea}\n}\n", "got metadata only: records of papers"),
         (b"\\documentclass{article}\n\\begin{document}\nTea.", "it is LaTeX; take its text out first, as with detex"),
     ],
 )

@@ -26,6 +26,7 @@ from evidencebench.system import Brief
 from evidencebench.systems.changed_queries import with_stranger
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.finder import (
+    FEATURE_NAMES,
     FINDER_FEATURES,
     SHIPPED,
     Finder,
@@ -34,14 +35,18 @@ from evidencebench.systems.finder import (
     load_finder,
 )
 from evidencebench.systems.paper_columns import columns_of
+from evidencebench.systems.verdict import SIGNS
 from evidencebench.training.finder import (
+    WORDINGS,
     FinderExample,
     FinderTraining,
     calibrated,
     finder_examples,
     fit_finder,
+    in_other_words,
     write_finder,
 )
+from evidencebench.training.verdicts import fit_verdict, similar_papers
 from examples import IS_THOROUGH, examples
 from strategies import queries
 
@@ -155,6 +160,25 @@ SHORT = (
 )
 
 
+@pytest.mark.parametrize("wording", set(WORDINGS) - {"keywords", "without comparator"})
+def test_a_question_finds_the_same_in_other_words(wording: str) -> None:
+    finder, converted = Finder(wish="answer"), "Tea, compared with water, changes systolic blood pressure."
+    query, reworded = (asked(text, *TRIAL) for text in (converted, in_other_words(converted, wording)))
+    assert finder.rank(reworded, TOP_10) == finder.rank(query, TOP_10)
+    assert finder.chances(reworded) == finder.chances(query)
+    assert finder.answers(reworded) == finder.answers(query)
+
+
+@pytest.mark.parametrize("wording", WORDINGS)
+def test_a_paper_answers_its_own_question_and_not_one_of_something_else(wording: str) -> None:
+    own = "Tea, compared with water, changes systolic blood pressure."
+    other = "Dexamethasone, compared with saline, changes postoperative vomiting."
+    told = [Finder(wish="answer").answers(asked(in_other_words(text, wording), *TRIAL)) for text in (own, other)]
+    assert told[0]
+    assert told[1]
+    assert told[0].chance > told[0].none_below > told[1].chance
+
+
 @pytest.mark.parametrize("kind", [Kind.ABSTRACT, Kind.BODY])
 @pytest.mark.parametrize(("hypothesis", "sentences", "finding"), SHORT)
 @pytest.mark.parametrize("spec", ["finder:wish=answer", "cues:wish=answer"])
@@ -206,6 +230,29 @@ def test_another_article_beside_the_own_one_changes_nothing(wish: Wish, *, is_be
 # What scores mean
 
 
+def test_a_verdict_tells_apart_what_it_was_fitted_to_and_loses_few() -> None:
+    generator = np.random.default_rng(0)
+    own, other = (generator.normal(center, 1, (300, len(SIGNS))) for center in (0.6, -0.6))
+    verdict = fit_verdict(own, other)
+    told = [np.array([verdict.chance(signs).chance for signs in rows]) for rows in (own, other)]
+    assert (told[0] < verdict.none_below).mean() <= 0.04
+    assert (told[1] < verdict.none_below).mean() >= 0.9
+    assert (told[1] >= verdict.found_from).sum() <= 0.02 * sum((rows >= verdict.found_from).sum() for rows in told)
+
+
+def test_the_most_similar_other_paper_shares_its_rare_words() -> None:
+    sentences = {
+        "a": "Tea lowers pressure.",
+        "b": "Teas and pressures.",
+        "c": "Statins and death.",
+        "d": "Statin death.",
+    }
+    papers = [replace(asked("", text), paper_id=name) for name, text in sentences.items()]
+    assert {name: other.paper_id for name, other in similar_papers(papers).items()} == dict(
+        zip("abcd", "badc", strict=True)
+    )
+
+
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=60), st.integers(1, 20))
 def test_chances_ascend_with_scores_and_lie_between_none_and_all(pairs: list[tuple[int, bool]], least: int) -> None:
     scores = np.array([score for score, _ in pairs], dtype=float)
@@ -238,7 +285,9 @@ def test_chances_hold_where_training_leaves_out_sentences_that_are_no_evidence()
         return FinderExample(table=table, shares={"all": (generator.random(n) < share).astype(float)})
 
     folds = [range(start, 24, 3) for start in range(3)]
-    model = fit_finder({"answer": [[drawn(300)] for _ in range(24)]}, folds={"answer": folds}, seed=0, most_rows=1_800)
+    examples = [[drawn(300)] for _ in range(24)]
+    names = FEATURE_NAMES[:4]
+    model = fit_finder({"answer": examples}, features=names, folds={"answer": folds}, seed=0, most_rows=1_800)
     new = drawn(20_000)
     (forest,) = model.forests.values()
     told = model.card.calibrations["answer"].chances(forest.predict(new.table))
@@ -262,6 +311,7 @@ def test_training_twice_writes_the_same_bytes_and_the_card_says_what_it_was_made
         *(("answer", "all"), ("study", "all"), ("study", "results"))
     ]
     assert set(card.calibrations) == {"answer", "study"}
+    assert set(card.verdicts) == {"answer"}
     assert told == [
         *((n_read, 20) for n_read in range(1, 21)),
         *((n_fitted, 8, "fitting trees") for n_fitted in range(9)),  # two wishes, each alone and by three folds
@@ -409,6 +459,9 @@ def _card(**changes: object) -> Callable[[Path], object]:
     return change
 
 
+VERDICT = {"signs": SIGNS, "weights": [1] * len(SIGNS), "start": 0, "none_below": 0.1, "found_from": 0.5}
+
+
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -421,6 +474,8 @@ def _card(**changes: object) -> Callable[[Path], object]:
         (_card(members=[]), "expected one of the scope 'all' for each wish"),
         (_card(weights=[1.0]), "members: expected no weights, or a finite one for each feature"),
         (_card(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
+        (_card(verdicts={"answer": VERDICT | {"weights": [1]}}), "verdicts: expected a weight for each sign"),
+        (_card(verdicts={"answer": VERDICT | {"none_below": 0.9}}), "verdicts: .* bounds in order"),
         (_card(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "as many of both, ascending"),
     ],
 )

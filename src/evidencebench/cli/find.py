@@ -1,10 +1,13 @@
 """Find."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import click
 
@@ -12,7 +15,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked, totals_fields
 from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines
 from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, print_prose, print_table, refuse_existing
-from evidencebench.cli.papers import paper_names, read_papers
+from evidencebench.cli.papers import PaperFile, paper_files, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
@@ -21,25 +24,38 @@ from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.pages.findings import (
+    DIRECTION_MEANING,
+    RowsOf,
     about,
+    about_unit,
     finding_record,
-    findings_page,
     findings_ris,
     findings_table,
     grouped,
+    grouped_units,
+    judged,
+    lead,
     meanings,
-    told,
+    searched,
+    shown,
+    strength,
+    summary,
 )
+from evidencebench.pages.findings_page import findings_page
+from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
+from evidencebench.papers.duplicates import without_duplicates
+from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _MOST_HYPOTHESES = 1_000
+# On a terminal: how a sentence is set, by its strength.
+_TINTS: Mapping[int | None, Mapping[str, bool]] = {3: {"bold": True}, 1: {"dim": True}}
 
 
 def _print_counts(finding: Finding, system: str, budget: int) -> None:
@@ -50,40 +66,88 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
 
-def _print(findings: Sequence[Finding], table_format: str, *, split: bool) -> None:
+def _tell_languages(hypotheses: Sequence[str]) -> None:
+    for hypothesis in hypotheses:
+        if language := language_of(hypothesis):
+            said = f"'{hypothesis}' reads as {language}; the finder was trained on English"
+            print_prose(printable(f"warning: {said}"), err=True)
+
+
+def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
+    for error in failed:
+        click.echo(f"error: {printable(str(error))}", err=True)
+    for paper, kept in duplicates:
+        print_prose(printable(f"{paper.name}: the same paper as {kept.name}, and answered there"), err=True)
+
+
+def _print(findings: Sequence[Finding], table_format: str, *, rows_of: RowsOf, split: bool) -> None:
     if table_format == "ris":
         click.echo(findings_ris(findings), nl=False)
-        return
-    if table_format != "text":
-        print_table(findings_table(findings), table_format)
-        return
+    elif table_format != "text":
+        print_table(findings_table(findings, rows_of), table_format)
+    else:
+        for number, block in enumerate(filter(None, _blocks(findings, split=split))):
+            click.echo("\n" * (number > 0), nl=False)
+            for line in block:
+                print_prose(printable(line.text), line.indent, line.lead, **line.tint)
+
+
+class _Line(NamedTuple):
+    text: str
+    indent: str = ""
+    lead: str = ""
+    tint: Mapping[str, bool] = {}
+
+
+def _blocks(findings: Sequence[Finding], *, split: bool) -> Iterator[Sequence[_Line]]:
+    """Yield the parts of the text, between which an empty line stands; of several findings, a line each comes first."""
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
-    for i, finding in enumerate(findings):
-        if i:
-            click.echo()
+    explained = meanings(findings)
+    beside = [meaning for meaning in explained if split and meaning == DIRECTION_MEANING]  # the groups
+    if len(findings) > 1:
+        yield [_Line(_sum(finding, with_hypothesis=has_several_hypotheses), "  ") for finding in findings]
+    for finding in findings:
+        paper, head = finding.paper, list[_Line]()
         if len(findings) > 1:
-            print_prose(printable(": ".join(filter(None, (finding.paper.name, finding.paper.title)))))
+            head.append(_Line(": ".join(filter(None, (paper.name, paper.title))), tint={"bold": True}))
         if has_several_hypotheses:
-            print_prose(printable(f"hypothesis: {finding.hypothesis}"))
-        if words := told(finding):
-            print_prose(printable(words))
-            if finding.evidence:
-                click.echo()
-        _print_sentences(finding, split=split)
-    for meaning in meanings(findings):
-        click.echo()
-        print_prose(printable(meaning))
+            head.append(_Line(f"hypothesis: {finding.hypothesis}"))
+        summed, *others = _finding_blocks(finding, split=split)
+        yield [*head, *summed]
+        yield from ([_Line(meaning)] for meaning in beside)
+        explained = [meaning for meaning in explained if meaning not in beside]
+        yield from others
+        beside = []
+    yield from ([_Line(meaning)] for meaning in explained)
 
 
-def _print_sentences(finding: Finding, *, split: bool) -> None:
+def _sum(finding: Finding, *, with_hypothesis: bool) -> str:
+    best = next((judged(sentence) for sentence in shown(finding)), "") if finding.verdict is None else ""
+    name = f"{finding.paper.name}: {finding.hypothesis}" if with_hypothesis else finding.paper.name
+    return f"{name}: {summary(finding) or best or 'no verdict'}"
+
+
+def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line]]:
+    """Yield the parts of a finding: the verdict, the sentences, the units, what was searched."""
     width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
-    for j, (heading, group) in enumerate(grouped(finding, split=split)):
-        if heading:
-            click.echo("\n" * (j > 0) + f"{heading}:")
+    yield [_Line(words)] if (words := lead(finding)) else []
+    for heading, group in grouped(finding, split=split):
+        lines = [_Line(f"{heading}:")] * bool(heading)
         for _, sentence in group:
-            print_prose(printable(sentence.text), indent, f"{sentence.sentence:>{width}}  ")
-            print_prose(printable(f"[{about(sentence)}]"), indent, indent)
+            tint = _TINTS.get(strength(sentence), {})
+            lines += [
+                _Line(sentence.text, indent, f"{sentence.sentence:>{width}}  ", tint),
+                _Line(f"[{about(sentence)}]", indent, indent, {"dim": "dim" in tint}),
+            ]
+        yield lines
+    for heading, units in grouped_units(finding):
+        lines = [_Line(f"{heading}:")]
+        for unit in units:
+            lines += [_Line(unit.text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
+        yield lines
+    if words := searched(finding):
+        yield [_Line(words)]
 
 
 @options.command
@@ -108,16 +172,20 @@ def find(
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
+    rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the page where it exists.")],
+    mark: Annotated[
+        Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the page and the copies where they exist.")],
 ) -> int:
     """Find the evidence in papers of your own.
 
     Shown are the sentences of each PAPER that are evidence for or against
     HYPOTHESIS, best first, or in paper order where the system names a set. PAPER
-    is a file, a folder of them, or - for standard input; docs/papers.md has the
-    formats. Sentences are numbered from 0, headings included. Exit code 1: some
-    papers could not be read or answered; 2: none.
+    is a file, a list of papers such as Zotero's RIS, a folder, or - for standard
+    input; docs/papers.md has the formats. Sentences are numbered from 0, headings
+    included. Exit code 1: some papers could not be read or answered; 2: none.
 
     What each sentence reports of the outcome is read by a model of this package,
     or by the language model of --split-model (behind commas, options of llm_base).
@@ -134,49 +202,75 @@ def find(
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
-    hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
+    hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
+    _tell_languages(hypotheses)
+    files = paper_files(given)
+    names = _shown_names(given, files)
     if html is not None:
         refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
-    brief = Brief(budget=budget, scope=scope)
+    copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
-    def find(client: ChatClient | None, **how: Any) -> tuple[list[Finding], list[EvidenceBenchError]]:
+    def find(client: ChatClient | None, **how: Any) -> _Answers:
         read_directions: DirectionReader = reported_directions
         if split_model is not None:
             read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
         system = make_system(spec, seed=seed, client=client)
-        ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
-        return _find_all(ask, names, hypotheses, **how)
+        ask = partial(
+            find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
+        )
+        return _find_all(ask, files, names, hypotheses, **how)
 
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            findings, failed = find(client, on_progress=shown)
+            findings, failed, _ = find(client, on_progress=shown)
             n_all, first_error = len(findings) + len(failed), str(failed[0]) if failed else ""
             return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
 
         return print_estimate(asking, rehearse)
-    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
-        findings, failed = find(client, settle=waiting.settle, on_progress=shown)
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, on_progress):
+        findings, failed, duplicates = find(client, settle=waiting.settle, on_progress=on_progress)
     tell_asked(client)
-    for error in failed:
-        click.echo(f"error: {printable(str(error))}", err=True)
+    _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split_by is not None).encode())
-        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+    reasons = [_without_path(str(error), names) for error in failed]
+    _write_files(findings, html, copies, split=split_by is not None, failed=reasons)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
-        results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
+        results = {
+            "findings": list(map(finding_record, findings)),
+            "failed": reasons,
+            "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
+        }
         print_json({**options_used, **results, **totals_fields(client)})
     else:
-        _print(findings, table_format, split=split_by is not None)
+        _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
     return 0 if not failed else 1 if findings else 2
 
 
-def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
+def _write_files(
+    findings: Sequence[Finding],
+    html: Path | None,
+    copies: Mapping[str, MarkedCopy] | None,
+    *,
+    split: bool,
+    failed: Sequence[str],
+) -> None:
+    links: dict[str, str] = {}
+    for name, copy, problem in write_copies(findings, copies):
+        if copy and html:
+            links[name] = os.path.relpath(copy.resolve(), html.parent.resolve())
+        said = f"marked in {copy}" if copy else f"not marked: {problem}"
+        click.echo(printable(f"{name}: {said}"), err=True)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings, split=split, failed=failed, links=links).encode())
+        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+
+
+def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:
     if hypotheses_file is not None:
         if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
             raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
@@ -185,33 +279,67 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
         n = len(hypotheses)
         if not 0 < n <= _MOST_HYPOTHESES:
             raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
-        return hypotheses, list(paper_names(given))
+        return hypotheses, given
     hypothesis, *papers = given
     if not papers:
         raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
     if not hypothesis.strip():
         raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
-    return (hypothesis,), list(paper_names(papers))
+    return (hypothesis,), papers
+
+
+def _shown_names(given: Sequence[str], files: Sequence[PaperFile]) -> dict[str, str]:
+    """Return path -> the name that is shown: within a folder that was given, and so much more as tells them apart."""
+    folders = [Path(name) for name in given if name != STANDARD_INPUT and Path(name).is_dir()]
+    names = {}
+    for path in (Path(file.name) for file in files):
+        folder = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
+        names[str(path)] = path.relative_to(folder).as_posix()
+    while repeated := [name for name, n in Counter(names.values()).items() if n > 1]:
+        longer = {path: "/".join(Path(path).parts[-name.count("/") - 2 :]) for path, name in names.items()}
+        names |= {path: longer[path] for path, name in names.items() if name in repeated}
+    return names
+
+
+def _renamed(paper: Paper, path: str, name: str) -> Paper:
+    return replace(paper, name=_without_path(paper.name, {path: name}))
+
+
+def _without_path(text: str, names: Mapping[str, str]) -> str:
+    """Return a name or message, which begins with a path, with the name that is shown in its place."""
+    path = next((path for path in names if text.startswith(path)), "")
+    return f"{names[path]}{text[len(path) :]}" if path else text
+
+
+_Answers = tuple[list[Finding], list[EvidenceBenchError], list[tuple[Paper, Paper]]]
 
 
 def _find_all(
     ask: Callable[..., Finding],
-    names: Sequence[str],
+    files: Sequence[PaperFile],
+    names: Mapping[str, str],
     hypotheses: Sequence[str],
     *,
     settle: Callable[[], bool] | None = None,
-    on_progress: Callable[[int, int], None],
-) -> tuple[list[Finding], list[EvidenceBenchError]]:
-    """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
-    findings: list[Finding] = []
+    on_progress: Callable[[int, int, str], None],
+) -> _Answers:
+    """Return a finding for each paper and hypothesis, the errors, and papers that are answered as another one."""
+    read: list[Paper] = []
     failed: list[EvidenceBenchError] = []
-    for number, papers in enumerate(read_papers(names)):
-        if len(names) * len(hypotheses) > 1:
-            on_progress(number, len(names))
+    is_long = len(files) * len(hypotheses) > 1
+    for number, (file, papers) in enumerate(zip(files, read_papers(files), strict=True)):
+        if is_long:
+            on_progress(number, len(files), "reading")
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
-        for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
-            try:
-                findings.append(ask(paper, hypothesis, settle=settle))
-            except ReplyError as error:
-                failed.append(ReplyError(f"{paper.name}: {error}"))
-    return findings, failed
+        path = str(Path(file.name))
+        read.extend(_renamed(paper, path, names[path]) for paper in papers if isinstance(paper, Paper))
+    read, duplicates = without_duplicates(read)
+    findings: list[Finding] = []
+    for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
+        if is_long:
+            on_progress(number, len(read) * len(hypotheses), "")
+        try:
+            findings.append(ask(paper, hypothesis, settle=settle))
+        except ReplyError as error:
+            failed.append(ReplyError(f"{paper.name}: {error}"))
+    return findings, failed, duplicates

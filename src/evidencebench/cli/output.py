@@ -87,10 +87,13 @@ def prose_width() -> int:
     return min(WIDTH, terminal_width())
 
 
-def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = False) -> None:
-    """Print running text in lines that fit: the first one behind ``lead``, the others behind ``indent``."""
+def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = False, **tint: bool) -> None:
+    """Print running text in lines that fit: the first one behind ``lead``, the others behind ``indent``.
+
+    ``tint`` is a setting of `click.style`, such as bold, that terminals show where the reader has not set NO_COLOR.
+    """
     lines = textwrap.fill(text, prose_width(), initial_indent=lead, subsequent_indent=indent, break_on_hyphens=False)
-    click.echo(lines, err=err)
+    click.echo(click.style(lines, **tint) if any(tint.values()) and not os.environ.get("NO_COLOR") else lines, err=err)
 
 
 def print_cautions(cautions: Iterable[object], kind: str = "warning") -> None:

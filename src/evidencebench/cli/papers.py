@@ -1,31 +1,33 @@
 """``evidencebench papers``: files of papers."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
-from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines, read_standard_input
+from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_standard_input
 from evidencebench.cli.output import print_cautions, print_json, print_prose
 from evidencebench.errors import DataError, UnreadableError
+from evidencebench.files.disk import decoded, read_blocks, read_bytes
 from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
 from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
+from evidencebench.papers.lists import attached_file, is_list, read_list
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_all_content
 from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
-from evidencebench.tables import printable
+from evidencebench.tables import printable, shortened
 from evidencebench.web.fetch import require_web_address
 from evidencebench.wording import counted
 
 _LONG_SECONDS = 1.0
-_MOST_IDS_BYTES = 4 << 20
 _N_SHOWN = 8
 
 
@@ -33,7 +35,9 @@ _N_SHOWN = 8
 def fetch(
     *,
     ids: Annotated[tuple[PublicId, ...], argument("[ID]...", kind=options.Parsed("id", public_id))],
-    from_file: Annotated[Path | None, option("--from-file FILE", "More ids, one a line; - is standard input.")],
+    from_file: Annotated[
+        Path | None, option("--from-file FILE", "More ids: one a line, or a list of papers; - is standard input.")
+    ],
     folder: Annotated[Path, options.output("FOLDER", "Where the files go.", options.FOLDER)] = Path(),
     overwrite: Annotated[bool, option("--overwrite", "Fetch papers that are here too, and replace them.")],
     dry_run: Annotated[bool, option("--dry-run", "Print the addresses that would be asked; send nothing.")],
@@ -44,7 +48,8 @@ def fetch(
     """Fetch open-access papers from Europe PMC, by their ids.
 
     ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its page
-    at PubMed Central, PubMed or Europe PMC. FOLDER gets PMCID.xml for each paper, and
+    at PubMed Central, PubMed or Europe PMC. A list of papers (RIS, BibTeX, CSL JSON,
+    EndNote XML, PubMed's exports) gives the id of each record. FOLDER gets PMCID.xml for each paper, and
     papers.csv with ids, licence and checksum, or the reason why there is no file.
     Papers that are here are not fetched again, so the same command resumes after a
     stop. Nothing but the ids is sent. Exit code 1: some papers could not be fetched.
@@ -53,9 +58,9 @@ def fetch(
     Examples:
       evidencebench papers fetch PMC1280405 10.1186/1471-2458-5-99 -o papers
       evidencebench papers fetch --from-file ids.txt -o papers
+      evidencebench papers fetch --from-file zotero.ris -o papers
     """
-    lines, name = read_lines(from_file, at_most=_MOST_IDS_BYTES) if from_file else ((), "")
-    wanted = list(dict.fromkeys([*ids, *public_ids(lines, name=name)]))
+    wanted = list(dict.fromkeys([*ids, *(_ids_in(from_file) if from_file else ())]))
     if not wanted:
         raise click.UsageError("expected at least one ID, or a file of them with --from-file")
     service = EuropePmc(base_url=require_web_address(base_url), attempts=attempts, sleep=_wait)
@@ -88,6 +93,24 @@ def fetch(
     return 1 if n_failed else 0
 
 
+def _ids_in(file: Path) -> list[PublicId]:
+    """Return the ids of a file of one a line, or of a list of papers, whose records without any are told."""
+    content = read_standard_input() if str(file) == STANDARD_INPUT else read_bytes(file)
+    name = "standard input" if str(file) == STANDARD_INPUT else str(file)
+    if not is_list(content):
+        return public_ids(decoded(content, name=name).splitlines(), name=name)
+    records = read_list(content, name=name)
+    if without := [record.title or "(no title)" for record in records if record.public is None]:
+        said = f"note: {name}: without DOI, PMID and PMCID, so not fetched: {_some(without)}"
+        print_prose(printable(said), err=True)
+    return [public_id(record.public) for record in records if record.public]
+
+
+def _some(texts: Sequence[str]) -> str:
+    rest = f" and {len(texts) - _N_SHOWN:,} more" if len(texts) > _N_SHOWN else ""
+    return f"{'; '.join(shortened(text, 100) for text in texts[:_N_SHOWN])}{rest}"
+
+
 def _wait(seconds: float) -> None:
     if seconds >= _LONG_SECONDS:
         click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
@@ -113,14 +136,74 @@ def paper_names(given: Iterable[str]) -> Iterator[str]:
         yield from map(str, inside)
 
 
-def read_papers(names: Iterable[str]) -> Iterator[Sequence[Paper | DataError]]:
+class PaperFile(NamedTuple):
+    """A file to be read, and the ids that a list of papers has for it; or why a list stands for no file."""
+
+    name: str
+    ids: Mapping[str, str] = MappingProxyType({})
+    error: DataError | None = None
+
+
+def paper_files(given: Iterable[str]) -> list[PaperFile]:
+    """Return the files of papers; a list of papers stands for the files that its records name, each once."""
+    given = list(given)
+    files: dict[Path, PaperFile] = {}
+    for name in paper_names(given):
+        found = [PaperFile(name)] if name == STANDARD_INPUT else _listed_files(Path(name), list(map(Path, given)))
+        for file in found:
+            path = Path(file.name).resolve()
+            files[path] = file if file.ids else files.get(path, file)
+    return list(files.values())
+
+
+def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
+    """Return a file, or the files of the records of a list; what has none, or one that is not there, is told."""
+    try:
+        if not is_list(next(read_blocks(path), b"")):
+            return [PaperFile(str(path))]
+        records = read_list(read_bytes(path), name=str(path))
+    except DataError as error:
+        return [PaperFile(str(path), error=error)]
+    files, problems, n_with = list[PaperFile](), list[str](), 0
+    for number, record in enumerate(records, 1):
+        here = []
+        for written in record.files:
+            try:
+                here.append(attached_file(written, path.parent, allowed))
+            except DataError as error:
+                problems.append(f"record {number}: {error}")
+        # A saved page may hold the abstract alone.
+        papers = [file for file in here if file.suffix not in (".html", ".htm")] or here[:1]
+        files += [PaperFile(str(file), record.ids) for file in papers]
+        n_with += bool(papers)
+    if n_with < len(records):
+        has = f"{n_with:,} of {counted(len(records), 'record')} {'has' if n_with == 1 else 'have'} a file"
+        fetch = f"'evidencebench papers fetch --from-file {path} -o papers' fetches open ones of the others"
+        problems = [has, *[_some(problems)] * bool(problems), fetch]
+    said = f"{path}: {'; '.join(problems)}"
+    if not files:
+        return [PaperFile(str(path), error=UnreadableError(said))]
+    if problems:
+        print_prose(printable(f"note: {said}"), err=True)
+    return files
+
+
+def read_papers(files: Iterable[PaperFile]) -> Iterator[Sequence[Paper | DataError]]:
     """Yield, for each file or standard input, its papers, or why one or all cannot be read."""
-    for name in names:
+    for name, ids, error in files:
         try:
+            if error is not None:
+                raise error
             is_file = name != STANDARD_INPUT
-            yield read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
-        except DataError as error:
-            yield [error]
+            papers = read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
+            listed = {scheme: value for scheme, value in ids.items() if scheme != "year"}
+            year = int(ids["year"]) if "year" in ids else None
+            yield [
+                replace(one, ids={**listed, **one.ids}, year=one.year or year) if isinstance(one, Paper) else one
+                for one in papers
+            ]
+        except DataError as problem:
+            yield [problem]
 
 
 @options.command
@@ -133,11 +216,12 @@ def show(
 ) -> int:
     """Show what is read from files of papers.
 
-    FILE is a paper in any format, a folder of papers, or - for standard input. Shown
-    are title, ids and format, then the sentences, numbered from 0 (# is a heading, >
-    the abstract), then how many characters were kept, and what was left out. White
-    space is not counted. --sentences adds the headings Abstract and Body where a file
-    has none. Exit code 1: some papers could not be read.
+    FILE is a paper in any format, a list of papers such as Zotero's RIS, which stands
+    for the files of its records, a folder, or - for standard input. Shown are title,
+    ids and format, then the sentences, numbered from 0 (# is a heading, > the
+    abstract), then how many characters were kept, and what was left out. White space
+    is not counted. --sentences adds the headings Abstract and Body where a file has
+    none. Exit code 1: some papers could not be read.
 
     \b
     Examples:
@@ -146,7 +230,7 @@ def show(
     """
     if only_loss + as_lines + as_json > 1:
         raise click.UsageError("expected at most one of --loss, --sentences and --json")
-    results = [result for papers in read_papers(paper_names(files)) for result in papers]
+    results = [result for papers in read_papers(paper_files(files)) for result in papers]
     papers = [result for result in results if isinstance(result, Paper)]
     errors = [result for result in results if not isinstance(result, Paper)]
     print_cautions(errors, "error")

@@ -8,19 +8,27 @@ from functools import partial
 from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
+from evidencebench.execution.answers import named_system
+from evidencebench.execution.making import make_system
+from evidencebench.execution.unit_search import found_units, holds_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
-from evidencebench.query import Kind, Query, Wish
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.query import AspectScope, Kind, Query, Wish
+from evidencebench.system import Brief, NamedSystem, PaperChance, Ranking, System
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
+from evidencebench.wording import counted, one_line
 
 _Answered = TypeVar("_Answered")
 
 # Titles of sections that state findings, such as "Methods and results", and of those that state none of this paper.
 _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
+
+_NUMBER = re.compile(
+    r"(?i)\b\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|dozen|hundred|thousand)\b"
+)
 
 DEFAULT_FINDER = "finder"
 
@@ -35,6 +43,8 @@ class PaperVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
+    """A sentence that is evidence, or near to it: its number in the paper from 0, and where it stands."""
+
     sentence: int
     text: str
     kind: Kind
@@ -47,43 +57,98 @@ class FoundSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a system found for a hypothesis in a paper; it is not asked where no word of it is mentioned."""
+    """What a system found for a hypothesis in a paper; it is not asked where no word of it is mentioned.
+
+    ``verdict`` is "found", "unsure" or "none"; of the last two, ``evidence`` holds the nearest sentences.
+    """
 
     paper: Paper
     hypothesis: str
     evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
     verdict: PaperVerdict | None = None  # None: the system does not judge
+    chance: float | None = None  # that the paper answers, in 0..1; None where the system does not say
     units: tuple[Unit, ...] = ()  # in tables, captions, footnotes, end matter: best first
-    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
+    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence and no unit has
     by_words: bool = False  # whether words alone chose, since the finder was trained on questions of effects
     notes: Mapping[str, int] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        verdict = () if self.verdict is None else (str(self.verdict),)
+        found = (counted(len(self.evidence), "sentence"), counted(len(self.units), "unit"))
+        return one_line(self, repr(self.hypothesis), repr(self.paper.name), *verdict, *found)
+
 
 def find_evidence(
-    system: NamedSystem,
     paper: Paper,
     hypothesis: str,
     *,
-    brief: Brief,
-    wish: Wish | None = None,
+    budget: int = 10,
+    system: str | System = DEFAULT_FINDER,
+    wish: Wish = "answer",
+    scope: AspectScope = "all",
     settle: Callable[[], bool] | None = None,
     read_directions: DirectionReader = reported_directions,
 ) -> Finding:
-    """Return what a system finds in a paper; ``settle`` waits for a batch and says whether to ask again."""
+    r"""Find the sentences of a paper that are evidence for or against a hypothesis, or answer a question.
+
+    Parameters
+    ----------
+    paper
+        As `read_paper` gives it.
+    hypothesis
+        A claim, a question or keywords: "Tea lowers blood pressure compared with water."
+    budget
+        The most sentences, at least 1; a system that names a set may name more.
+    system
+        What finds them: a specification as in ``evidencebench find --system``, or any object that ranks.
+    wish
+        ``"answer"``: sentences that answer the hypothesis; ``"study"``: all that a reviewer would note of the study.
+    scope
+        ``"all"``, or ``"results"``: outcomes and analyses only.
+    settle
+        Waits for a batch of a language model, and says whether to ask again.
+    read_directions
+        What says which direction sentences report; the package's own model where none is given.
+
+    Returns
+    -------
+    Finding
+        Its sentences, best first, each with a chance in 0..1 of being evidence where the system is calibrated, what it
+        reports of the outcome under the intervention, and whether that supports the hypothesis.
+
+    Raises
+    ------
+    EvidenceBenchError
+        If the hypothesis is empty, the system is not known or fails, or it gives its sentences no order.
+
+    Examples
+    --------
+    >>> from evidencebench import find_evidence, read_paper
+    >>> text = b"# Results\nNurses slept.\nBlood pressure was lower with tea than with water (p = 0.01).\n"
+    >>> finding = find_evidence(read_paper(text), "Tea lowers blood pressure compared with water.", budget=1)
+    >>> best = finding.evidence[0]
+    >>> best.text, str(best.direction), str(best.stance), best.place.paragraph
+    ('Blood pressure was lower with tea than with water (p = 0.01).', 'decrease', 'supports', 1)
+    """
+    asked = make_system(system) if isinstance(system, str) else named_system(system)
+    brief = Brief(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, wish=wish)
-    unmentioned = unmentioned_words(hypothesis, paper.sentences)
+    not_in_text = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
-    is_mentioned = not topic or len(unmentioned) < len(topic)
+    is_mentioned = not topic or len(not_in_text) < len(topic)
     question = question_of(hypothesis)
-    by_words = system.name == DEFAULT_FINDER and question.kind is not QuestionKind.EFFECT
+    by_words = asked.name == DEFAULT_FINDER and question.kind is not QuestionKind.EFFECT
     if by_words:
-        system = NamedSystem(name="bm25", options={}, system=BM25())
-    answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
+        asked = named_system(BM25())
+    answer = _answer(asked, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
+    if by_words and question.kind is QuestionKind.AMOUNT:
+        selected.sort(key=lambda index: _NUMBER.search(paper.sentences[index]) is None)
     selected = selected[: brief.budget] if answer.ordered else selected
-    chances = _named_failures(system, lambda: system.chances(query)) if selected else None
+    chances = _named_failures(asked, lambda: asked.chances(query)) if selected else None
+    answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None
     directions: Mapping[int, ReportedDirection] = {}
     if question.kind is QuestionKind.EFFECT:
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]
@@ -106,10 +171,29 @@ def find_evidence(
             for index in selected
         ),
         ordered=answer.ordered,
-        unmentioned=unmentioned,
+        verdict=_not_falsely_none(_verdict(answers, is_mentioned=is_mentioned, by_words=by_words), paper, hypothesis),
+        chance=None if answers is None else answers.chance,
+        units=found_units(paper, hypothesis),
+        unmentioned=words_nowhere(paper, not_in_text),
         by_words=by_words,
         notes=answer.notes,
     )
+
+
+def _verdict(answers: PaperChance | None, *, is_mentioned: bool, by_words: bool) -> PaperVerdict | None:
+    if not is_mentioned:
+        return PaperVerdict.NONE
+    if answers is None:
+        return PaperVerdict.UNSURE if by_words else None
+    if answers.chance < answers.none_below:
+        return PaperVerdict.NONE
+    return PaperVerdict.FOUND if answers.chance >= answers.found_from else PaperVerdict.UNSURE
+
+
+def _not_falsely_none(verdict: PaperVerdict | None, paper: Paper, hypothesis: str) -> PaperVerdict | None:
+    """Return a verdict; it is not "none" where one sentence or unit has all words of the question."""
+    is_false = verdict is PaperVerdict.NONE and holds_all_words(paper, hypothesis)
+    return PaperVerdict.UNSURE if is_false else verdict
 
 
 def _may_hold_findings(place: Place) -> bool:

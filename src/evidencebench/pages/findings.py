@@ -1,29 +1,34 @@
-"""What `find` found: in words, as a table, RIS, JSON and a page."""
+"""What `find` found: in words, as tables, RIS and JSON."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
-from evidencebench.execution.finding import Finding, FoundSentence
-from evidencebench.pages.html import Child, Node, node, static_page
+from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.papers.jats import FORMAT as JATS
-from evidencebench.papers.paper import Paper
+from evidencebench.papers.paper import Paper, Place, Unit, UnitKind
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.provenance import require_extra
-from evidencebench.query import Kind
-from evidencebench.systems.directions import ReportedDirection
+from evidencebench.systems.directions import ReportedDirection, Stance
 from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
-# Findings in words: where a sentence stands, how likely it is evidence, what it reports; what is not mentioned.
+# Findings in words: whether there is evidence, what it reports; where a sentence stands, how likely it is evidence.
 
 _COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
 # Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
 _NO_TEXT = ("form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
             "page metadata", "page number or running head", "running head or page number", "script")  # fmt: skip
+
+# Sorts of the loss report -> the kinds of units that a reader makes of them.
+_SEARCHED = {
+    **dict.fromkeys(("acknowledgements", "appendix", "author note", "biography", "footnote", "further abstract",
+                     "glossary", "keyword", "other back matter"), (UnitKind.END_MATTER, UnitKind.FOOTNOTE)),
+    **dict.fromkeys(("caption", "media", "supplementary material"), (UnitKind.CAPTION,)),
+}  # fmt: skip
 
 CHANCE_MEANING = (
     "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
@@ -34,19 +39,34 @@ DIRECTION_MEANING = (
     "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 25 of the "
     "significant findings as their opposite (docs/papers.md)."
 )
-REPORTS: Mapping[ReportedDirection, str] = {
-    ReportedDirection.INCREASE: "reports an increase",
-    ReportedDirection.DECREASE: "reports a decrease",
-    ReportedDirection.NO_DIFFERENCE: "reports no difference",
-    ReportedDirection.NOT_SAID: "does not say",
+_DIRECTIONS: Mapping[ReportedDirection, str] = {
+    ReportedDirection.INCREASE: "an increase",
+    ReportedDirection.DECREASE: "a decrease",
+    ReportedDirection.NO_DIFFERENCE: "no difference",
 }
-HEADINGS = {direction: text.capitalize() for direction, text in REPORTS.items()}  # of groups of sentences
+HEADINGS = {  # of groups of sentences
+    **{direction: f"Reports {words}" for direction, words in _DIRECTIONS.items()},
+    ReportedDirection.NOT_SAID: "Does not say",
+}
+STANCES: Mapping[Stance, str] = {
+    Stance.SUPPORTS: "supports",
+    Stance.CONTRADICTS: "contradicts",
+    Stance.NO_DIFFERENCE: "finds no difference",
+}
+VERDICTS: Mapping[PaperVerdict, str] = {
+    PaperVerdict.FOUND: "Evidence found",
+    PaperVerdict.UNSURE: "Unsure whether this paper answers it",
+    PaperVerdict.NONE: "No evidence found in what was read",
+}
+_NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
+MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
+_LIKELY, _POSSIBLE = 0.5, 0.2  # the least chances of a strong mark, and of a middle one
 
 
-def _chance_text(chance: float) -> str:
+def chance_text(chance: float) -> str:
     """Return a chance in words.
 
-    >>> [_chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
+    >>> [chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
     ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
     """
     if chance < 0.02:  # noqa: PLR2004 - one in fifty
@@ -56,29 +76,101 @@ def _chance_text(chance: float) -> str:
     return f"about {round(10 * chance)} in 10" if chance <= 0.95 else "over 9 in 10"  # noqa: PLR2004 - as it says
 
 
-def about(sentence: FoundSentence) -> str:
-    """Return where a found sentence stands, and where that is known, how likely it is evidence and what it reports."""
-    place = sentence.place
+def strength(sentence: FoundSentence) -> int | None:
+    """Return 3 for likely evidence, 2 for possible, 1 for what is less likely; None without a chance."""
+    return None if sentence.chance is None else 1 + (sentence.chance >= _POSSIBLE) + (sentence.chance >= _LIKELY)
+
+
+def where(place: Place) -> str:
     page = "" if place.page is None else f"page {place.page}"
-    where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
-    chance = "" if sentence.chance is None else _chance_text(sentence.chance)
-    reported = "" if sentence.direction in {None, ReportedDirection.NOT_SAID} else REPORTS[sentence.direction]
-    return "; ".join(filter(None, (where, chance, reported)))
+    return ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
+
+
+def judged(sentence: FoundSentence) -> str:
+    """Return how likely a sentence is evidence, what it reports, and for or against, as far as that is known."""
+    has_no_difference = sentence.stance is Stance.NO_DIFFERENCE
+    direction = None if sentence.direction is None or has_no_difference else _DIRECTIONS.get(sentence.direction)
+    parts = (
+        "" if sentence.chance is None else chance_text(sentence.chance),
+        "" if direction is None else f"reports {direction}",
+        "" if sentence.stance is None else STANCES[sentence.stance],
+    )
+    return "; ".join(filter(None, parts))
+
+
+def about(sentence: FoundSentence) -> str:
+    """Return where a found sentence stands, and what is `judged` of it."""
+    return "; ".join(filter(None, (where(sentence.place), judged(sentence))))
+
+
+def about_unit(unit: Unit) -> str:
+    page = "" if unit.place.page is None else f"page {unit.place.page}"
+    return ", ".join(filter(None, (unit_name(unit), page)))
+
+
+def unit_name(unit: Unit) -> str:
+    """Return the label and row of a unit, such as ``Table 2, row 3``; without a label, its kind."""
+    return ", ".join(filter(None, (unit.label or unit.kind.value, f"row {unit.row}" if unit.row else "")))
+
+
+def shown(finding: Finding) -> Sequence[FoundSentence]:
+    """Return the sentences that a reader sees: of a paper that may hold no evidence, only the nearest ones."""
+    return finding.evidence[:MOST_NEAREST] if finding.verdict in _NEAR and finding.ordered else finding.evidence
+
+
+def summary(finding: Finding) -> str:
+    """Return the verdict and what the sentences report; empty where neither is known.
+
+    Such as "Evidence found. Reports a decrease (3 sentences), no difference (1)."
+    """
+    verdict = "" if finding.verdict is None else VERDICTS[finding.verdict]
+    reported = reported_counts(finding)
+    return " ".join(f"{words}." for words in (verdict, reported and f"Reports {reported}") if words)
+
+
+def lead(finding: Finding) -> str:
+    """Return what stands above the sentences of a finding."""
+    words = summary(finding)
+    is_near = finding.verdict in _NEAR and finding.evidence
+    return " ".join(filter(None, (_by_words(finding), f"{words[:-1]}; nearest sentences:" if is_near else words)))
+
+
+def reported_counts(finding: Finding) -> str:
+    """Return how many sentences report what, but near ones: ``a decrease (3 sentences), no difference (1)``."""
+    said = [one.direction for one in finding.evidence if one.direction is not None and finding.verdict not in _NEAR]
+    counts = Counter(_DIRECTIONS[direction] for direction in said if direction in _DIRECTIONS).most_common()
+    return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
 
 
 def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
-    """Return the sentences with their ranks from 1; if ``split``, by what they report, each group under its heading."""
+    """Return the sentences with their ranks from 1, each group under its heading.
+
+    ``split`` groups them by what they report, the best sentence's group first; else the less likely ones stand last.
+    """
+    sentences = shown(finding)
+    is_weak = [strength(sentence) == 1 for sentence in sentences]
+    has_both = finding.verdict not in _NEAR and len(set(is_weak)) > 1
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
-    for rank, sentence in enumerate(finding.evidence, 1):
-        heading = HEADINGS[sentence.direction] if split and sentence.direction is not None else ""
+    for rank, (sentence, weak) in enumerate(zip(sentences, is_weak, strict=True), 1):
+        heading = "Less likely" if weak and has_both else ""
+        if split and sentence.direction is not None:
+            heading = HEADINGS[sentence.direction]
         groups[heading].append((rank, sentence))
+    return list(groups.items()) if split else sorted(groups.items())
+
+
+def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[Unit]]]:
+    groups: dict[str, list[Unit]] = defaultdict(list)
+    for unit in finding.units:
+        is_shown = unit.kind in {UnitKind.TABLE_ROW, UnitKind.CAPTION}
+        groups["In tables and captions" if is_shown else "In footnotes and end matter"].append(unit)
     return list(groups.items())
 
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
-    sentences = [sentence for finding in findings for sentence in finding.evidence]
+    sentences = [sentence for finding in findings for sentence in shown(finding)]
     has_chances = any(sentence.chance is not None for sentence in sentences)
-    has_directions = any(sentence.direction is not None for sentence in sentences)
+    has_directions = any(sentence.direction in _DIRECTIONS for sentence in sentences)
     return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
 
 
@@ -89,59 +181,120 @@ _ASKED = {
 }
 
 
+def _by_words(finding: Finding) -> str:
+    if not finding.by_words or not finding.evidence:
+        return ""
+    asks = _ASKED[question_of(finding.hypothesis).kind]
+    which = "of the sentences with a number, those" if asks == _ASKED[QuestionKind.AMOUNT] else "the sentences"
+    return f"{asks}: chosen are {which} that share most words with it, without chances."
+
+
 def told(finding: Finding) -> str:
     """Return what a reader should know of a finding besides its sentences; empty where there is nothing."""
+    return " ".join(filter(None, (_by_words(finding), searched(finding))))
+
+
+def searched(finding: Finding) -> str:
+    """Return what was read and what was not, where that matters; empty where there is nothing to say."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
-    if finding.by_words and finding.evidence:
-        asks = _ASKED[question_of(finding.hypothesis).kind]
-        parts.append(f"{asks}: chosen are sentences that share most words with it, without chances.")
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
         read = counted(len(paper.sentences), "sentence")
-        parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read} read.")
+        rows = f", nor in the {counted(len(paper.units), 'row, caption or note')}," if paper.units else ""
+        parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read}{rows} read.")
         how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
-    if not finding.evidence:
+    if not finding.evidence and finding.verdict is None:
         parts.append("No sentence was named as evidence.")
     return " ".join([*parts, *paper.warnings])
 
 
 def not_searched(paper: Paper) -> list[str]:
-    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``."""
+    """Return what of a paper is in none of its sentences and units, such as ``2 tables as pictures``."""
     # Of a text nobody can know what it lacks of its paper. Numbers are there only where each table is marked as one.
     rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
-    counts = _COUNTED if paper.format in {JATS, TEI} else ()
-    left_out = [(sort, out) for sort, out in paper.loss.left_out.items() if sort not in {*_NO_TEXT, rest}]
-    return [*(counted(out.n_elements, sort) if sort in counts else sort for sort, out in left_out), rest]
+    kinds = {unit.kind for unit in paper.units}
+    n_tables = len({(unit.label, unit.place) for unit in paper.units if unit.kind is UnitKind.TABLE_ROW})
+    named = []
+    for sort, out in paper.loss.left_out.items():
+        n = out.n_elements if paper.format in {JATS, TEI} and sort in _COUNTED else None
+        one, many = sort, ""
+        if sort == "figure" and UnitKind.CAPTION in kinds:
+            one, many = "figure's picture", "figures' pictures"
+        elif sort == "table" and n_tables:  # a table that is a picture has no rows
+            n, one, many = max(0, (n or 0) - n_tables), "table as a picture", "tables as pictures"
+        elif sort in {*_NO_TEXT, rest} or not kinds.isdisjoint(_SEARCHED.get(sort, ())):
+            n = 0
+        if n != 0:
+            named.append(counted(n, one, many) if n else many or one)
+    return [*named, rest]
 
 
 # Findings as a table (CSV, Markdown) and as RIS, which managers of references read.
 
-_COLUMNS = (
-    *("paper", "title", "hypothesis", "rank", "sentence"),
-    *("section", "paragraph", "page", "chance", "direction", "text", "told"),
+_PAPER_COLUMNS = ("paper", "title", "doi", "pmid", "year", "hypothesis", "verdict")
+_PLACE_COLUMNS = ("sentence", "section", "paragraph", "page", "start", "stop")
+_COLUMNS = (*_PAPER_COLUMNS, "rank", *_PLACE_COLUMNS, "chance", "direction", "stance", "unit", "text", "told")
+# One row a paper and hypothesis: how many sentences report or say what, and the best sentence.
+_COUNTED_DIRECTIONS, _COUNTED_STANCES = tuple(_DIRECTIONS), (Stance.SUPPORTS, Stance.CONTRADICTS)
+_SUMMARY_COLUMNS = (
+    *(*_PAPER_COLUMNS, "n_sentences", *_COUNTED_DIRECTIONS, *_COUNTED_STANCES),
+    *(*_PLACE_COLUMNS, "chance", "direction", "stance", "text", "told"),
 )
+RowsOf = Literal["sentence", "paper"]
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
-    """Return a row a sentence; a finding without a sentence has one row, whose last cell says why."""
+def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") -> Table:
+    """Return a row a sentence and unit, or a paper and hypothesis; one without either says why in its last cell."""
+    if rows_of == "paper":
+        return Table(columns=_SUMMARY_COLUMNS, rows=list(map(_summary_row, findings)))
     rows: list[Sequence[Cell]] = []
     for finding in findings:
-        paper, note = finding.paper, told(finding)
-        head = (printable(paper.name), paper.title, finding.hypothesis)
+        head, note = _paper_cells(finding), told(finding)
         for rank, sentence in enumerate(finding.evidence, 1):
-            place = sentence.place
-            where = (" > ".join(place.section), place.paragraph + 1, place.page)
-            shown = rank if finding.ordered else None
-            chance = None if sentence.chance is None else f"{sentence.chance:.3f}"
-            rows.append((*head, shown, sentence.sentence, *where, chance, sentence.direction, sentence.text, note))
-        if not finding.evidence:
-            rows.append((*head, *(None,) * 8, note))
+            shown_rank = rank if finding.ordered else None
+            place, (chance, direction, stance, text) = _place_cells(sentence), _sentence_cells(sentence)
+            rows.append((*head, shown_rank, *place, chance, direction, stance, None, text, note))
+        for unit in finding.units:
+            section, paragraph, page = _cells_of_place(unit.place)
+            place = (None, None, section, paragraph, page)
+            rows.append((*head, *place, *(None,) * 5, f"{unit.kind}: {unit_name(unit)}", unit.text, note))
+        if not finding.evidence and not finding.units:
+            rows.append((*head, *(None,) * (len(_COLUMNS) - len(head) - 1), note))
     return Table(columns=_COLUMNS, rows=rows)
 
 
-def _by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
+def _summary_row(finding: Finding) -> Sequence[Cell]:
+    directions = Counter(sentence.direction for sentence in finding.evidence)
+    stances = Counter(sentence.stance for sentence in finding.evidence)
+    counts = (*(directions[one] for one in _COUNTED_DIRECTIONS), *(stances[one] for one in _COUNTED_STANCES))
+    best: Sequence[Cell] = (None,) * (len(_PLACE_COLUMNS) + 4)
+    if finding.evidence:
+        best = (*_place_cells(finding.evidence[0]), *_sentence_cells(finding.evidence[0]))
+    return (*_paper_cells(finding), len(finding.evidence), *counts, *best, told(finding))
+
+
+def _paper_cells(finding: Finding) -> tuple[Cell, ...]:
+    paper, ids = finding.paper, finding.paper.ids
+    public = (ids.get("doi"), ids.get("pmid"), paper.year)
+    return (printable(paper.name), paper.title, *public, finding.hypothesis, finding.verdict)
+
+
+def _cells_of_place(place: Place) -> tuple[Cell, Cell, Cell]:
+    return " > ".join(place.section), place.paragraph + 1, place.page
+
+
+def _place_cells(sentence: FoundSentence) -> tuple[Cell, ...]:
+    return (sentence.sentence, *_cells_of_place(sentence.place), sentence.span.start, sentence.span.stop)
+
+
+def _sentence_cells(sentence: FoundSentence) -> tuple[Cell, Cell, Cell, Cell]:
+    chance = None if sentence.chance is None else round(sentence.chance, 3)
+    return chance, sentence.direction, sentence.stance, sentence.text
+
+
+def by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
     return [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
 
 
@@ -150,7 +303,7 @@ def findings_ris(findings: Sequence[Finding]) -> str:
     require_extra("find --format ris", "ris", "rispy")
     import rispy  # noqa: PLC0415 - an extra
 
-    records = [_ris_record(of_paper[0].paper, of_paper) for of_paper in _by_paper(findings)]
+    records = [_ris_record(of_paper[0].paper, of_paper) for of_paper in by_paper(findings)]
     return str(rispy.dumps(records))
 
 
@@ -159,88 +312,17 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
         "type_of_reference": "JOUR",
         "title": printable(paper.title or paper.name),
         "doi": paper.ids.get("doi", ""),
+        "year": "" if paper.year is None else str(paper.year),
         "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid", ""),
     }
     notes = []
     for finding in findings:
         words = [f"Evidence for or against '{finding.hypothesis}':"]
-        for rank, sentence in enumerate(finding.evidence, 1):
-            words.append(f"[{rank}] {sentence.text} ({about(sentence)})")
-        notes.append(printable(" ".join((*words, told(finding)))).strip())  # a line of RIS is a field
+        words += filter(None, [lead(finding)])
+        words += [f"[{rank}] {one.text} ({about(one)})" for rank, one in enumerate(shown(finding), 1)]
+        words += [f"{unit.text} ({about_unit(unit)})" for unit in finding.units]
+        notes.append(printable(" ".join((*words, searched(finding)))).strip())  # a line of RIS is a field
     return {**{name: printable(value) for name, value in fields.items() if value}, "notes": notes}
-
-
-# Findings as one HTML page without scripts or requests: each paper with its evidence marked.
-
-
-def findings_page(findings: Sequence[Finding], *, split: bool = False) -> str:
-    sections = [_paper_section(number, of_paper, split=split) for number, of_paper in enumerate(_by_paper(findings))]
-    notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
-    hypotheses = {finding.hypothesis for finding in findings}
-    title = hypotheses.pop() if len(hypotheses) == 1 else "Evidence by hypothesis"
-    body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, *notes)
-    return static_page(title, body)
-
-
-def _paper_section(number: int, findings: Sequence[Finding], *, split: bool) -> Node:
-    paper = findings[0].paper
-    several = len(findings) > 1
-    parts: list[Node] = []
-    labels: dict[int, list[str]] = defaultdict(list)  # of a marked sentence: hypothesis, rank and what is reported
-    for hypothesis_number, finding in enumerate(findings, 1):
-        parts += _finding_parts(number, finding, hypothesis=hypothesis_number if several else None, split=split)
-        for rank, sentence in enumerate(finding.evidence, 1):
-            reported = "" if sentence.direction in {None, ReportedDirection.NOT_SAID} else f" {sentence.direction}"
-            labels[sentence.sentence].append(f"{f'{hypothesis_number}.' * several}{rank}{reported}")
-    return node(
-        "section",
-        None,
-        node("h2", {"dir": "auto"}, paper.title or paper.name),
-        node("p", {"class": "note"}, f"{paper.name} ({paper.format})") if paper.title else None,
-        *parts,
-        node("article", {"dir": "auto"}, *_text(number, paper, labels)),
-    )
-
-
-def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None, split: bool) -> Iterator[Node]:
-    """Yield what was found; ``hypothesis`` is its number from 1 where there are several, as the text's marks say."""
-    if hypothesis is not None:
-        yield node("h3", {"dir": "auto"}, f"{hypothesis}. {finding.hypothesis}")
-    if words := told(finding):
-        yield node("p", {"class": "told"}, words)
-    for heading, of_group in grouped(finding, split=split):
-        if heading:
-            yield node("h3" if hypothesis is None else "h4", None, heading)
-        items = []
-        for rank, sentence in of_group:
-            link = node("a", {"href": f"#{_anchor(number, sentence.sentence)}"}, sentence.text)
-            where = node("small", None, f" {about(sentence)}")
-            items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, where))
-        yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
-
-
-def _text(number: int, paper: Paper, labels: Mapping[int, Sequence[str]]) -> Iterator[Node]:
-    rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
-    for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
-        indices = [index for index, _ in of_block]
-        if kind:
-            for index in indices:
-                level = min(6, 3 + len(paper.places[index].section))
-                yield node(f"h{level}", None, paper.sentences[index])
-            continue
-        sentences: list[Child] = []
-        for index in indices:
-            sentence: Child = paper.sentences[index]
-            if index in labels:
-                label = node("sup", None, ", ".join(labels[index]))
-                sentence = node("mark", {"id": _anchor(number, index)}, sentence, label)
-            sentences += [sentence, " "]
-        is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
-        yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
-
-
-def _anchor(number: int, index: int) -> str:
-    return f"paper-{number}-sentence-{index}"
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -250,9 +332,12 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "title": paper.title,
         "format": paper.format,
         "ids": dict(paper.ids),
+        "year": paper.year,
         "hypothesis": finding.hypothesis,
         "asks_for": question_of(finding.hypothesis).kind,
         "by_words": finding.by_words,
+        "verdict": finding.verdict,
+        "summary": summary(finding),
         "n_sentences": len(paper.sentences),
         "unmentioned": finding.unmentioned,
         "not_searched": not_searched(paper),
@@ -270,6 +355,17 @@ def finding_record(finding: Finding) -> dict[str, Any]:
                 "told": about(sentence),
             }
             for sentence in finding.evidence
+        ],
+        "units": [
+            {
+                "text": unit.text,
+                "kind": unit.kind,
+                "label": unit.label,
+                "row": unit.row,
+                **asdict(unit.place),
+                "told": about_unit(unit),
+            }
+            for unit in finding.units
         ],
         "notes": dict(finding.notes),
     }

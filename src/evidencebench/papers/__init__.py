@@ -8,13 +8,18 @@ In reading order:
 * `blocks`: Blocks to sentences: paragraphs split
 * `sections`: Titles of sections, the outline
 * `tree`: XML and HTML into one tree, safe and in linear time
+* `units`: Rows of tables with their heads, captions, notes
 * `jats`: JATS/NLM
 * `tei`: TEI of GROBID
 * `bioc`: BioC JSON and XML
 * `html`: Web pages: metadata, the article, its sections
 * `markdown`: Markdown
+* `zipped`: Word's .docx and EPUB: archives, read within bounds
 * `plain`: Plain text: layout, lines, headings
 * `ids`: PMCID, DOI, PMID
+* `lists`: RIS, BibTeX, CSL JSON, PubMed's exports: records, their ids and files
+* `language`: The language of a text: words and scripts of others than English
+* `duplicates`: The same paper in several files
 * `fetching`: Europe PMC: fetch papers into a folder
 * `lines`: Lines of printed text: how they join, captions
 * `pdf`: Reads PDFs

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -11,9 +12,9 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.papers.blocks import each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.jats import PARTS, BlockReader
+from evidencebench.papers.jats import PARTS, BlockReader, UnitReader
 from evidencebench.papers.paper import Loss, Paper
-from evidencebench.papers.tree import Characters, Element, beginning, decoded
+from evidencebench.papers.tree import Characters, Element, beginning, decoded, parse_xml
 from evidencebench.query import Kind
 
 # section_type, or else the beginning of type -> the sort that it is counted as.
@@ -31,6 +32,10 @@ _LEFT_OUT = {
     "review_info": "other back matter",
     "footnote": "footnote",
 }
+# section_type of end matter -> the element of JATS that holds such.
+_END_MATTER = {"ack_fund": "ack", "abbr": "glossary", "keyword": "kwd", "appendix": "app", "auth_cont": "contribution",
+               "comp_int": "conflict", "footnote": "fn"}  # fmt: skip
+_NUMBER_IN_ID = re.compile(r"(?i)(?:^|[-_.])(?:t|tab|tbl|table|f|fig|figure)[-_.]?0*(\d{1,3})$")
 _TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
 _ID_PREFIX = "article-id_"
 _Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**12)]
@@ -123,9 +128,9 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
     count, title = Loss(), ""
     parts: list[tuple[Kind, list[Element]]] = []  # each with its element and the sections in it that are open
     for passage in document.passages:
-        section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
+        section, sort = _types(passage)
         paragraph, kind = Element("p", children=_characters(passage)), _kind(section, sort)
-        if left_out := _LEFT_OUT.get(section) or _LEFT_OUT.get(sort.partition("_")[0]):
+        if left_out := _sort_left_out(passage):
             count.leave_out(left_out, paragraph.raw_text)
             continue
         heading = None if kind is Kind.HEADING else _TITLE.fullmatch(sort)
@@ -145,6 +150,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         around[-1].children.append(new)
         around.append(new)
     blocks = [block for kind, (element, *_) in parts for block in BlockReader(kind, count).read(element)]
+    units = _units(document.passages, name)
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):
@@ -156,7 +162,64 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         title=title,
         ids=ids_of_pairs(ids),
         loss=count,
+        units=units.units,
+        warnings=units.warnings,
     )
+
+
+def _types(passage: _Passage) -> tuple[str, str]:
+    section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
+    return section, sort
+
+
+def _sort_left_out(passage: _Passage) -> str | None:
+    section, sort = _types(passage)
+    return _LEFT_OUT.get(section) or _LEFT_OUT.get(sort.partition("_")[0])
+
+
+def _units(passages: Sequence[_Passage], name: str) -> UnitReader:
+    """Read the passages that are no running text; those of one table, figure or section are one element."""
+    units = UnitReader()
+    for passage in passages[:1]:
+        if keywords := passage.infons.get("kwd"):
+            units.read(Element("kwd", children=[Characters(str(keywords), 0, 0)]))
+
+    def belongs_to(passage: _Passage) -> tuple[str | None, str, str]:
+        return _sort_left_out(passage), str(passage.infons.get("id", "")), _types(passage)[0]
+
+    for (left_out, own_id, section), group in groupby(passages, belongs_to):
+        if left_out in (None, "references"):
+            continue
+        children = [child for passage in group for child in _unit_parts(passage, name)]
+        number = _NUMBER_IN_ID.search(own_id)
+        label = [Element("label", children=[Characters(number[1], 0, 0)])] if number else []
+        if left_out in ("table", "figure"):
+            units.read(Element("table-wrap" if left_out == "table" else "fig", children=[*label, *children]))
+        else:
+            units.read(
+                Element(_END_MATTER.get(section, "fn" if left_out == "footnote" else "notes"), children=children)
+            )
+    return units
+
+
+def _unit_parts(passage: _Passage, name: str) -> list[Element | Characters]:
+    """Return what a passage of a table, figure or note is in JATS; a table's rows come from its XML, else its tabs."""
+    sort, characters = _types(passage)[1], _characters(passage)
+    if "footnote" in sort and _types(passage)[0] in ("table", "fig"):
+        return [Element("table-wrap-foot", children=[Element("p", children=characters)])]
+    if "caption" in sort:
+        return [Element("caption", children=[Element("p", children=characters)])]
+    if sort == "table":
+        try:
+            return [Element("table", children=[parse_xml(str(passage.infons.get("xml", "")).encode(), name=name)])]
+        except UnreadableError:
+            text = "".join(piece.text for piece in characters if isinstance(piece, Characters))
+            cells = (
+                [Element("td", children=[Characters(cell, 0, 0)]) for cell in line.split("\t")]
+                for line in text.splitlines()
+            )
+            return [Element("table", children=[Element("tr", children=list(row)) for row in cells])]
+    return [Element("title" if _TITLE.fullmatch(sort) else "p", children=characters)]
 
 
 def _kind(section: str, sort: str) -> Kind:

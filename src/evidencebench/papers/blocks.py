@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, mark_of
-from evidencebench.papers.paper import Loss, Paper, Place, SourcedText, SourceSpan
+from evidencebench.papers.paper import Loss, PageBox, Paper, Place, SourcedText, SourceSpan, Unit
 from evidencebench.papers.tree import decoded
 from evidencebench.query import Kind
 
@@ -111,7 +111,7 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
 
 # Files that no reader takes: their first bytes, what they are, and how to get their text.
 _BEGINNINGS = (
-    (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
+    (b"PK\x03\x04", "a ZIP archive, but no whole .docx or .epub", "unpack it, or save it as .docx"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
     (b"{\\rtf", "RTF", "save its text as plain text first"),
     (b"\x1f\x8b", "packed by gzip", "unpack it first with gunzip"),
@@ -138,8 +138,6 @@ _TAGGED_SHARE = 0.25
 
 # The first command; formulas taken from a page can hold a whole document, so that one further below proves nothing.
 _LATEX = re.compile(r"(?:\s|%[^\n]*+)*+\\(?:documentclass|documentstyle|begin\{document\}|usepackage|input\{)")
-# Records of papers: RIS, the format of PubMed, BibTeX.
-_RECORD = re.compile(r"\s*(?:TY {1,2}- \S|PMID- ?\d|@[A-Za-z]+\s*\{[^\s,]*,)")
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
 
@@ -161,8 +159,6 @@ def text_of(content: bytes, *, name: str) -> str:
         raise _refusal(name, "markup, as XML and HTML are", "take its text out first")
     if lines and (_OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2):
         raise _refusal(name, "JSON", "write its text as plain text first")
-    if _RECORD.match(text):
-        raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
     return text
@@ -212,11 +208,14 @@ def paper_of(
     ids: Mapping[str, str] | None = None,
     loss: Loss | None = None,
     warnings: tuple[str, ...] = (),
+    units: tuple[Unit, ...] = (),
+    locate: Callable[[list[tuple[int, int]]], tuple[PageBox, ...]] | None = None,  # of `SourcedText.pieces`
 ) -> Paper:
     sentences: list[str] = []
     kinds: list[Kind] = []
     places: list[Place] = []
     spans: list[SourceSpan] = []
+    boxes: list[tuple[PageBox, ...]] = []
     paragraph = 0
     for block in blocks:
         whole = block.is_sentence or block.kind is Kind.HEADING
@@ -224,7 +223,10 @@ def paper_of(
             sentences.append(block.text.text[start:stop])
             kinds.append(block.kind)
             places.append(Place(section=block.section, paragraph=paragraph, page=block.page))
-            spans.append(block.text.span(start, stop))
+            pieces = block.text.pieces(start, stop)
+            spans.append(SourceSpan(start=min(pieces)[0], stop=max(piece[1] for piece in pieces)))
+            if locate is not None:
+                boxes.append(locate(pieces))
         paragraph += block.kind is not Kind.HEADING
     if not paragraph:
         raise metadata_only(name, file_format, "a title" if title else "no text")
@@ -236,9 +238,11 @@ def paper_of(
         kinds=tuple(kinds),
         places=tuple(places),
         spans=tuple(spans),
+        boxes=tuple(boxes),
         ids=ids or {},
         loss=replace(loss, left_out=dict(sorted(loss.left_out.items()))) if loss else Loss(),
         warnings=warnings,
+        units=units,
     )
 
 

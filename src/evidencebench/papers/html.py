@@ -9,9 +9,9 @@ from importlib.resources import files
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
-from evidencebench.papers.jats import BlockReader
+from evidencebench.papers.jats import Beside, BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
-from evidencebench.papers.paper import Loss, Paper, n_visible
+from evidencebench.papers.paper import Loss, Paper, Place, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
     BLOCKS,
@@ -33,6 +33,7 @@ _IDS = {
     "pmcid": (re.compile(r"PMC\d+"), ("citation_pmcid", "ncbi_pcid", "citation_fulltext_html_url", "og:url")),
     "pmid": (re.compile(r"\d{1,9}"), ("citation_pmid",)),
 }
+SCHEME_PATTERNS = {scheme: pattern for scheme, (pattern, _) in _IDS.items()}
 
 _MAIN = frozenset({"article", "main"})
 # The share of a page's text in paragraphs that the part with the article holds, and how many articles make up a list.
@@ -139,6 +140,15 @@ def sort_of_section(title: str) -> str | None:
 
 
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
+# What is left out and makes units -> the element of JATS that holds such.
+_BESIDE = {
+    "table": "table-wrap", "figure": "fig", "footnote": "fn", "keyword": "kwd", "acknowledgements": "ack",
+    "supplementary material": "notes", "other back matter": "notes", "further abstract": "abstract",
+}  # fmt: skip
+_NO_TEXT = frozenset({"script", "form", "navigation", "hidden text", "media", "page metadata"})
+_OF_TABLES = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
+_CAPTION_NAMES = frozenset({"caption", "figcaption", "figure-caption", "table-caption"})
+_FOOT_NAMES = frozenset({"tw-foot", "table-wrap-foot", "tblfn", "fn", "footnotes", "table-footnotes"})
 _ABSTRACT_NAMES = frozenset({"abstract", "article-abstract", "abstract-content", "html-abstract"})
 _TEX_NAMES = frozenset({"mathjax-tex", "tex-math"})
 # A link to a place of the page is a reference; to one of these, not to the literature.
@@ -171,6 +181,9 @@ class SectionFinder:
         self._paragraph: list[Element | Characters] = []
         self._n_open = dict.fromkeys(_PARAGRAPHS, 0)  # of each element of paragraphs
         self._n_breaks = 0  # right before this place
+        self.beside: list[Beside] = []  # what is no running text, as JATS has it
+        self._n_kept = 0
+        self._caption: Element | None = None  # a paragraph before its table
 
     def find(self, root: Element) -> None:
         """Fill ``abstract`` and ``body`` with the sections of an element."""
@@ -186,6 +199,7 @@ class SectionFinder:
                 self._flush()
             elif sort := self._sort(node):
                 self._count_out(sort, node)
+                self._add_beside(sort, node)
             elif node.tag in HEADINGS:
                 self._enter_section(node)
             elif node.tag in BLOCKS:
@@ -231,6 +245,7 @@ class SectionFinder:
             for child in front:
                 self._count_out("front matter", child)
             self.body.children.clear()
+            self._n_kept = 0
 
     def _enter_section(self, heading: Element) -> None:
         self._flush()
@@ -285,6 +300,7 @@ class SectionFinder:
         least = _LEAST_IN_SECTION if self._outer or around.sections else _LEAST_SENTENCE
         if sort := self._left_out or captioned(text):
             self._count_out(sort, paragraph)
+            self._add_beside(sort, paragraph)
         elif self._is_menu(paragraph):
             self._count_out("navigation", paragraph)
         elif not any(self._n_open.values()) and not (len(text) >= least and _SENTENCES.search(text)):
@@ -292,6 +308,21 @@ class SectionFinder:
         else:
             (around.sections[-1] if around.sections else around.base).children.append(paragraph)
             around.outline.pass_paragraph()
+            self._n_kept += 1
+
+    def _add_beside(self, sort: str, element: Element) -> None:
+        if tag := _BESIDE.get(sort):
+            path = tuple(title.rstrip("".join(_SIGNS)) for title in self._around.outline.path)
+            made = _beside_as_jats(element, tag)
+            if element.tag == "p" and not self._left_out:  # a caption of a table or figure
+                self._caption, made = Element("caption", children=element.children), Element(tag)
+                made.children.append(self._caption)
+            elif element.tag == "p" and path:
+                made.children.insert(0, Element("title", children=[Characters(path[-1], 0, 0)]))
+            elif element.tag == "table" and self._caption and not made.first("caption"):
+                made = Element("captioned-table", children=[self._caption, *made.children])
+            self.beside.append(Beside(made, path, self._n_kept))
+            self._caption = self._caption if element.tag == "p" else None
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""
@@ -335,6 +366,44 @@ def _as_jats(element: Element) -> Element:
     if not _TEX_NAMES.isdisjoint(attributes.get("class", "").split()):
         return Element("tex-math")
     return Element("break" if element.tag == "br" else element.tag if element.tag in ("a", "sup", "sub") else "span")
+
+
+def _beside_as_jats(root: Element, tag: str) -> Element:
+    """Return a table, a figure or notes as JATS has them: label, caption, rows, foot."""
+    is_captioned = tag in ("table-wrap", "fig")
+    top = Element(tag)
+    waiting = [(top, iter([root] if root.tag == "table" else root.children))]
+    while waiting:
+        parent, children = waiting[-1]
+        child = next(children, None)
+        if child is None:
+            waiting.pop()
+        elif isinstance(child, Characters):
+            parent.children.append(child)
+        elif sort_left_out(child) not in _NO_TEXT and (child.tag != "a" or child.text not in _SIGNS):
+            made = _part_as_jats(child, is_captioned=is_captioned)
+            (top if made.tag == "label" else parent).children.append(made)
+            waiting.append((made, iter([] if made is child else child.children)))
+    if is_captioned and not top.first("caption"):  # it is what stands before the table, or around the picture
+        is_behind = False
+        for number, part in enumerate(top.children):
+            if isinstance(part, Element) and part.tag == "p" and not part.first("table"):
+                top.children[number] = Element("table-wrap-foot" if is_behind else "caption", children=[part])
+            is_behind = is_behind or (isinstance(part, Element) and (part.tag == "table" or bool(part.first("table"))))
+    return top
+
+
+def _part_as_jats(element: Element, *, is_captioned: bool) -> Element:
+    names = {element.tag, *names_of(element)}
+    if element.tag in _OF_TABLES:
+        return Element(element.tag, element.attributes)
+    if is_captioned and names & _CAPTION_NAMES:
+        return Element("caption")
+    if is_captioned and names & _FOOT_NAMES:
+        return Element("table-wrap-foot")
+    if element.tag in HEADINGS:
+        return Element("label" if is_captioned else "title")
+    return Element("p") if element.tag in BLOCKS else _as_jats(element)
 
 
 def _with_blocks(root: Element) -> set[int]:
@@ -422,7 +491,19 @@ def paper_of_page(
     paper_title = blocks[0].text.text if blocks else ""
     blocks += BlockReader(Kind.ABSTRACT, count).read(finder.abstract)
     blocks += BlockReader(Kind.BODY, count).read(finder.body)
-    return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count)
+    units = UnitReader()
+    for beside in finder.beside:
+        units.read(beside.element, Place(section=beside.section, paragraph=beside.paragraph))
+    return paper_of(
+        blocks,
+        name=name,
+        file_format=file_format,
+        title=paper_title,
+        ids=ids,
+        loss=count,
+        units=units.units,
+        warnings=units.warnings,
+    )
 
 
 def _text(content: bytes, name: str) -> str:

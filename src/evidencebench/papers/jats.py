@@ -1,10 +1,19 @@
 """JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.paper import Loss, Paper, Part, n_visible
+from evidencebench.papers.lines import split_caption
+from evidencebench.papers.paper import Loss, Paper, Part, Place, Unit, UnitKind, n_visible
+from evidencebench.papers.sections import BACK_MATTER_STEMS
 from evidencebench.papers.text import RunningText
 from evidencebench.papers.tree import Characters, Element, ElementEnd
+from evidencebench.papers.units import Cell, UnitWriter
 from evidencebench.query import Kind
 
 LEFT_OUT = {
@@ -44,6 +53,14 @@ _OTHER_FORMS = "other form of a formula"
 PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
 
 
+class Beside(NamedTuple):
+    """An element that is no running text, and where it stands."""
+
+    element: Element
+    section: tuple[str, ...]
+    paragraph: int  # how many paragraphs end before it
+
+
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
@@ -57,6 +74,8 @@ class BlockReader:
         self._open: list[str] = []
         self._text = RunningText()
         self._is_lead = False  # whether all that was written leads the paragraph to come
+        self.n_paragraphs = 0
+        self.beside: list[Beside] = []  # what was left out, in order
 
     def read(self, root: Element) -> list[Block]:
         waiting: list[Element | Characters | ElementEnd] = [root]
@@ -71,6 +90,7 @@ class BlockReader:
                 self._leave(node.element)
             elif sort := self._left_out.get(node.tag):
                 leave_out(node, sort, self._count)
+                self.beside.append(Beside(node, tuple(self._path), self.n_paragraphs))
                 self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in _FORMS:
                 self._is_lead = False
@@ -137,6 +157,7 @@ class BlockReader:
         if text.text:
             without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
             self._count.keep(self._part, without_marks)
+            self.n_paragraphs += kind is not Kind.HEADING
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -154,6 +175,219 @@ def leave_out(element: Element, sort: str, count: Loss) -> None:
     unit = _UNITS.get(sort)
     n_units = 0 if unit is None else sum(1 for _ in element.all(unit))
     count.leave_out(sort, element.raw_text, n_elements=n_units or 1)
+
+
+# Beginnings of words in names of elements and of types of notes -> the title of end matter that has none.
+_END_TITLES = {
+    "ack": "Acknowledgements", "contribution": "Author contributions", "con": "Author contributions",
+    "coi": "Competing interests", "conflict": "Competing interests", "supported": "Funding", "financial": "Funding",
+    "fund": "Funding", "award": "Funding", "kwd": "Keywords", "abbr": "Abbreviations", "glossary": "Abbreviations",
+    "corresp": "Correspondence", "equal": "Author notes", "author": "Author notes", "ethic": "Ethics",
+    "app": "Appendix", "availability": "Data availability", "bio": "About the authors", "abstract": "Further abstract",
+}  # fmt: skip
+_TABLES = frozenset({"table-wrap", "table", "array"})
+_CAPTIONED = frozenset({"fig", "supplementary-material", "media", "inline-media", "chem-struct-wrap"})
+_GROUPS = frozenset(
+    {"app-group", "author-notes", "custom-meta-group", "custom-meta-wrap", "fig-group", "fn-group", "funding-group",
+     "table-wrap-group"}
+)  # fmt: skip
+_LISTS = {"kwd-group": ("kwd", "compound-kwd"), "award-group": ("funding-source", "award-id")}
+_NO_UNITS = frozenset(
+    {"alt-text", "chem-struct", "code", "disp-formula", "disp-formula-group", "graphic", "inline-graphic", "label",
+     "long-desc", "object-id", "open-access", "permissions", "processing-meta", "ref-list", "sec-meta", "title"}
+)  # fmt: skip
+_SAID_META = re.compile(r"(?i)avail|regist|fund|ethic|interest")  # in names of metadata that are of the paper itself
+_INDENT = re.compile("\n*([\u00a0\u2000-\u200a\u3000]*)")
+_NO_CAPTION = re.compile(r"(?i)click here for|open in a new tab|full size (?:table|image)")
+_LEAD = re.compile(
+    rf"(?i)(?:{BACK_MATTER_STEMS}|sources? of (?:funding|support)|abbreviations)\b[^.:]{{0,40}}(?:[.:]|$)"
+)
+_LONGEST_LEAD, _MOST_LEADS = 80, 50
+_MOST_NESTED = 4  # notes within notes
+_MOST_DIGITS = 7  # of the columns that a cell spans
+_ROWS, _CELLS = frozenset({"tr", "row"}), frozenset({"td", "th", "cell", "entry"})
+_IN_LINE = frozenset({"bold", "italic", "sub", "hr", "span"})
+
+
+class UnitReader:
+    """Makes units of elements that are no running text, by their names in JATS."""
+
+    def __init__(self) -> None:
+        self._writer = UnitWriter()
+        self._n_paragraphs = 0  # before what is read now
+        self._depth = 0
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(self._writer.units)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        told = f"{len(self.units):,} rows of tables, captions and notes are searched, and no more of them."
+        return (told,) if self._writer.is_full else ()
+
+    def read_beside(self, reader: BlockReader) -> None:
+        """Read what a reader of running text left out; such readers come in the paper's order."""
+        for element, section, paragraph in reader.beside:
+            self.read(element, Place(section=section, paragraph=self._n_paragraphs + paragraph))
+        self._n_paragraphs += reader.n_paragraphs
+
+    def read(self, root: Element, place: Place | None = None) -> None:
+        place = place or Place(paragraph=self._n_paragraphs)
+        waiting = [(root, "")]  # with the title of the group that it is in
+        self._depth += 1
+        while waiting and self._depth <= _MOST_NESTED and not self._writer.is_full:
+            element, title = waiting.pop()
+            if element.tag in _TABLES:
+                self._read_table(element, place)
+            elif element.tag in _CAPTIONED:
+                self._read_caption(element, place)
+            elif element.tag in _LISTS or element.tag == "custom-meta":
+                self._read_list(element, place)
+            elif element.tag in _GROUPS:
+                title = _title_of(element)
+                waiting += [(child, title) for child in element.elements][::-1]
+            elif element.tag not in _NO_UNITS:
+                self._read_notes(element, title, place)
+        self._depth -= 1
+
+    def _read_table(self, wrap: Element, place: Place) -> None:
+        label, captions = self._read_caption(wrap, place)
+        for table in [wrap] if wrap.tag == "table" else outermost(wrap, "table"):
+            rows = list(_rows(table))
+            n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
+            cells = [[self._cell(cell) for cell in row] for row, _ in rows]
+            self._writer.add_table(cells, n_heads=n_heads, label=label, caption=" ".join(captions), place=place)
+        notes = (note for foot in outermost(wrap, "table-wrap-foot") for note in outermost(foot, "fn", "p", "attrib"))
+        texts = [text for note in notes for text in self._paragraphs(note, place)]
+        self._writer.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=place)
+
+    def _cell(self, cell: Element) -> Cell:
+        attributes, parts = cell.attributes, cell.children
+        if all(isinstance(part, Characters) or _is_in_line(part) for part in parts):
+            raw = cell.raw_text if len(parts) != 1 or not isinstance(parts[0], Characters) else parts[0].text
+            text = raw
+        else:
+            raw, text = cell.raw_text, " ".join(self._paragraphs(cell, Place()))
+        indent = _INDENT.match(raw)
+        return Cell(
+            " ".join(text.split()),
+            _number(attributes.get("colspan") or attributes.get("cols")) if attributes else 1,
+            _number(attributes.get("rowspan") or attributes.get("rows")) if attributes else 1,
+            (len(indent[1]) if indent else 0) + ("padding-left" in attributes.get("style", "")),
+        )
+
+    def _read_caption(self, element: Element, place: Place) -> tuple[str, list[str]]:
+        """Return the label of a table or figure, and the paragraphs of its caption."""
+        label = _label(element)
+        parts = outermost(element, "caption", "title")
+        texts = [text for part in parts for text in self._paragraphs(part, place) if not _NO_CAPTION.match(text)]
+        texts = [text for text in texts if text.rstrip(" .:") != label]
+        if texts and not label:
+            label, texts[0] = split_caption(texts[0])
+        self._writer.add_notes(texts, UnitKind.CAPTION, label=label, place=place)
+        return label, texts
+
+    def _read_list(self, element: Element, place: Place) -> None:
+        label = _title_of(element) or _end_title(element)
+        if element.tag == "custom-meta":
+            label, *values = (part.text for part in element.elements)
+            values = values if _SAID_META.search(label) else []
+        else:
+            values = [part.text for part in element.all(*_LISTS[element.tag])] or [element.text]
+        self._writer.add_notes(["; ".join(filter(None, values))], UnitKind.END_MATTER, label=label, place=place)
+
+    def _read_notes(self, element: Element, title: str, place: Place) -> None:
+        """Read notes below their titles, which may be their first words; a note without one is a footnote."""
+        label = _title_of(element) or _end_title(element) or title or ("" if element.tag == "fn" else "Notes")
+        leads = [lead for part in [*islice(element.all("p"), _MOST_LEADS)] if (lead := _bold_lead(part))]
+        paragraphs: list[str] = []
+        for block in [*self._blocks(element, place), None]:
+            text = block.text.text if block else ""
+            lead, rest = (text, "") if block and block.kind is Kind.HEADING else _split_lead(text, leads)
+            if paragraphs and (lead or not block):
+                kind = UnitKind.END_MATTER if label else UnitKind.FOOTNOTE
+                self._writer.add_notes(paragraphs, kind, label=label, place=place)
+                paragraphs = []
+            label = lead.rstrip(" .:") or label
+            paragraphs += [rest] if rest else []
+
+    def _paragraphs(self, element: Element, place: Place) -> list[str]:
+        return [block.text.text for block in self._blocks(element, place)]
+
+    def _blocks(self, element: Element, place: Place) -> list[Block]:
+        """Return what an element says; what is no running text in it, such as a table of an appendix, is read apart."""
+        reader = BlockReader(Kind.BODY, Loss())
+        blocks = reader.read(Element("sec", children=element.children))
+        for beside in reader.beside:
+            self.read(beside.element, place)
+        return blocks
+
+
+def outermost(element: Element, *tags: str) -> Iterator[Element]:
+    """Yield the elements of these names that are in none of them, in order."""
+    waiting = list(element.elements)[::-1]
+    while waiting:
+        child = waiting.pop()
+        if child.tag in tags:
+            yield child
+        elif child.tag not in _ROWS:  # no row has captions, tables of their own, or notes of the table
+            waiting.extend(list(child.elements)[::-1])
+
+
+def _rows(table: Element) -> Iterator[tuple[list[Element], bool]]:
+    """Yield the cells of each row, and whether it is a head."""
+    waiting = [(table, False)]
+    while waiting:
+        part, is_head = waiting.pop()
+        if part.tag in _ROWS:
+            cells = [cell for cell in part.elements if cell.tag in _CELLS]
+            yield cells, is_head or part.attributes.get("role") == "label" or all(cell.tag == "th" for cell in cells)
+        elif part.tag != "caption":
+            waiting += [(child, is_head or part.tag == "thead") for child in part.elements][::-1]
+
+
+def _is_in_line(part: Element) -> bool:
+    """Say whether the text of an element of a cell is all that there is to it; a number may be an exponent."""
+    is_plain = part.tag in _IN_LINE or (part.tag == "sup" and not part.text.isdigit())
+    return is_plain and all(isinstance(child, Characters) for child in part.children)
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 1
+
+
+def _label(element: Element) -> str:
+    """Return the label of a table or figure, such as "Table 2", also where the file has its number alone."""
+    label = _child(element, "label")
+    text = label.text.rstrip(" .:|") if label else ""
+    name = "Table" if element.tag in _TABLES else "Figure" if element.tag == "fig" else ""
+    return f"{name} {text}".strip() if text.isdigit() else text
+
+
+def _title_of(element: Element) -> str:
+    return " ".join(part.text.rstrip(" .:") for part in element.elements if part.tag in ("label", "title"))
+
+
+def _end_title(element: Element) -> str:
+    """Return the title of end matter by the names that the file has for it."""
+    types = (element.attributes.get(key, "") for key in ("fn-type", "notes-type", "sec-type", "type"))
+    words = [word for name in (*types, element.tag) for word in name.lower().split("-")]
+    return next((title for word in words for start, title in _END_TITLES.items() if word.startswith(start)), "")
+
+
+def _bold_lead(paragraph: Element) -> str:
+    """Return the words in bold that a paragraph begins with, as titles of notes often are."""
+    first = next((part for part in paragraph.children if isinstance(part, Element) or part.text.strip()), None)
+    text = first.text if isinstance(first, Element) and first.tag == "bold" else ""
+    return text if len(text) <= _LONGEST_LEAD else ""
+
+
+def _split_lead(text: str, leads: Sequence[str]) -> tuple[str, str]:
+    """Return the title that a note begins with, empty where it has none, and the rest."""
+    known = _LEAD.match(text)
+    lead = next((lead for lead in leads if text.startswith(lead)), known[0] if known else "")
+    return lead, text[len(lead) :].lstrip(" .:")
 
 
 FORMAT = "JATS XML"
@@ -194,34 +428,49 @@ def articles_in(root: Element) -> list[Element]:
 
 def read_article(article: Element, name: str) -> Paper:
     """Return the paper in an ``article``, ``sub-article`` or ``response``."""
-    count = Loss()
+    count, units = Loss(), UnitReader()
     meta = _meta(article)
     title = _title(meta, count)
-    blocks = [*title, *_abstract(meta, count)]
+    blocks = [*title, *_abstract(meta, count, units)]
+    for notes in (part for part in (_child(article, "front") or meta).elements if part.tag == "notes"):
+        units.read(notes)
     for part in article.elements:
         if part.tag == "body":
-            blocks.extend(BlockReader(Kind.BODY, count).read(part))
+            reader = BlockReader(Kind.BODY, count)
+            blocks.extend(reader.read(part))
+            units.read_beside(reader)
         elif part.tag in ("back", "floats-group", "floats-wrap"):
             for inner in part.elements:
+                units.read(inner)
                 leave_out(inner, LEFT_OUT.get(inner.tag) or _BACK.get(inner.tag, "other back matter"), count)
                 for tag in ("table-wrap", "fig") if inner.tag not in LEFT_OUT else ():  # of a section such as "Tables"
                     if n_within := sum(1 for _ in inner.all(tag)):
                         count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
-    return paper_of(
+    paper = paper_of(
         blocks,
         name=name,
         file_format=FORMAT,
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
         loss=count,
+        units=units.units,
+        warnings=units.warnings,
     )
+    return replace(paper, year=_year(meta))
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
     ids = (element for element in _meta(article).elements if element.tag == "article-id")
     return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
+
+
+def _year(meta: Element) -> int | None:
+    """Return the first year of publication, as online ahead of print."""
+    dates = (element for element in meta.elements if element.tag == "pub-date")
+    texts = (child.text.strip() for date in dates for child in date.elements if child.tag == "year")
+    return min((int(text) for text in texts if re.fullmatch("[0-9]{4}", text)), default=None)
 
 
 def _meta(article: Element) -> Element:
@@ -242,16 +491,22 @@ def _title(meta: Element, count: Loss) -> list[Block]:
     return BlockReader(Kind.HEADING, count).read(Element("title-group", children=line))[:1]
 
 
-def _abstract(meta: Element, count: Loss) -> list[Block]:
+def _abstract(meta: Element, count: Loss, units: UnitReader) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
     primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
     main = next(iter(primary or abstracts), None)
+    reader = BlockReader(Kind.ABSTRACT, count)
+    blocks = reader.read(main) if main else []
+    units.read_beside(reader)
     for part in meta.elements:
         if part.tag in ("abstract", "trans-abstract") and part is not main:
             leave_out(part, "further abstract", count)
         elif part.tag in ("kwd-group", "author-notes"):
             leave_out(part, LEFT_OUT.get(part.tag, "author note"), count)
-    return BlockReader(Kind.ABSTRACT, count).read(main) if main else []
+        elif part.tag not in ("notes", "funding-group", "custom-meta-group", "custom-meta-wrap"):
+            continue
+        units.read(part)
+    return blocks
 
 
 def _child(element: Element, tag: str) -> Element | None:

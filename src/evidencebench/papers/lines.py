@@ -118,3 +118,13 @@ def captioned(text: str) -> str | None:
     """Return what a paragraph is the caption of, ``figure`` or ``table``; None where it is no caption."""
     match = _CAPTION.match(text)
     return None if match is None else "figure" if match["what"].lower().startswith(_PICTURES) else "table"
+
+
+def split_caption(text: str) -> tuple[str, str]:
+    """Return the label that a caption begins with, empty where it has none, and the rest.
+
+    >>> split_caption("Table 2: Pain at week 4")
+    ('Table 2', 'Pain at week 4')
+    """
+    match = _CAPTION.match(text)
+    return (match[0].rstrip(" .:|\u2014\u2013-"), text[match.end() :]) if match else ("", text)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.query import Kind, Query, Wish
+from evidencebench.wording import counted, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,11 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """The sentences of a paper in order, headings included: a kind, a place and a span for each."""
+    """The sentences of a paper in order, headings included: a kind, a place and a span for each.
+
+    Units, which are lines beside the running text such as rows of tables, have places of their own. Paragraphs count
+    from 0, pages and rows from 1; ``boxes`` are in points.
+    """
 
     name: str  # of its file or source, for messages
     format: str  # that was read, such as ``JATS XML``
@@ -114,10 +119,15 @@ class Paper:
     units: tuple[Unit, ...] = ()  # what is beside the running text, in the file's order; `find` alone searches it
     boxes: tuple[tuple[PageBox, ...], ...] = ()  # of a PDF: where each sentence stands, a rectangle a line
     ids: Mapping[str, str] = field(default_factory=dict)  # such as ``{"pmcid": "PMC13901"}``, as the file names them
+    year: int | None = None  # of publication
     loss: Loss = field(default_factory=Loss)
     warnings: tuple[str, ...] = ()  # sentences that say what could not be read, such as a page of a PDF
 
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.name), counted(len(self.sentences), "sentence"))
+
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
+        """Return what a system is asked about this paper; raises `EvidenceBenchError` for an empty hypothesis."""
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")
         return Query(
@@ -161,12 +171,11 @@ class SourcedText:
     text: str
     runs: tuple[_SourceRun, ...]
 
-    def span(self, start: int, stop: int) -> SourceSpan:
-        """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
+    def pieces(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return where characters start..stop-1 of the text, at least one, stand in the source: ends, marks apart."""
         runs = _between(self.runs, start, stop)
         # A mark has the place where the run before it ends, so only marks at the beginning matter.
-        of_source = [run for run in runs if run.start < run.stop] or runs[-1:]
-        return SourceSpan(start=min(run.start for run in of_source), stop=max(run.stop for run in of_source))
+        return [(run.start, run.stop) for run in runs if run.start < run.stop] or [(runs[-1].start, runs[-1].stop)]
 
     def __getitem__(self, part: slice) -> "SourcedText":
         start, stop, _ = part.indices(len(self.text))

@@ -1,6 +1,7 @@
 """Read_paper, read_papers; formats told by content; refusals."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
@@ -9,12 +10,15 @@ from evidencebench.papers.bioc import is_bioc_json, read_bioc_json, read_bioc_xm
 from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
+from evidencebench.papers.language import language_of
+from evidencebench.papers.lists import is_list, refuse_list
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.tei import read_tei
 from evidencebench.papers.tree import beginning, parse_xml, root_tag
+from evidencebench.papers.zipped import is_docx, is_epub, read_docx, read_epub
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
@@ -66,12 +70,44 @@ _Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 # this one, and name it here.
 READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
     (is_pdf, read_pdf, False),
+    (is_list, refuse_list, False),
+    (is_docx, read_docx, False),
+    (is_epub, read_epub, False),
     (is_bioc_json, read_bioc_json, True),
     (is_xml_paper, read_xml, True),
     (is_html, read_html, True),
     (is_markdown, read_markdown, False),
     (lambda _: True, read_plain, False),
 )
+
+
+def read_paper(source: str | Path | bytes, *, name: str = "paper") -> Paper:
+    r"""Read one paper from a file, or from its content.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or the bytes of one. The format is told by the content, never by a name.
+    name
+        What messages and outputs call the paper, where ``source`` is bytes; a file is called by its path.
+
+    Returns
+    -------
+    Paper
+        Its title, sentences in order with kinds, places and spans, and its units: rows of tables, captions, notes.
+
+    Raises
+    ------
+    EvidenceBenchError
+        If the content is no paper, or several, or cannot be read; the message says where, and what to give instead.
+
+    Examples
+    --------
+    >>> paper = read_paper(b"# Results\nTea lowered blood pressure.\n", name="tea.txt")
+    >>> paper, paper.sentences[1], paper.places[1].section
+    (Paper('tea.txt', 2 sentences), 'Tea lowered blood pressure.', ('Results',))
+    """
+    return read_content(source, name=name) if isinstance(source, bytes) else read(Path(source))
 
 
 def read(path: Path) -> Paper:
@@ -118,4 +154,7 @@ def checked(paper: Paper | UnreadableError, *, needs_body: bool = True) -> Paper
             f"{paper.name}: expected sentences of at most {LONGEST_SENTENCE:,} characters, got one of {longest:,}; it "
             "may be data and no text: give the text of a paper"
         )
+    if language := language_of(" ".join(paper.sentences)):
+        said = f"The paper reads as {language}; the finder was trained on English."
+        return replace(paper, warnings=(*paper.warnings, said))
     return paper

@@ -2,7 +2,7 @@
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
-from evidencebench.papers.jats import BlockReader, leave_out
+from evidencebench.papers.jats import BlockReader, UnitReader, leave_out
 from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.text import NUMBERS
 from evidencebench.papers.tree import Characters, Element
@@ -25,22 +25,32 @@ _NAMES = {
     "note": "fn",
     "listbibl": "ref-list",
     "biblstruct": "ref",
+    "figdesc": "caption",
+    "keywords": "kwd-group",
+    "term": "kwd",
 }
 _BACK = {"references": "references", "acknowledgement": "acknowledgements", "annex": "appendix"}
+# Attributes that say how a table is built.
+_OF_TABLES = ("cols", "rows", "role")
 
 
 def read_tei(tei: Element, name: str) -> Paper:
-    count = Loss()
+    count, units = Loss(), UnitReader()
     header = tei.first("teiheader") or Element("teiheader")
     title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
     blocks = [
-        *_blocks(title, Kind.HEADING, count)[:1],
-        *_blocks(abstract, Kind.ABSTRACT, count),
-        *_blocks(tei.first("body"), Kind.BODY, count),
+        *_blocks(title, Kind.HEADING, count, UnitReader())[:1],
+        *_blocks(abstract, Kind.ABSTRACT, count, units),
     ]
+    for keywords in header.all("keywords"):
+        units.read(_renamed(keywords))
+    blocks += _blocks(tei.first("body"), Kind.BODY, count, units)
     for back in tei.all("back"):
         for part in back.elements:
-            leave_out(_renamed(part), _BACK.get(part.attributes.get("type", ""), "other back matter"), count)
+            renamed, sort = _renamed(part), part.attributes.get("type", "")
+            leave_out(renamed, _BACK.get(sort, "other back matter"), count)
+            if sort != "references":
+                units.read(Element(sort or "notes", children=renamed.children))
     ids = ((idno.attributes.get("type", ""), idno.text) for idno in header.all("idno"))
     return paper_of(
         blocks,
@@ -49,11 +59,16 @@ def read_tei(tei: Element, name: str) -> Paper:
         title=title.text if title else "",
         ids=ids_of_pairs(ids),
         loss=count,
+        units=units.units,
+        warnings=units.warnings,
     )
 
 
-def _blocks(element: Element | None, kind: Kind, count: Loss) -> list[Block]:
-    return BlockReader(kind, count).read(_renamed(element)) if element else []
+def _blocks(element: Element | None, kind: Kind, count: Loss, units: UnitReader) -> list[Block]:
+    reader = BlockReader(kind, count)
+    blocks = reader.read(_renamed(element)) if element else []
+    units.read_beside(reader)
+    return blocks
 
 
 def _renamed(root: Element) -> Element:
@@ -88,4 +103,5 @@ def _as_jats(element: Element) -> Element:
     if element.tag == "hi":
         rend = element.attributes.get("rend", "")
         return Element("sup" if rend.startswith("sup") else "sub" if rend.startswith("sub") else "italic")
-    return Element(_NAMES.get(element.tag, element.tag))
+    attributes = {key: element.attributes[key] for key in _OF_TABLES if key in element.attributes}
+    return Element(_NAMES.get(element.tag, element.tag), attributes)

@@ -45,12 +45,12 @@ class Element:
 
     def all(self, *tags: str) -> Iterator["Element"]:
         """Return the elements of these names at any depth, in order, itself apart."""
-        waiting = list(self.elements)[::-1]
+        waiting = [child for child in reversed(self.children) if isinstance(child, Element)]
         while waiting:
             element = waiting.pop()
             if element.tag in tags:
                 yield element
-            waiting.extend(list(element.elements)[::-1])
+            waiting += [child for child in reversed(element.children) if isinstance(child, Element)]
 
     def first(self, *tags: str) -> "Element | None":
         return next(self.all(*tags), None)
@@ -277,8 +277,8 @@ _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?
 _ATTRIBUTE = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S++)))?+""")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 _KEPT_ATTRIBUTES = frozenset(
-    {"aria-hidden", "charset", "class", "close", "content", "encoding", "hidden", "href", "id", "name", "open"}
-    | {"property", "role", "style"}
+    {"aria-hidden", "charset", "class", "close", "colspan", "content", "encoding", "hidden", "href", "id", "name"}
+    | {"open", "property", "role", "rowspan", "style"}
 )
 
 _VOID = frozenset(

@@ -17,6 +17,7 @@ In reading order:
 * `relevance`: Parts of a hypothesis, how sentences speak of them
 * `features`: The table of features and its columns
 * `finder`: Finder and its model
+* `verdict`: Whether a paper answers a question
 * `directions`: What a sentence reports of the outcome
 * `program`: exec: a program in any language
 * `lexicon`: The lexicon of cues, and the rhetorical roles of sentences

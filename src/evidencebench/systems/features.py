@@ -102,6 +102,13 @@ def _to_conclusion(paper: PaperColumns) -> Floats:
     return paper.similarity.row(int(last[0])) if len(last) else np.zeros(paper.n)
 
 
+def _of_other_arm(paper: PaperColumns) -> Floats:
+    """Flag what names the comparator alone and does not compare, where the paper names the intervention too."""
+    own = paper.relevance.own
+    is_other: Flags = (own["comparator"] > 0) & (own["intervention"] == 0) & ~paper.compares
+    return np.where(own["intervention"].any(), is_other, 0.0)
+
+
 Columns = Mapping[str, Column]
 
 _COLUMNS: Mapping[str, Columns] = {  # by group
@@ -192,6 +199,12 @@ _RELEVANCE: Columns = {
     **{name: column for part in PARTS for name, column in _part_columns(part).items()},
     "arms": lambda p: p.relevance.held["intervention"] * p.relevance.held["comparator"],
     "asks": lambda p: p.asks.astype(float),
+    "of_others": lambda p: p.of_others.astype(float),
+    "of_baseline": lambda p: p.of_baseline.astype(float),
+    "of_other_arm": _of_other_arm,
+    "intervention_own": lambda p: p.relevance.own["intervention"],
+    "comparator_own": lambda p: p.relevance.own["comparator"],
+    "outcome_own": lambda p: p.relevance.own["outcome"],
     "finding": _finding,
     "match": _match,
     "match_rank": lambda p: rank_fraction(_match(p)),
@@ -212,8 +225,9 @@ FEATURES = tuple(
 )
 """Every feature but those of `RELEVANCE_FEATURES`, in the order of the table's columns."""
 
+_BLIND_OF_RELEVANCE = {"asks", "finding", "of_others", "of_baseline"}
 RELEVANCE_FEATURES = tuple(
-    Feature(name=name, group="relevance", column=column, reads_hypothesis=name not in {"asks", "finding"})
+    Feature(name=name, group="relevance", column=column, reads_hypothesis=name not in _BLIND_OF_RELEVANCE)
     for name, column in _RELEVANCE.items()
 )
 """The features of the group ``relevance``, in the order of the table's columns."""

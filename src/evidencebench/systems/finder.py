@@ -15,13 +15,16 @@ from evidencebench.errors import ModelError
 from evidencebench.models.embedding.local import PinnedDigest
 from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card, read_named_part
 from evidencebench.query import AspectScope, Kind, Query, Wish
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, PaperChance, Ranking, Traits
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature, feature_table
 from evidencebench.systems.fusion import standard_scores
-from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
+from evidencebench.systems.paper_columns import Flags, Floats, PaperColumns, columns_of
+from evidencebench.systems.question import question_of
+from evidencebench.systems.relevance import PARTS
 from evidencebench.systems.trees import Forest
+from evidencebench.systems.verdict import SIGNS, VerdictWeights, mentioned_shares, paper_signs
 
 Table = NDArray[np.float32]
 
@@ -73,6 +76,7 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
     members: tuple[FinderMember, ...]
     strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
     calibrations: dict[Wish, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
+    verdicts: dict[Wish, VerdictWeights] = msgspec.field(default_factory=dict)  # whether a paper answers, if computed
     training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
 
 
@@ -97,6 +101,25 @@ def finder_table(paper: PaperColumns) -> Table:
     """Return the table of `FINDER_FEATURES`, in single precision, so that machines that differ in a last bit agree."""
     blind = paper.of_paper(_BLIND, lambda: feature_table(paper, _BLIND))
     return np.column_stack([blind, feature_table(paper, _LISTENING)])[:, _ORDER].astype(np.float32)
+
+
+# What is left of the score of a sentence that only asks. Of 3,996 such sentences in Evidence Inference, 4 were marked,
+# too few for trees to learn how little they answer in a short text.
+_OF_ASKING = 0.1
+
+
+def lowered(scores: Floats, asks: Flags) -> Floats:
+    """Return the scores by which answers are ordered: lower ones for sentences that only ask."""
+    return np.where(asks, np.minimum(scores, _OF_ASKING * scores), scores)
+
+
+def asked_columns(query: Query, wish: Wish) -> PaperColumns:
+    """Return the columns of a query; to be answered, only the words of its parts count, however they are put."""
+    question = question_of(query.hypothesis)
+    if wish == "answer" and question.is_split:
+        parts = (question.intervention, question.comparator, question.outcome)
+        query = replace(query, hypothesis=" ".join(filter(None, parts)))
+    return columns_of(query, question)
 
 
 @lru_cache(maxsize=8)
@@ -129,11 +152,22 @@ def _require_sound(card: FinderCard) -> None:
         raise ModelError(f"{CARD}: members: expected no weights, or a finite one for each feature")
     if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
         raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")
+    _require_sound_meaning(card)
+
+
+def _require_sound_meaning(card: FinderCard) -> None:
     for table in card.calibrations.values():
         numbers = [*table.scores, *table.shares]
         ascends = list(table.scores) == sorted(table.scores) and list(table.shares) == sorted(table.shares)
         if not numbers or len(table.scores) != len(table.shares) or not ascends or not _are_finite(numbers):
             raise ModelError(f"{CARD}: calibrations: expected scores and shares, as many of both, ascending")
+
+    for verdict in card.verdicts.values():
+        bounds = (0, verdict.none_below, verdict.found_from, 1)
+        if verdict.signs != SIGNS or len(verdict.weights) != len(SIGNS) or list(bounds) != sorted(bounds):
+            raise ModelError(f"{CARD}: verdicts: expected a weight for each sign of this version, and bounds in order")
+        if not _are_finite([*verdict.weights, verdict.start]):
+            raise ModelError(f"{CARD}: verdicts: expected finite weights")
 
 
 def _are_finite(numbers: Sequence[float]) -> bool:
@@ -163,10 +197,6 @@ def article_slices(kinds: Sequence[Kind]) -> list[slice]:
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
 """The folder of the model that comes with the package. It was trained on Evidence Inference alone."""
-
-# What is left of the score of a sentence that only asks. Of 3,996 such sentences in Evidence Inference, 4 were marked,
-# too few for trees to learn how little they answer in a short text.
-_OF_ASKING = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +229,7 @@ class Finder:
             versions=lambda: {name: f"sha256:{self._card.digest()}"},
             trained_on=lambda: self._load().card.trained_on,
             chances=self.chances,
+            answers=self.answers,
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -218,6 +249,16 @@ class Finder:
         chances[article] = table.chances(scores)
         return [float(chance) for chance in chances]
 
+    def answers(self, query: Query) -> PaperChance | None:
+        """Return how likely the paper answers the hypothesis; None where the model has no verdict for the wish."""
+        model, wish = self._load(), self._wish_of(query)
+        verdict = model.card.verdicts.get(wish)
+        if verdict is None or not query.sentences:
+            return None
+        _, paper, scores = _score(model, wish, query, "all")
+        held = np.column_stack([paper.relevance.held[part] for part in PARTS])
+        return verdict.chance(paper_signs(held, mentioned_shares(paper.relevance), scores))
+
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"
 
@@ -233,8 +274,9 @@ def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> 
         if strength := model.card.strengths[wish]:
             order = discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)
     else:
-        article, paper = _read(query)
-        order = Cues(wish=wish).rank(paper.query, Brief(budget=None, scope=scope)).sentences
+        article, paper = _read(query, wish)
+        own = replace(paper.query, hypothesis=query.hypothesis)
+        order = Cues(wish=wish).rank(own, Brief(budget=None, scope=scope)).sentences
     indices = range(len(query.sentences))
     others = (*indices[: article.start], *indices[article.stop :])
     return (*(index + article.start for index in order), *others)
@@ -242,19 +284,18 @@ def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> 
 
 @lru_cache(maxsize=4)
 def _score(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[slice, PaperColumns, Floats]:
-    article, paper = _read(query)
+    article, paper = _read(query, wish)
     scores = model.scores(paper, wish, scope)
-    if wish == "answer":
-        scores = np.where(paper.asks, np.minimum(scores, _OF_ASKING * scores), scores)
-    return article, paper, scores
+    return article, paper, lowered(scores, paper.asks) if wish == "answer" else scores
 
 
 @lru_cache(maxsize=2)
-def _read(query: Query) -> tuple[slice, PaperColumns]:
+def _read(query: Query, wish: Wish) -> tuple[slice, PaperColumns]:
     """Return the sentences of the article that the hypothesis is about, and their columns."""
     articles = article_slices(query.kinds)
     if len(articles) == 1:
-        return articles[0], columns_of(query)
-    topic = PaperColumns(query).relevance.topic
+        return articles[0], asked_columns(query, wish)
+    topic = asked_columns(query, wish).relevance.topic
     article = max(articles, key=lambda sentences: float(topic[sentences].mean()))
-    return article, columns_of(replace(query, sentences=query.sentences[article], kinds=query.kinds[article]))
+    own = replace(query, sentences=query.sentences[article], kinds=query.kinds[article])
+    return article, asked_columns(own, wish)

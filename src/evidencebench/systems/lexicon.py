@@ -98,6 +98,52 @@ def asks(sentence: str) -> bool:
     return ends_as_question or bool(_AIMING.match(lower) or _ASKING.search(lower))
 
 
+# What other studies found, unless the authors speak of themselves too. The words are searched in lower case.
+_CITED = re.compile(r"\[\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*\]|\bet al\b|\([A-Z][^()]{1,60}\b(?:19|20)\d\d[a-z]?\)")
+_OTHERS = re.compile(
+    r"\b(?:(?:previous|prior|earlier|other|recent|several|many|past|similar|few|some|most|two|three|these|those) "
+    r"(?:\w+ ){0,3}?(?:studies|trials|reports|works|authors|investigators|researchers|reviews?|literature|evidence)"
+    r"|(?:previous|prior|earlier|another|one) (?:\w+ ){0,2}?(?:study|trial|report|work|review)"
+    r"|(?:studies|trials|evidence|literature) (?:have|has|suggests?|shows?|indicates?|reports?)"
+    r"|(?:has|have) (?:\w+ )?been (?:shown|reported|found|suggested|demonstrated|observed|associated|proposed)"
+    r"|systematic reviews?|meta-analys[ei]s|(?:in|from|by) the literature|(?:and|&) (?:colleagues|co-?workers))\b"
+)
+_OWN = re.compile(
+    r"\b(?:we|our|ours|us|(?:this|present|current) (?:\w+ ){0,2}?(?:study|trial|results?|findings|data))\b"
+)
+# How groups were before anything was done; and what a change or a later time is told by.
+_BASELINE = re.compile(
+    r"\b(?:base-?line|pre-?(?:treatment|intervention|operative(?:ly)?|test|study)|demographics?"
+    r"|(?:before|prior to) (?:the )?(?:treatment|intervention|surgery|operation|randomi[sz]ation|study|start)"
+    r"|at (?:study )?(?:entry|enroll?ment|inclusion))\b"
+)
+_LATER = re.compile(
+    r"\b(?:after|afterwards?|chang\w+|post-?\w+|weeks?|months?|days?|end|follow\w*|adjust\w*|increas\w+|decreas\w+"
+    r"|reduc\w+|improv\w+|(?:from|to|with|than|over|vs\.?|versus|below|above) (?:the |its |their )?base-?line)\b"
+)
+_COMPARES = re.compile(
+    r"\b(?:than|compar\w+|versus|vs|between|both|respectively|groups|arms|active|treatments?|treated|intervention"
+    r"|experimental|either|all|two|three|whereas|while|other|differ\w*)\b"
+)
+
+
+def tells_of_others(sentence: str) -> bool:
+    """Say whether a sentence tells of other studies: it cites, or names them, and does not speak of its own."""
+    lower = sentence.lower()
+    return bool(_CITED.search(sentence) or _OTHERS.search(lower)) and not _OWN.search(lower)
+
+
+def tells_of_baseline(sentence: str) -> bool:
+    """Say whether a sentence tells how groups were before anything was done, and of no later time."""
+    lower = sentence.lower()
+    return bool(_BASELINE.search(lower)) and not _LATER.search(lower)
+
+
+def compares(sentence: str) -> bool:
+    """Say whether a sentence has a word that sets groups against each other."""
+    return bool(_COMPARES.search(sentence.lower()))
+
+
 class Role(IntEnum):
     UNKNOWN = 0
     BACKGROUND = 1

@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 from evidencebench.query import Kind, Query
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.diverse import WordSimilarity
-from evidencebench.systems.lexicon import CUES, Role, asks, count_cues, roles_of, runs_of
+from evidencebench.systems.lexicon import (
+    CUES,
+    Role,
+    asks,
+    compares,
+    count_cues,
+    roles_of,
+    runs_of,
+    tells_of_baseline,
+    tells_of_others,
+)
+from evidencebench.systems.question import ParsedQuestion, question_of
 from evidencebench.systems.relevance import PaperWords, Relevance
 from evidencebench.systems.tfidf import TfIdf
 from evidencebench.systems.words import tokens, words_of
@@ -59,8 +70,11 @@ class PaperColumns:
     `columns_of` returns columns that share what does not depend on the hypothesis.
     """
 
-    def __init__(self, query: Query, *, kept: dict[Hashable, Any] | None = None) -> None:
+    def __init__(
+        self, query: Query, *, question: ParsedQuestion | None = None, kept: dict[Hashable, Any] | None = None
+    ) -> None:
         self.query = query
+        self._question = question or question_of(query.hypothesis)
         self._kept = {} if kept is None else kept
         self.n = len(query.sentences)
         self.index = np.arange(self.n, dtype=float)
@@ -127,6 +141,18 @@ class PaperColumns:
         return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
 
     @_of_paper
+    def of_others(self) -> Flags:
+        return np.array([tells_of_others(sentence) for sentence in self.query.sentences], dtype=bool)
+
+    @_of_paper
+    def of_baseline(self) -> Flags:
+        return np.array([tells_of_baseline(sentence) for sentence in self.query.sentences], dtype=bool)
+
+    @_of_paper
+    def compares(self) -> Flags:
+        return np.array([compares(sentence) for sentence in self.query.sentences], dtype=bool)
+
+    @_of_paper
     def n_characters(self) -> Floats:
         return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
 
@@ -176,7 +202,7 @@ class PaperColumns:
 
     @cached_property
     def relevance(self) -> Relevance:
-        return Relevance(self.query, self.words)
+        return Relevance(self.query, self.words, self._question)
 
     @_of_paper
     def words(self) -> PaperWords:
@@ -192,15 +218,18 @@ class PaperColumns:
         return held / max(1, len(wanted))
 
 
-def columns_of(query: Query) -> PaperColumns:
-    """Return the columns of a query; what reads no hypothesis is computed once for all that ask about the paper."""
-    return PaperColumns(query, kept=_kept_of(query.sentences, query.kinds))
+def columns_of(query: Query, question: ParsedQuestion | None = None) -> PaperColumns:
+    """Return the columns of a query; what reads no hypothesis is computed once for all that ask about the paper.
+
+    ``question`` are the parts of what is asked; None: those that the hypothesis's own words say.
+    """
+    return PaperColumns(query, question=question, kept=_kept_of(query.sentences, query.kinds))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _kept_of(
     sentences: tuple[str, ...],  # noqa: ARG001 - it decides which dictionary is returned, as the other does
     kinds: tuple[Kind, ...],  # noqa: ARG001
 ) -> dict[Hashable, Any]:
-    """Return the dictionary in which the columns of a paper are kept; those of the last two papers are."""
+    """Return the dictionary in which the columns of a paper are kept; those of the last three papers are."""
     return {}

@@ -106,6 +106,8 @@ _OF_DATA_SETS = re.compile(r"(?P<a>.+?), compared with (?P<c>.+), changes (?P<o>
 _ARTICLE = re.compile(r"^(?:the use of|use of|using|treatment with|administration of|the|an?) (?=\S)", re.IGNORECASE)
 _ASKS = re.compile(_filled(r"(?:what|which|who|whom|where|when|why|how|{be}|{auxiliary})\b"), re.IGNORECASE)
 _ASKS_OF_EFFECT = re.compile(r"(?:how (?:does|do|did)|is|are|was|were)\b", re.IGNORECASE)
+_FEW_WORDS = 5
+_CLEAR_MARK = re.compile(r"\s*[;:|/]\s+|\s+[|/\u2013\u2014-]\s+")
 _MARK = re.compile(r"\s*[;:|/]\s+|,\s+|\s+[\u2013\u2014-]\s+")
 _TOPIC_MARK = re.compile(r"\s+(?:for|on|regarding|in terms of|with respect to|in)\s+", re.IGNORECASE)
 _BRACKETS = re.compile(r" ?(?:\([^()]*\)|\[[^\[\]]*\])")
@@ -220,13 +222,13 @@ def _of_keywords(text: str, comparator: str) -> ParsedQuestion | None:
     if not (behind and before and behind[0]):
         if _ASKS.match(text):
             return None
-        match _MARK.split(text):
-            case [intervention, outcome] | [intervention, outcome, ""]:
-                return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=outcome)
-            case [intervention, comparator, outcome]:
-                return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=outcome)
-        intervention, *rest = _TOPIC_MARK.split(text, maxsplit=1)
-        return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=rest[0]) if rest else None
+        for mark, most in ((_CLEAR_MARK, 0), (_MARK, 0), (_TOPIC_MARK, 1)):
+            parts = [part for part in mark.split(text, maxsplit=most) if part]
+            # In long texts, a comma or "in" may stand within a part.
+            if len(parts) in {2, 3} and (mark is _CLEAR_MARK or max(len(part.split()) for part in parts) <= _FEW_WORDS):
+                intervention, *arms, outcome = parts
+                return ParsedQuestion(intervention=intervention, comparator=[*arms, comparator][0], outcome=outcome)
+        return None
     match _MARK.split(before):
         case [outcome, intervention]:  # "blood pressure: tea vs water"
             return ParsedQuestion(intervention=intervention, comparator=behind[0], outcome=outcome)

@@ -2,25 +2,19 @@
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query
+from evidencebench.systems.question import ParsedQuestion
 from evidencebench.systems.words import STOPWORDS, tokens
-
-# The verb between a cause and its effect.
-_VERB = re.compile(
-    r"\b(?:(?:is|are|was|were)(?: (?:not|causally|inversely|positively|independently))* associated with|increas\w+"
-    r"|decreas\w+|reduc\w+|rais\w+|lower\w*|elevat\w+|caus\w+|induc\w+|affect\w*|alter\w*|impair\w*|improv\w+"
-    r"|disrupt\w*|modulat\w+|inhibit\w*|promot\w+|lead\w*|upregulat\w+|enhanc\w+|contribut\w+|prevent\w*|chang\w+)\b",
-    re.IGNORECASE,
-)
 
 # Words that a hypothesis says of its effect, not of its topic.
 _OF_EFFECTS = """
@@ -33,33 +27,6 @@ _ROOT_LETTERS, _LEAST_PLURAL = 6, 4
 _HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
 _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
 _LONGEST_ABBREVIATED = 8
-
-
-class HypothesisParts(NamedTuple):
-    intervention: str
-    comparator: str  # empty without one
-    outcome: str
-
-
-def parts_of(hypothesis: str) -> HypothesisParts:
-    """Return the parts of a hypothesis; one without a known verb is cut in its middle.
-
-    >>> parts_of("Tea, compared with water, changes blood pressure.")
-    HypothesisParts(intervention='Tea', comparator='water', outcome='blood pressure')
-    """
-    text = hypothesis.strip()
-    arms, changes, outcome = text.rpartition(", changes ")
-    intervention, compared, comparator = arms.partition(", compared with ")
-    if changes and compared:  # "Tea, compared with water, changes blood pressure."
-        return HypothesisParts(intervention=intervention, comparator=comparator, outcome=outcome.removesuffix("."))
-    verb = _VERB.search(text, 1)
-    if verb and text[verb.end() :].strip(" ."):
-        intervention, outcome = text[: verb.start()].strip(), text[verb.end() :].strip()
-    else:
-        words = text.split()
-        middle = (len(words) + 1) // 2
-        intervention, outcome = " ".join(words[:middle]), " ".join(words[middle:])
-    return HypothesisParts(intervention=intervention, comparator="", outcome=outcome)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -147,15 +114,55 @@ class PaperWords:
         }
 
 
+# Keywords are cut beside none of these, nor before a bracket.
+_JOINING = STOPWORDS | frozenset(["after", "before", "between", "during", "from", "on", "per", "vs"])
+# Shares of a word's places where the other stands next to it: above the first, two words are never cut apart; below the
+# second, a second cut is made too.
+_OFTEN, _SELDOM = 0.5, 0.1
+
+
+def parts_in_paper(text: str, sentences: Iterable[str]) -> tuple[str, str, str]:
+    """Cut keywords, such as "tea water blood pressure", where their words are most seldom neighbours in a paper.
+
+    Returns intervention, comparator, which may be empty, and outcome; all of a text without such a place as both.
+
+    >>> parts_in_paper("green tea blood pressure", ["Green tea lowers blood pressure."])
+    ('green tea', '', 'blood pressure')
+    """
+    words = text.split()
+    of_words = [[root(token) for token in tokens(word)] for word in words]
+    wanted = {stem for stems in of_words for stem in stems}
+    n_of: Counter[str] = Counter()
+    n_pairs: Counter[tuple[str, str]] = Counter()
+    for sentence in sentences:
+        held = [stem if stem in wanted else "" for stem in map(root, tokens(sentence, stopwords=False))]
+        n_of.update(held)
+        n_pairs.update(pairwise(held))
+    bonds: list[tuple[float, float, int]] = []
+    for index, (before, behind) in enumerate(pairwise(of_words), 1):
+        if before and behind and _JOINING.isdisjoint(words[index - 1 : index + 1]) and words[index][0] not in "([":
+            pair = (before[-1], behind[0])
+            bond = n_pairs[pair] / (1 + min(n_of[pair[0]], n_of[pair[1]]))
+            bonds.append((bond, abs(index - len(words) / 2), index))
+    bonds = sorted(bond for bond in bonds if bond[0] <= _OFTEN)
+    if not bonds:
+        return text, "", text
+    is_seldom = [bond <= _SELDOM for bond, _, _ in bonds[:2]] == [True, True]
+    cuts = sorted(index for _, _, index in bonds[: 1 + is_seldom])
+    parts = [" ".join(words[start:end]) for start, end in pairwise([0, *cuts, len(words)])]
+    return parts[0], parts[1] if is_seldom else "", parts[-1]
+
+
 class Relevance:
     """Columns of one number a sentence; each is computed when it is first read."""
 
-    def __init__(self, query: Query, words: PaperWords) -> None:
+    def __init__(self, query: Query, words: PaperWords, question: ParsedQuestion) -> None:
         self.query = query
         self.n = len(query.sentences)
         self.words = words.roots
         self._of_paper = words
-        texts = (*parts_of(query.hypothesis), query.hypothesis)
+        parts = (question.intervention, question.comparator, question.outcome)
+        texts = (*(parts if question.is_split else parts_in_paper(query.hypothesis, query.sentences)), query.hypothesis)
         self.wanted: dict[Part, tuple[str, ...]] = dict(zip(PARTS, map(topic_roots, texts), strict=True))
 
     @cached_property
@@ -183,15 +190,21 @@ class Relevance:
         return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
 
     @cached_property
+    def own(self) -> dict[Part, Floats]:
+        """Part -> the share of the words that no other part has which each sentence holds, each weighed by rarity."""
+        n_parts = Counter(word for part in PARTS[:-1] for word in self.wanted[part])
+        return {part: self._shares(word for word in self.wanted[part] if n_parts[word] == 1) for part in PARTS[:-1]}
+
+    @cached_property
     def held(self) -> dict[Part, Floats]:
         """Part -> the share of its words that each sentence holds, each weighed by its rarity."""
+        return {part: self._shares(words) for part, words in self.wanted.items()}
+
+    def _shares(self, words: Iterable[str]) -> Floats:
         unseen = math.log(1 + (self.n + 0.5) / 0.5)  # the rarity of a word that the paper lacks
-        shares = {}
-        for part, words in self.wanted.items():
-            weights = {word: self.idf.get(word, unseen) for word in words}
-            total = sum(weights.values()) or 1.0
-            shares[part] = np.array([sum(weights[w] for w in words if w in count) / total for count in self.counts])
-        return shares
+        weights = {word: self.idf.get(word, unseen) for word in words}
+        total = sum(weights.values()) or 1.0
+        return np.array([sum(weights[w] for w in weights if w in count) / total for count in self.counts])
 
     @cached_property
     def rarest(self) -> dict[Part, Floats]:
@@ -286,7 +299,7 @@ own rather same several shall she should since so somebody someone something tha
 throughout thus too two under unless until up upon us very was we were when whenever where wherever while whose why
 within would yet you your
 """
-_LEAST_BEGINNING = 4
+LEAST_BEGINNING = 4
 _COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}
 
 
@@ -298,18 +311,19 @@ def topic_words(text: str) -> tuple[str, ...]:
 
 def unmentioned_words(hypothesis: str, sentences: Iterable[str]) -> tuple[str, ...]:
     """Return the topic words of a hypothesis that no sentence holds in any form."""
-    wanted = {word: root(word) for word in topic_words(hypothesis)}
-    seen: set[str] = set()
-    for sentence in sentences:
-        if not wanted:
-            break
-        new = set(roots(sentence)) - seen
-        seen |= new
-        wanted = {word: own for word, own in wanted.items() if not any(_are_forms(own, other) for other in new)}
-    return tuple(wanted)
+    seen = _vocabulary(tuple(sentences))
+    return tuple(word for word in topic_words(hypothesis) if not _has_form(seen, root(word)))
 
 
-def _are_forms(first: str, second: str) -> bool:
-    """Return whether two roots may be of one word: they are the same, or one begins the other."""
-    shorter, longer = sorted((first, second), key=len)
-    return first == second or (len(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter))
+@lru_cache(maxsize=2)  # many hypotheses are asked of one paper
+def _vocabulary(sentences: tuple[str, ...]) -> list[str]:
+    return sorted({stem for sentence in sentences for stem in roots(sentence)})
+
+
+def _has_form(vocabulary: Sequence[str], stem: str) -> bool:
+    """Return whether a sorted vocabulary has the root of a word, one that it begins, or one that begins it."""
+    beginnings = {stem, *(stem[:end] for end in range(LEAST_BEGINNING, len(stem)))}
+    at = bisect_left(vocabulary, stem)
+    if len(stem) >= LEAST_BEGINNING and at < len(vocabulary) and vocabulary[at].startswith(stem):
+        return True
+    return any((at := bisect_left(vocabulary, one)) < len(vocabulary) and vocabulary[at] == one for one in beginnings)

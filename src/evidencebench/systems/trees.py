@@ -62,10 +62,12 @@ class Forest:
         size = max(1, _MOST_PAIRS // max(1, len(self.trees)))
         for start in range(0, len(table), size):
             block = table[start : start + size]
-            rows, nodes = np.arange(len(block))[:, None], np.repeat(self._roots[None, :], len(block), axis=0)
+            # One index into each array, which `take` reads in half the time that pairs of indices take.
+            values, firsts = block.ravel(), self.n_features * np.arange(len(block))[:, None]
+            nodes = np.repeat(self._roots[None, :], len(block), axis=0)
             while True:
-                goes_left = block[rows, self._feature[nodes]] <= self._threshold[nodes]
-                after = self._children[nodes, goes_left.astype(np.intp)]
+                goes_left = values.take(firsts + self._feature.take(nodes)) <= self._threshold.take(nodes)
+                after = self._children.take(2 * nodes + goes_left)
                 if (after == nodes).all():
                     break
                 nodes = after

@@ -4,6 +4,7 @@ In reading order:
 
 * `trainings`: The table of trainings, and train()
 * `finder`: Train a finder
+* `verdicts`: Train the verdict whether a paper answers
 * `fine_tuning`: Embedders and rerankers
 * `prompt_examples`: Examples for prompts
 * `crossval`: cross_validate(): figures, and the out-of-fold run

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -29,22 +29,40 @@ from evidencebench.systems.finder import (
     FinderModel,
     Regression,
     Table,
+    asked_columns,
     finder_table,
+    lowered,
 )
-from evidencebench.systems.paper_columns import Flags, Floats, columns_of
-from evidencebench.systems.relevance import parts_of
+from evidencebench.systems.paper_columns import Flags, Floats
+from evidencebench.systems.question import question_of
 from evidencebench.systems.trees import Forest, mean_forest
+from evidencebench.systems.verdict import SIGN_FEATURES, VerdictWeights, mentioned_shares, paper_signs
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
+from evidencebench.training.verdicts import fit_verdict, similar_papers
 
 SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
-_VERBS = ("increases", "affects", "reduces")
+WORDINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "as converted": "{I}, compared with {C}, changes {O}.",
+        "does it affect": "Does {i} affect {o} compared with {c}?",
+        "it reduces": "{I} reduces {o} compared to {c}.",
+        "what is the effect": "What is the effect of {i} versus {c} on {o}?",
+        "keywords": "{i} {c} {o}",
+        "negated": "{I} does not improve {o} compared with {c}.",
+        "without comparator": "Does {i} affect {o}?",
+        "is it lower": "Is {o} lower with {i} than with {c}?",
+    }
+)
+"""How people ask what a comparison was converted to; small letters stand for parts within a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderExample:
     table: Table
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
+    mentioned: tuple[float, ...] = ()  # for each part of the hypothesis, the share of its words that the paper has
+    is_foreign: bool = False  # whether the paper is another than the one that is asked about, so that nothing answers
 
     def targets(self, wish: Wish, scope: AspectScope) -> Floats:
         """Return what is predicted: whether it answers, or its share of aspects relative to the highest."""
@@ -57,18 +75,25 @@ def wish_of(instance: Instance) -> Wish:
     return instance.query.wish or "study"
 
 
-def in_other_words(hypothesis: str) -> str:
-    """Return a hypothesis that a comparison was converted to as a person would write it.
+def in_other_words(hypothesis: str, wording: str) -> str:
+    """Return a hypothesis that a comparison was converted to in one of `WORDINGS`; any other as it is.
 
-    Any other is returned as it is. The verb is that of the words' number, so that all are met.
-
-    >>> in_other_words("Tea, compared with water, changes blood pressure.")
-    'Tea affects blood pressure.'
+    >>> in_other_words("Tea, compared with water, changes blood pressure.", "without comparator")
+    'Does tea affect blood pressure?'
     """
-    parts = parts_of(hypothesis)
-    if not parts.comparator:
+    question = question_of(hypothesis)
+    arms = (question.intervention, question.comparator, question.outcome)
+    converted = WORDINGS["as converted"]
+    if hypothesis != converted.format(**dict(zip("ICO", arms, strict=True))):
         return hypothesis
-    return f"{parts.intervention} {_VERBS[len(hypothesis.split()) % len(_VERBS)]} {parts.outcome}."
+    # "Tea" becomes "tea", "DVT" stays.
+    within = [part[:1].lower() + part[1:] if part[1:2].islower() else part for part in arms]
+    return WORDINGS[wording].format(**dict(zip("ICOico", (*arms, *within), strict=True)))
+
+
+class _Asked(NamedTuple):
+    query: Query
+    offset: int | None  # how many sentences stand before the paper's own; None: it is another paper
 
 
 def finder_examples(
@@ -77,25 +102,37 @@ def finder_examples(
     *,
     features: Sequence[str] = FEATURE_NAMES,
     mixed: bool,
+    others: Mapping[str, Query] = MappingProxyType({}),
     seed: int,
     on_read: Callable[[], object] = lambda: None,
 ) -> list[list[FinderExample]]:
     """Return the examples of each instance: its paper alone and, if ``mixed``, with another one's sentences beside.
 
-    Then one of the two is asked in other words. The tables lie in a file without a name in the folder, which is free
-    again when they are no longer used. Raises `DataError` where it cannot be written.
+    Then each is asked in one of `WORDINGS`, and ``others`` (paper id -> another paper) are asked the same, one after
+    the own. The tables lie in a file without a name in the folder, which is free again when they are no longer used.
+    Raises `DataError` where it cannot be written.
     """
     columns = [FEATURE_NAMES.index(name) for name in features]
     lengths: list[int] = []
-    shares: list[list[dict[AspectScope, Floats]]] = []
+    examples: list[list[FinderExample]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
-            for instance, queries in zip(instances, _queries(instances, mixed=mixed, seed=seed), strict=True):
-                for query, _ in queries:
-                    file.write(np.ascontiguousarray(finder_table(columns_of(query))[:, columns]).data)
-                lengths += [len(query.sentences) for query, _ in queries]
-                shares.append([_shares(instance, len(query.sentences), offset) for query, offset in queries])
+            for instance, asked in zip(
+                instances, _asked(instances, mixed=mixed, others=others, seed=seed), strict=True
+            ):
+                examples.append([])
+                for query, offset in asked:
+                    paper = asked_columns(query, wish_of(instance))
+                    file.write(np.ascontiguousarray(finder_table(paper)[:, columns]).data)
+                    lengths.append(paper.n)
+                    example = FinderExample(
+                        table=np.zeros((0, len(columns)), np.float32),  # it is read from the file below
+                        shares={} if offset is None else _shares(instance, paper.n, offset),
+                        mentioned=mentioned_shares(paper.relevance),
+                        is_foreign=offset is None,
+                    )
+                    examples[-1].append(example)
                 on_read()
             file.flush()
             shape = (sum(lengths), len(columns))
@@ -106,25 +143,32 @@ def finder_examples(
             "sentence beside the model's folder"
         ) from error
     tables = iter(np.split(rows, np.cumsum(lengths)[:-1]))
-    return [[FinderExample(table=next(tables), shares=of_query) for of_query in together] for together in shares]
+    return [[replace(example, table=next(tables)) for example in together] for together in examples]
 
 
-def _queries(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterator[list[tuple[Query, int]]]:
-    """Yield the queries of each instance, each with how many sentences stand before its paper's own."""
+def _asked(
+    instances: Sequence[Instance], *, mixed: bool, others: Mapping[str, Query], seed: int
+) -> Iterator[list[_Asked]]:
+    """Yield the queries of each instance: alone, of another paper if there is one, beside another paper if mixed."""
     if not mixed:
         for instance in instances:
-            yield [(instance.query, 0)]
+            yield [_Asked(instance.query, 0)]
         return
     queries = {instance.id: instance.query for instance in instances}
-    strangers = draw_strangers(queries.values(), np.random.default_rng(seed))
-    for number, instance in enumerate(instances):
-        query = instance.query
-        reworded = replace(query, hypothesis=in_other_words(query.hypothesis))
-        # Of every second instance the paper alone is asked in other words, of the others the mixed one.
-        alone, beside = (reworded, query) if number % 2 else (query, reworded)
+    generator = np.random.default_rng(seed)
+    strangers = draw_strangers(queries.values(), generator)
+    wordings = generator.integers(len(WORDINGS), size=(len(instances), 2)).tolist()
+    for instance, of_instance in zip(instances, wordings, strict=True):
+        alone, beside = (
+            replace(instance.query, hypothesis=in_other_words(instance.query.hypothesis, tuple(WORDINGS)[number]))
+            for number in of_instance
+        )
+        asked = [_Asked(alone, 0)]
+        if other := others.get(instance.query.paper_id):
+            asked.append(_Asked(replace(other, hypothesis=alone.hypothesis), None))
         stranger = strangers[instance.id]
         pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
-        yield [(alone, 0), (pool.query, pool.offset)]
+        yield [*asked, _Asked(pool.query, pool.offset)]
 
 
 def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectScope, Floats]:
@@ -218,6 +262,7 @@ class FinderTraining:
                 folder.parent,
                 features=features,
                 mixed=MIXED[wish] and self.hypothesis,
+                others=_others(instances, indices, folds[wish]) if MIXED[wish] and self.hypothesis else {},
                 seed=seed,
                 on_read=lambda: report(next(numbers), len(instances)),
             )
@@ -227,6 +272,12 @@ class FinderTraining:
         )
         write_finder(FinderModel(card, model.forests), folder)
         return card
+
+
+def _others(instances: Sequence[Instance], indices: Sequence[int], folds: Sequence[Sequence[int]]) -> dict[str, Query]:
+    """Return paper id -> the most similar other paper of its fold."""
+    of_folds = (similar_papers([instances[indices[place]].query for place in fold]) for fold in folds)
+    return {paper: other for of_fold in of_folds for paper, other in of_fold.items()}
 
 
 def fit_finder(
@@ -260,15 +311,19 @@ def fit_finder(
             forests[name] = fitted.forest
             members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256, weights=fitted.weights))
         tell_fitted()
+    held_back = {
+        wish: _calibrate(
+            of_wish, folds[wish], wish, features=features, seed=seed, most_rows=most_rows, tell_fitted=tell_fitted
+        )
+        for wish, of_wish in examples.items()
+        if folds.get(wish)
+    }
     card = FinderCard(
         features=tuple(features),
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
-        calibrations={
-            wish: _calibrate(of_wish, folds[wish], wish, seed=seed, most_rows=most_rows, tell_fitted=tell_fitted)
-            for wish, of_wish in examples.items()
-            if folds.get(wish)
-        },
+        calibrations={wish: calibration for wish, (calibration, _) in held_back.items()},
+        verdicts={wish: verdict for wish, (_, verdict) in held_back.items() if verdict},
         training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": dict(_PARAMETERS)},
     )
     return FinderModel(card, forests)
@@ -328,12 +383,19 @@ def _calibrate(
     folds: Sequence[Sequence[int]],
     wish: Wish,
     *,
+    features: Sequence[str],
     seed: int,
     most_rows: int,
     tell_fitted: Callable[[], None],
-) -> Calibration:
-    """Return the share of evidence by score, from models that were not trained on the paper."""
+) -> tuple[Calibration, VerdictWeights | None]:
+    """Return the share of evidence by score, from models that were not trained on the paper, and the verdict.
+
+    There is a verdict where questions were put to other papers too.
+    """
     scores, is_evidence = [], []
+    signs: dict[bool, list[Floats]] = {True: [], False: []}
+    held = [features.index(name) for name in SIGN_FEATURES if name in features]
+    asks = features.index("asks") if wish == "answer" and "asks" in features else None
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
         # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
@@ -341,10 +403,20 @@ def _calibrate(
         fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
         tell_fitted()
         for together in held_back:
-            alone = together[0]
-            scores.append(fitted.predict(alone.table))
-            is_evidence.append(alone.shares["all"] > 0 if "all" in alone.shares else np.zeros(len(alone.table), bool))
-    return calibrated(np.concatenate(scores), np.concatenate(is_evidence))
+            has_other = any(example.is_foreign for example in together)
+            for example in (together[0], *(example for example in together if example.is_foreign)):
+                of_example = fitted.predict(example.table)
+                if asks is not None:
+                    of_example = lowered(of_example, example.table[:, asks] > 0)
+                if has_other and len(of_example):
+                    rows = example.table[:, held].astype(float)
+                    signs[example.is_foreign].append(paper_signs(rows, example.mentioned, of_example))
+                if not example.is_foreign:
+                    scores.append(of_example)
+                    n = len(of_example)
+                    is_evidence.append(example.shares["all"] > 0 if "all" in example.shares else np.zeros(n, bool))
+    verdict = fit_verdict(np.array(signs[False]), np.array(signs[True])) if signs[True] else None
+    return calibrated(np.concatenate(scores), np.concatenate(is_evidence)), verdict
 
 
 def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STEP) -> Calibration:

@@ -37,6 +37,7 @@ _FORGET = """([name, text]) => fetch(`/api/find/paper?name=${name}`,
   {method: "POST", headers: {"Content-Type": "application/octet-stream"}, body: text})"""
 
 
+_REPORTED = "Reports a decrease (2 sentences), no difference (1)."
 _SEARCHED = "the 9 sentences read. Not searched: front matter."
 
 
@@ -125,11 +126,11 @@ def test_words_that_no_sentence_has_are_told_with_what_was_searched_also_where_n
 ) -> None:
     _asked(page, url, "Tea and xyzzy lower blood pressure.")
     status = page.get_by_role("status")
-    expect(status).to_have_text(f"'xyzzy' is not in {_SEARCHED} 6 sentences found.")
+    expect(status).to_have_text(f"{_REPORTED} 'xyzzy' is not in {_SEARCHED} 6 sentences found.")
     expect(status).to_have_class("find-status is-warning")
     page.get_by_label("Hypothesis").fill("Tea lowers blood pressure.")
     page.get_by_label("Hypothesis").press("Enter")
-    expect(status).to_have_text("6 sentences found.")
+    expect(status).to_have_text(f"{_REPORTED} 6 sentences found.")
     expect(status).to_have_class("find-status")
     page.get_by_label("Hypothesis").fill("Xyzzy harms unrelated cats.")
     page.get_by_label("Hypothesis").press("Enter")
@@ -157,7 +158,7 @@ def test_with_the_keyboard_alone_a_typed_text_is_asked(page: Page, url: str) -> 
     page.keyboard.press("Shift+Tab")
     page.keyboard.type("Tea lowered systolic blood pressure by 3.1 mmHg.\nHeart rate did not change.\n")
     page.keyboard.press("Tab")
-    expect(status).to_have_text("2 sentences found.")
+    expect(status).to_contain_text("2 sentences found.")
     for _ in range(5):
         page.keyboard.press("Tab")
     expect(page.locator(".evidence-list a:focus")).to_contain_text("3.1 mmHg")

@@ -20,16 +20,20 @@ from evidencebench.pages.findings import (
     CHANCE_MEANING,
     DIRECTION_MEANING,
     HEADINGS,
+    MOST_NEAREST,
+    about_unit,
     finding_record,
-    findings_page,
     findings_ris,
     findings_table,
+    grouped_units,
+    strength,
 )
+from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
-from evidencebench.system import Brief, NamedSystem
+from evidencebench.system import NamedSystem
 from evidencebench.tables import as_csv, as_markdown
 
 PAPER_PATH = "/api/find/paper"
@@ -87,13 +91,19 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             paper = papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
-        brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
-        return _or_refuse(lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish))
+        hypothesis, budget, wish = question.hypothesis, MOST_SENTENCES, question.wish
+        return _or_refuse(lambda: find_evidence(paper, hypothesis, budget=budget, system=system, wish=wish))
 
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question))
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
-        return json_response({**finding_record(finding), **words})
+        units = [
+            {"heading": heading, "lines": [{"text": unit.text, "told": about_unit(unit)} for unit in units]}
+            for heading, units in grouped_units(finding)
+        ]
+        strengths, most_nearest = list(map(strength, finding.evidence)), MOST_NEAREST
+        how = {"strengths": strengths, "most_nearest": most_nearest, "unit_groups": units}
+        return json_response({**finding_record(finding), **words, **how})
 
     def export(request: Request) -> Response:
         wanted = decode(request.state.body, _Export)

@@ -108,7 +108,7 @@ function showFindPage(root) {
       if (turn !== state.turn) return;
       state.answer = found;
       const n = shown().length;
-      announce(status, [found.told, n && `${counted(n, "sentence")} found.`].filter(Boolean).join(" "));
+      announce(status, [found.summary, found.told, n && `${counted(n, "sentence")} ${isNear() ? "nearest" : "found"}.`].filter(Boolean).join(" "));
     } catch (error) {
       if (turn !== state.turn) return;
       announce(status, error.message);
@@ -134,14 +134,19 @@ function showFindPage(root) {
 
   function shown() {
     const most = Math.max(1, Math.min(100, Math.floor(Number(budget.value)) || 1));
-    return state.answer === null ? [] : state.answer.evidence.slice(0, most);
+    return state.answer === null ? [] : state.answer.evidence.slice(0, isNear() ? Math.min(most, state.answer.most_nearest) : most);
+  }
+
+  // Whether the paper may hold no evidence, so that only its nearest sentences are shown.
+  function isNear() {
+    return ["none", "unsure"].includes(state.answer?.verdict);
   }
 
   function showAnswer() {
     const evidence = shown();
-    marked?.mark(evidence, split.checked);
-    answer.replaceChildren(...groupsOf(evidence), ...meaningsOf(evidence));
-    status.classList.toggle("is-warning", Boolean(state.answer?.told));
+    marked?.mark(evidence, state.answer?.strengths ?? [], split.checked);
+    answer.replaceChildren(...groupsOf(evidence), ...unitsOf(), ...meaningsOf(evidence));
+    status.classList.toggle("is-warning", Boolean(state.answer?.told) || isNear());
     exporting.hidden = state.answer === null;
   }
 
@@ -156,9 +161,16 @@ function showFindPage(root) {
     });
   }
 
+  function unitsOf() {
+    return (state.answer?.unit_groups ?? []).flatMap(({ heading, lines }) => [
+      h("h2.evidence-group", {}, heading),
+      h("ul.evidence-list", {}, ...lines.map((line) => h("li", {}, foreign("span", {}, line.text), h("small", {}, line.told)))),
+    ]);
+  }
+
   function meaningsOf(evidence) {
     const chances = evidence.some((found) => found.chance !== null) && state.answer.chances;
-    const directions = evidence.some((found) => found.direction !== null) && state.answer.directions;
+    const directions = evidence.some((found) => found.direction && found.direction !== "not said") && state.answer.directions;
     return [chances, directions].filter(Boolean).map((words) => h("p.find-meaning", {}, words));
   }
 

@@ -7,12 +7,13 @@ function foundPaper(paper) {
   const article = h("article.found-paper", { "aria-label": "The paper" }, about, ...blocksOf(paper, marks));
   return { article, mark };
 
-  function mark(evidence, isSplit) {
+  function mark(evidence, strengths, isSplit) {
     for (const [index, { element, label }] of marks) {
       const rank = evidence.findIndex((found) => found.sentence === index) + 1;
       const direction = rank > 0 && isSplit ? evidence[rank - 1].direction : "not said";
       element.classList.toggle("is-evidence", rank > 0);
       element.dataset.direction = direction;
+      element.dataset.strength = strengths[rank - 1] ?? "";
       label.textContent = rank > 0 ? [rank, direction !== "not said" && direction].filter(Boolean).join(" ") : "";
     }
   }

@@ -3,14 +3,11 @@
 import ctypes
 import math
 import re
-import resource
-import subprocess
 import sys
 import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import compress
 from operator import and_
@@ -20,12 +17,10 @@ import msgspec
 import pypdfium2.raw as pdfium
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.pdf.child import ask_process, limit_process
 
 MOST_PAGES = 2000
 MOST_CHARACTERS = 3_000_000
-SECONDS = 60
-"""How long a PDF may take; one of 20 pages takes under half a second."""
-
 HIDDEN, OFF_PAGE, GENERATED = 1, 2, 4
 """Flags: in invisible type; outside of what is shown of the page; not in the file, such as spaces that PDFium adds."""
 
@@ -69,7 +64,6 @@ class PageArrays:
         return self.codes, self.lefts, self.rights, self.baselines, self.fonts, self.directions, self.flags
 
 
-_MEMORY_BYTES = 3 << 30
 _INVISIBLE = 3  # the render mode of text that a scanner has recognised, and of hidden text
 _NAME_BYTES = 256
 _BREAKS = frozenset(b" \r\n")
@@ -78,9 +72,7 @@ _UPRIGHT = 0.98  # the cosine of the largest slant of a line of text
 
 
 def main() -> None:
-    for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
-        with suppress(ValueError, OSError):  # not every system knows every limit
-            resource.setrlimit(limit, (most, most))
+    limit_process()
     sys.stdout.buffer.write(msgspec.msgpack.encode(_answer(sys.stdin.buffer.read())))
 
 
@@ -244,25 +236,7 @@ def _with_accents(text: str, arrays: PageArrays) -> str:
 
 
 def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
-    try:
-        ended = subprocess.run(  # noqa: S603 our own program
-            [sys.executable, "-P", "-m", __name__],
-            input=content,
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UnreadableError(
-            f"{name}: PDF: expected to be read in {SECONDS} seconds, got no end; it may be damaged: open it "
-            "in a viewer and print it to a new PDF"
-        ) from error
-    if ended.returncode or not ended.stdout:
-        raise UnreadableError(
-            f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
-            "and print it to a new PDF"
-        )
-    answer = msgspec.msgpack.decode(ended.stdout, type=PdfAnswer)
+    answer = msgspec.msgpack.decode(ask_process(__name__, content, name), type=PdfAnswer)
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     pages: list[PdfPage] = []

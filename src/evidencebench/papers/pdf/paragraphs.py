@@ -111,6 +111,7 @@ def _is_new(group: Sequence[PrintedLine], line: PrintedLine, usual_steps: Mappin
         or before.column != line.column
         or not _LEAST_STEP * size < step <= widest
         or abs(before.size - line.size) > _SAME_SIZE * size
+        or (line.n_lead > 0 and KEYWORDS.match(line.text) is not None)
         or _is_section_name(group, line)
         or _changes_style(group, line)
         or _is_indented(group, line, size)

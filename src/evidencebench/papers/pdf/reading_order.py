@@ -109,8 +109,13 @@ def _joined_strips(strips: Sequence[list[_PageBlock]], gutter: float) -> list[li
         if above and len(_columns([*above, *strip], gutter)) > 1:
             groups[-1].append(strip)
             continue
-        # A line alone between columns and what follows them is the heading of what follows.
-        if groups and len(groups[-1]) > 1 and [len(block.lines) for block in groups[-1][-1]] == [1]:
-            groups.append([groups[-1].pop()])
+        # A line alone between columns and what follows them is the heading of what follows, beside its columns too.
+        last = groups[-1][-1] if groups and len(groups[-1]) > 1 else []
+        if last and len(min(last, key=lambda block: block.left).lines) == 1:
+            is_beside = len(last) > 1 and len(_columns([*last, *strip], gutter)) > 1
+            groups += [[groups[-1].pop()]] if len(last) == 1 or is_beside else []
+            if is_beside:
+                groups[-1].append(strip)
+                continue
         groups.append([strip])
     return [[block for strip in group for block in strip] for group in groups]

@@ -7,13 +7,13 @@ right above them, in other type. What is left is a cell, a label or a formula: i
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
 from evidencebench.papers.lines import captioned
 from evidencebench.papers.pdf.lines import PrintedLine
-from evidencebench.papers.pdf.paragraphs import section_of
+from evidencebench.papers.pdf.paragraphs import is_abstract_part, section_of
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.sections import SectionSort, number_of
 
@@ -22,6 +22,8 @@ _WORD = re.compile(
     r"[(\[\"'\u201c\u2018]*[^\W\d_](?:[^\W\d_]|[\u2019'/\u2013-])+[)\]\"'\u201d\u2019.,;:?!]*(?:\d{1,3})?"
 )
 _UNFINISHED = re.compile(r"[^.?!:]$")
+_NAMES = re.compile(r"(?:\(|\b(?:in|see|and|from|of|to|with|by|or|the|as|on))$")  # what a table or a figure may follow
+_NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
 _CITATION = re.compile(r"\[\d[\d, \u2010-\u2015-]*\]\.?")
 _FORMULA = re.compile(
     r"[=<>\u2264\u2265\u2248\u00b1\u2211\u220f\u222b\u221a\u2202\u2207\u2208\u2212+]|\(\d{1,3}[a-z]?\)$"
@@ -31,6 +33,7 @@ _FORMULA = re.compile(
 _SAME_SIZE = 0.06
 _LEVEL, _ABOUT_SIZE, _SIDE_BY_SIDE = 0.45, 0.3, 3.0  # of parts of one row: their heights, their sizes, the gap
 _LEAST_STEP, _NEXT, _CAPTION_STEP = 0.4, 1.85, 1.5  # from line to line
+_FARTHER, _MOST_STEP = 1.1, 3.0  # than the usual step; of a manuscript
 _INDENT, _LEAST_INDENT, _FLUSH = 2.5, 1.2, 0.3
 _ABOVE_TEXT = 4.5  # from a heading to its text
 _NEAR_TEXT = 6.0  # from a formula to the text around it
@@ -41,6 +44,7 @@ _MOST_WORDS, _SOME_WORDS = 0.5, 0.15  # of what a row holds
 _LEAST_SMALL_WORDS = 3
 _LEAST_LETTERS, _LONGEST_HEADING, _LONGEST_SENTENCE, _LONGEST_NAME = 3, 160, 80, 6
 _AROUND_FORMULA = 4  # rows
+_LATE, _SMALLEST_LATE = 0.4, 2.6  # the share of pages before those that may end in small type; points
 _FAR = 200.0  # points by which a caption beside seems further away than one above or below
 
 
@@ -63,13 +67,15 @@ class _TextRow:
     right: float
     baseline: float
     size: float
+    reach: float  # the farthest step from line to line, in sizes of type
     is_text: bool = False
     is_heading: bool = False
+    is_note: bool = False  # at the foot of a page, behind a mark
     caption: RegionSort | None = None  # what it is part of the caption of
     first: "_TextRow | None" = None  # the caption's first row
 
     @classmethod
-    def of(cls, lines: list[PrintedLine]) -> "_TextRow":
+    def of(cls, lines: list[PrintedLine], reach: float) -> "_TextRow":
         longest = max(lines, key=lambda line: len(line.glyphs))
         return cls(
             lines=lines,
@@ -78,6 +84,7 @@ class _TextRow:
             right=max(line.right for line in lines),
             baseline=longest.baseline,
             size=longest.size,
+            reach=reach,
         )
 
     @property
@@ -110,16 +117,29 @@ class _TextRow:
     def is_beside(self, text: "_TextRow") -> bool:
         """Whether it stands right above or below a row of running text, in type of its size."""
         size = max(text.size, self.size)
-        return text.is_text and self.is_alike(text) and _LEAST_STEP < abs(self.baseline - text.baseline) / size < _NEXT
+        return (
+            text.is_text
+            and self.is_alike(text)
+            and _LEAST_STEP < abs(self.baseline - text.baseline) / size < self.reach
+        )
 
     def is_second_line_of(self, above: "_TextRow") -> bool:
         """Whether it stands right below a row of the same look."""
-        is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < _NEXT
+        is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < self.reach
         return is_near and self.is_alike(above) and self.look == above.look and self.overlaps(above)
 
     def is_top_of_column_behind(self, text: "_TextRow") -> bool:
-        is_higher = self.baseline < text.baseline - _NEXT * self.size
+        is_higher = self.baseline < text.baseline - self.reach * self.size
         return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
+
+
+@dataclass(slots=True)
+class PageFloat:
+    """A table or a figure with its caption's lines, or notes without one, in reading order."""
+
+    sort: RegionSort
+    caption: list[PrintedLine] = field(default_factory=list)
+    lines: list[PrintedLine] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,35 +148,48 @@ class Regions:
 
     read: list[list[PrintedLine]]
     left_out: list[tuple[RegionSort, PrintedLine]]
+    floats: list[PageFloat]
 
 
 def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
     """Tell the lines of pages, each in reading order, apart; those that are read are in reading order too."""
-    body, width = _usual(pages)
-    regions = Regions([], [])
-    is_references = False
+    body, width, step = _usual(pages)
+    regions = Regions([], [], [])
+    is_references = is_end = False
     for number, lines in enumerate(pages):
-        rows = _rows(lines)
+        rows = _rows(lines, max(_NEXT, _FARTHER * step))
         _find_text(rows, body, width)
         _find_captions(rows)
+        is_late = number >= _LATE * len(pages)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
         read: list[PrintedLine] = []
-        floats: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
+        marked: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
+        floats: dict[int | RegionSort, PageFloat] = {}
         for at, row in enumerate(rows):
-            goes_on = at > 0 and rows[at - 1].is_heading and row.is_second_line_of(rows[at - 1])
-            row.is_heading = not (row.is_text or row.caption) and (goes_on or _is_heading(rows, row, body))
+            above = rows[at - 1] if at and rows[at - 1].is_heading and not section_of(rows[at - 1].text) else None
+            goes_on = above is not None and row.is_second_line_of(above)
+            is_heading = goes_on or _is_heading(rows, row, body, is_late=is_late)
+            row.is_heading = is_heading and not (row.is_text or row.caption)
             section = section_of(row.text) if row.is_heading or row.is_text else None
+            row.is_heading |= is_late and section is SectionSort.REFERENCES and row.text[0].isupper()
             is_references = section is SectionSort.REFERENCES or (is_references and not (row.is_heading and section))
+            if row.is_heading and section:
+                is_end = is_late and section is SectionSort.BACK_MATTER
+            is_end_text = is_end and row.n_small_words > 0 and row.size < body - _FLUSH
             is_front = number == 0 and at < first_text and row.size > body - _SMALLER
-            if is_references or (not row.caption and (row.is_text or row.is_heading or is_front)):
+            is_read = row.is_text or row.is_heading or is_front or is_end_text
+            if is_references or (is_read and not row.caption):
                 read += [replace(line, is_heading=row.is_heading) for line in row.lines]
                 continue
             sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
             regions.left_out.extend((sort, line) for line in row.lines)
+            beside = floats.setdefault(id(caption.first) if caption else sort, PageFloat(sort))
+            (beside.caption if row.caption else beside.lines).extend(row.lines)
             if caption is not None and row.overlaps(caption):
-                floats.setdefault(id(caption.first), []).append(row)
+                marked.setdefault(id(caption.first), []).append(row)
+        regions.floats.extend(floats.values())
         # What is left out parts the text above it from the text below, as wide as it is.
-        marks = [replace(_bounds(group), glyphs=()) for group in floats.values()]
+        marks = [replace(_bounds(group), glyphs=()) for group in marked.values()]
         regions.read.append([line for line in in_reading_order([*read, *marks]) if line.glyphs])
     return regions
 
@@ -167,8 +200,9 @@ def _bounds(rows: Sequence[_TextRow]) -> PrintedLine:
     return replace(rows[0].lines[0], left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
 
 
-def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float]:
-    """Return the size of the text, and how wide its lines are."""
+def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]:
+    """Return the size of the text, how wide its lines are, and the step from line to line in sizes of type."""
+    steps: Counter[float] = Counter()
     sizes: Counter[float] = Counter()
     widths: Counter[int] = Counter()
     all_lines = [line for lines in pages for line in lines]
@@ -179,20 +213,24 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float]:
     for line in sentences:
         if abs(line.size - body) < _LARGER:
             widths[3 * round((line.right - line.left) / 3)] += 1
-    return body, max(widths, key=widths.__getitem__, default=1)
+    for above, below in pairwise(sentences):
+        if above.page is below.page and abs(above.size - body) < _LARGER and below.baseline > above.baseline:
+            steps[round((below.baseline - above.baseline) / body, 1)] += 1
+    step = max(steps, key=steps.__getitem__, default=_NEXT)
+    return body, max(widths, key=widths.__getitem__, default=1), min(step, _MOST_STEP)
 
 
-def _rows(lines: Sequence[PrintedLine]) -> list[_TextRow]:
+def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
-        row = rows[-1] if rows else _TextRow.of([line])
+        row = rows[-1] if rows else _TextRow.of([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
         is_beside = -_LEVEL * size < line.left - row.right < _SIDE_BY_SIDE * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
-            rows[-1] = _TextRow.of([*row.lines, line])
+            rows[-1] = _TextRow.of([*row.lines, line], reach)
         else:
-            rows.append(_TextRow.of([line]))
+            rows.append(_TextRow.of([line], reach))
     return rows
 
 
@@ -201,8 +239,12 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
         row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and _is_wordy(row)
     for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
         text = " ".join(row.text for row in block)
-        is_long = len(text) > _LONGEST_HEADING or (text[-1] == "." and len(text) > _LONGEST_SENTENCE)
-        if block[0].size > body + _LARGER or any(block[0].look) or number_of(text):
+        is_title = block[0].size > body + _LARGER and text[-1] != "."
+        is_long = len(text) > _LONGEST_HEADING * (1 + 2 * is_title) or (
+            text[-1] == "." and len(text) > _LONGEST_SENTENCE
+        )
+        is_other = abs(block[0].size - body) > _FLUSH and text[-1].isalnum()
+        if block[0].size > body + _LARGER or is_other or any(block[0].look) or number_of(text):
             is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
             for row in block:
                 row.is_text = is_text
@@ -268,33 +310,50 @@ def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
 
 def _find_captions(rows: Sequence[_TextRow]) -> None:
     above: _TextRow | None = None
+    text: _TextRow | None = None  # the last of the running text
     for row in rows:
         what = captioned(row.text)
-        if what and not (above and above.is_text and above.is_unfinished and row.is_beside(above)):
+        is_named = text is not None and row.is_alike(text) and _NAMES.search(text.text) is not None
+        if what and not (is_named or (above and above.is_text and above.is_unfinished and row.is_beside(above))):
             row.caption, row.first = RegionSort(what), row
         elif above and above.caption and row.is_alike(above):
             step = (row.baseline - above.baseline) / row.size
             if -_ABOUT_SIZE < step < _CAPTION_STEP:
                 row.caption, row.first = above.caption, above.first
         row.is_text = row.is_text and not row.caption
-        above = row
+        above, text = row, row if row.is_text else text
 
 
-def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
+def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float, *, is_late: bool) -> bool:
     text = row.text
     if (
         sum(map(str.isalpha, text)) < _LEAST_LETTERS
         or len(text) > _LONGEST_HEADING
-        or not (text[0].isupper() or text[0].isdigit())
+        or not (text[0].isupper() or number_of(text) or section_of(text) is SectionSort.ABSTRACT)
         or text[-1] in ",;-="
-        or row.size < body - (_SMALLEST_BOLD if row.look[0] else _SMALLEST_HEADING)
         or captioned(text)
     ):
         return False
-    is_known = section_of(text) is not None and len(text.split()) <= _LONGEST_NAME
-    if is_known and (row.size > body - _LARGER or row.look[0]):
+    section = section_of(text) or (SectionSort.ABSTRACT if is_abstract_part(text) else None)
+    is_name = section is not None and len(text.split()) <= _LONGEST_NAME
+    is_capitals = text.isupper() and section in (SectionSort.ABSTRACT, SectionSort.BODY)  # as in small type
+    if is_name and row.size > body - (_SMALLER if is_capitals else _SMALLEST_BOLD if row.look[0] else _LARGER):
         return True
+    if is_name and is_late and section in (SectionSort.BACK_MATTER, SectionSort.REFERENCES):
+        any_font = section is SectionSort.REFERENCES
+        return row.size > body - _SMALLEST_LATE and _stands_alone(rows, row, any_font=any_font)
+    if row.size < body - (_SMALLEST_BOLD if row.look[0] else _SMALLEST_HEADING):
+        return False
     return row.share_of_words >= _MOST_WORDS and _stands_above_text(rows, row, body)
+
+
+def _stands_alone(rows: Sequence[_TextRow], row: _TextRow, *, any_font: bool) -> bool:
+    """Whether nothing stands beside a row of its column, and another font below it."""
+    at = next(at for at, other in enumerate(rows) if other is row)
+    around = [*rows[max(0, at - 1) : at], *rows[at + 1 : at + 2]]
+    is_beside = any(abs(other.baseline - row.baseline) < _LEVEL * row.size for other in around)
+    below = around[-1] if around else row
+    return not is_beside and (any_font or below.lines[0].style.name != row.lines[0].style.name)
 
 
 def _stands_above_text(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
@@ -318,6 +377,11 @@ def _sort(rows: Sequence[_TextRow], at: int, body: float) -> tuple[RegionSort, _
     is_in_text = any(other.is_text and abs(other.baseline - row.baseline) < _NEAR_TEXT * body for other in around)
     if is_in_text and row.size > body - _SMALLER and _FORMULA.search(row.text):
         return RegionSort.FORMULA, None
+    is_small = row.size < body - _SMALLEST_HEADING
+    goes_on = at > 0 and rows[at - 1].is_note and row.is_second_line_of(rows[at - 1])
+    row.is_note = is_small and (goes_on or _NOTED.match(row.text) is not None)
+    if row.is_note:
+        return RegionSort.NOTE, None
     texts = [other.baseline for other in rows if other.is_text and row.overlaps(other)]
     captions = [
         other

@@ -1,21 +1,14 @@
 """What each paragraph of a PDF is: title, heading, abstract, body, or something that is left out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
 from typing import TypeAlias
 
+from evidencebench.papers.pdf.front import find_abstract, is_notice, is_sentence
 from evidencebench.papers.pdf.lines import TypeStyle
-from evidencebench.papers.pdf.paragraphs import (
-    ABSTRACT_LABEL,
-    KEYWORDS,
-    PrintedParagraph,
-    is_abstract_part,
-    name_of,
-    section_of,
-)
+from evidencebench.papers.pdf.paragraphs import KEYWORDS, PrintedParagraph, section_of
 from evidencebench.papers.sections import SectionSort, number_of
 
 _Rank: TypeAlias = tuple[int, bool, bool, bool]
@@ -26,11 +19,9 @@ _SMALLER = 0.6
 
 # In characters.
 _LONGEST_TITLE = 500
-_LEAST_ABSTRACT = 300  # where no heading says that it is one
 _LEAST_PROSE = 60
 
 _LEAST_TITLE_WORDS = 4
-_LEAST_SMALL = 0.5  # the share of words in small letters in sentences
 _PROSE_WIDTH = 0.6  # of the usual column
 
 
@@ -60,7 +51,7 @@ def parts_of(paragraphs: Sequence[PrintedParagraph]) -> list[PaperPart]:
     if not paragraphs:
         return []
     reading = _Reading(paragraphs)
-    return [PaperPart(paragraph, *reading.role(paragraph)) for paragraph in paragraphs]
+    return [PaperPart(paragraph, *reading.role(at)) for at, paragraph in enumerate(paragraphs)]
 
 
 class _Reading:
@@ -70,62 +61,59 @@ class _Reading:
         self._paragraphs = paragraphs
         self._body = _body_style(paragraphs)
         self._width = _usual_width(paragraphs, self._body)
-        self._title = _title(paragraphs, self._body)
-        others = [paragraph for paragraph in paragraphs if paragraph is not self._title]
-        headings = [paragraph for paragraph in others if _is_heading(paragraph)]
-        self._levels = _levels(headings)
-        self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
-        for heading in headings:
-            name, rank = name_of(heading.text), _rank(heading)
-            self._best[name] = min(rank, self._best.get(name, rank))
-        self._has_abstract = any(
-            section_of(paragraph.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(paragraph.text)
-            for paragraph in paragraphs
-        )
-        self._state = PartRole.BODY if self._title is None else PartRole.AUTHORS
+        title = _title(paragraphs, self._body)
+        self._title = next((at for at, paragraph in enumerate(paragraphs) if paragraph is title), -1)
+        places = [at for at, paragraph in enumerate(paragraphs) if at != self._title and _is_heading(paragraph)]
+        self._levels = dict(zip(places, _levels([paragraphs[at] for at in places]), strict=True))
+        ranks = {at: _rank(paragraphs[at]) for at in places}
+        self._abstract = find_abstract(paragraphs, self._title + 1, ranks, self._body)
+        self._state = PartRole.BODY if self._title < 0 and self._abstract is None else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
-        self._abstract: _Rank | None = None  # how the abstract's heading stands out
-        self._parts: dict[str, _Rank] = {}  # of the abstract -> how their names stand out
-        self._ranks: set[_Rank] = set()  # of the body's headings
+        self._is_first = True  # whether no heading of the body has come
         self._left_out = 0  # the level of the last heading of what is left out
         self._size = 0.0  # of the text right below the last heading; 0: none has come
         self._is_headed = False  # whether a heading stands right before
 
-    def role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
+    def role(self, at: int) -> tuple[PartRole, int]:
         """Return the role of the next paragraph, and its level where it is a heading."""
-        role, level = self._role(paragraph)
-        if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
-            self._size = paragraph.style.size
-        self._is_headed = role in (PartRole.HEADING, PartRole.LABEL)
+        role, level = self._role(at)
+        if self._is_headed and role is PartRole.BODY:
+            self._size = self._paragraphs[at].style.size
+        self._is_headed = role is PartRole.HEADING
         return role, level
 
-    def _role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
-        if paragraph is self._title:
+    def _role(self, at: int) -> tuple[PartRole, int]:
+        paragraph, level = self._paragraphs[at], self._levels.get(at, 0)
+        if at == self._title:
             return PartRole.TITLE, 0
-        text, level = paragraph.text, self._levels.get(id(paragraph), 0)
-        if KEYWORDS.match(text):
-            self._state = PartRole.BODY if self._state is PartRole.ABSTRACT else self._state
+        if KEYWORDS.match(paragraph.text):
             return PartRole.KEYWORDS, 0
-        if level and (heading := self._heading(paragraph, level)):
+        if self._abstract and at < self._abstract.stop:
+            return self._in_abstract(at)
+        if level and (heading := self._heading(at, level)):
             return heading
-        if not level and self._state is PartRole.AUTHORS:
-            self._state = self._front(text, is_prose=_is_prose(paragraph, self._body, self._width))
-        is_running = self._state in (PartRole.ABSTRACT, PartRole.BODY) and not self._is_headed
+        if not level and self._state is PartRole.AUTHORS and self._is_text(at):
+            self._state = PartRole.BODY
         usual = min(self._body.size, self._size or self._body.size)
-        is_note = is_running and paragraph.style.size < usual - _SMALLER
+        is_note = self._state is PartRole.BODY and not self._is_headed and paragraph.style.size < usual - _SMALLER
         return PartRole.NOTE if is_note else self._state, 0
 
-    def _heading(self, paragraph: PrintedParagraph, level: int) -> tuple[PartRole, int] | None:
-        """Return the role and the level of a heading; None where it belongs to what is left out."""
-        name, section, rank = name_of(paragraph.text), section_of(paragraph.text), _rank(paragraph)
-        if section is SectionSort.ABSTRACT:
-            self._state, self._abstract = PartRole.ABSTRACT, rank
+    def _in_abstract(self, at: int) -> tuple[PartRole, int]:
+        """Return the role of a paragraph before the abstract's end."""
+        if self._abstract is None or at < self._abstract.start:
+            return PartRole.AUTHORS, 0
+        if at == self._abstract.start and section_of(self._paragraphs[at].text) is SectionSort.ABSTRACT:
             return PartRole.HEADING, 1
-        if self._is_part(paragraph, name, rank):
-            self._state = PartRole.ABSTRACT
-            self._parts[name] = rank
+        if at in self._abstract.labels:
             return PartRole.LABEL, 0
+        return (PartRole.ABSTRACT if at in self._abstract.texts else PartRole.AUTHORS), 0
+
+    def _heading(self, at: int, level: int) -> tuple[PartRole, int] | None:
+        """Return the role and the level of a heading; None where it belongs to what is left out."""
+        section = section_of(self._paragraphs[at].text)
         if section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER):
+            if self._state is PartRole.AUTHORS:  # of a box beside the first lines
+                return None
             self._state = PartRole.REFERENCES if section is SectionSort.REFERENCES else PartRole.BACK_MATTER
             self._left_out = level
             return self._state, 0
@@ -134,38 +122,21 @@ class _Reading:
         is_outside = self._state in (PartRole.REFERENCES, PartRole.BACK_MATTER) and not (
             is_below and level <= self._left_out
         )
-        if section is None and (is_outside or (self._state is PartRole.AUTHORS and self._has_abstract)):
+        is_box = self._state is PartRole.AUTHORS and not self._is_text(at + 1) and at + 1 not in self._levels
+        if section is None and (is_outside or is_box):
             return None
-        if not self._ranks:
-            self._top = level - 1
+        if self._is_first:
+            self._top, self._is_first = level - 1, False
         self._state = PartRole.BODY
-        self._ranks.add(rank)
         return PartRole.HEADING, max(1, level - self._top)
 
-    def _is_part(self, paragraph: PrintedParagraph, name: str, rank: _Rank) -> bool:
-        """Whether a heading stands within the abstract."""
-        is_known = is_abstract_part(paragraph.text)
-        if self._state is PartRole.ABSTRACT:  # the first stands right behind its heading, and the others look like it
-            is_lower = rank > self._abstract if self._abstract else self._below(paragraph).style != self._body
-            is_like = rank in self._parts.values() if self._parts else self._is_headed
-            return is_like and name not in self._parts and (is_known or is_lower)
-        if self._state is not PartRole.AUTHORS or self._has_abstract or not is_known:
+    def _is_text(self, at: int) -> bool:
+        """Whether a paragraph before the body is its first: running text, no notice."""
+        if at >= len(self._paragraphs):
             return False
-        # Without a heading of the abstract, the body has one of this name that stands out more, or another style.
-        return self._best[name] < rank or self._below(paragraph).style != self._body
-
-    def _below(self, paragraph: PrintedParagraph) -> PrintedParagraph:
-        return next(below for above, below in pairwise((*self._paragraphs, paragraph)) if above is paragraph)
-
-    def _front(self, text: str, *, is_prose: bool) -> PartRole:
-        if ABSTRACT_LABEL.match(text):
-            return PartRole.ABSTRACT
-        words = text.split()
-        is_sentence = sum(word[0].islower() for word in words) > _LEAST_SMALL * len(words)
-        least = _LEAST_ABSTRACT if self._levels else _LEAST_PROSE
-        if not self._has_abstract and is_prose and is_sentence and len(text) > least:
-            return PartRole.ABSTRACT if self._levels else PartRole.BODY
-        return PartRole.AUTHORS
+        paragraph = self._paragraphs[at]
+        is_prose = _is_prose(paragraph, self._body, self._width) and len(paragraph.text) > _LEAST_PROSE
+        return is_prose and is_sentence(paragraph.text) and not is_notice(paragraph.text)
 
 
 def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
@@ -198,16 +169,16 @@ def _is_heading(paragraph: PrintedParagraph) -> bool:
     return all(line.is_heading for line in paragraph.lines)
 
 
-def _levels(headings: Sequence[PrintedParagraph]) -> Mapping[int, int]:
-    """Return the identity of each heading -> its level: by its number, or else by how much it stands out."""
-    ranked = [(id(heading), _rank(heading), len(number_of(heading.text))) for heading in headings]
+def _levels(headings: Sequence[PrintedParagraph]) -> list[int]:
+    """Return the level of each heading: by its number, or else by how much it stands out."""
+    ranks, depths = list(map(_rank, headings)), [len(number_of(heading.text)) for heading in headings]
     usual: dict[_Rank, Counter[int]] = defaultdict(Counter)
-    for _, rank, depth in ranked:
+    for rank, depth in zip(ranks, depths, strict=True):
         if depth:
             usual[rank][depth] += 1
-    levels = {rank: level for level, rank in enumerate(sorted({rank for _, rank, _ in ranked}), start=1)}
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
-    return {key: depth or levels[rank] for key, rank, depth in ranked}
+    return [depth or levels[rank] for rank, depth in zip(ranks, depths, strict=True)]
 
 
 def _rank(heading: PrintedParagraph) -> _Rank:

@@ -1,0 +1,199 @@
+"""Lists of papers, as managers of references and databases export them: ids, and attached files."""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Never
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from evidencebench.errors import DataError, MissingExtraError, UnreadableError
+from evidencebench.files.disk import BROKEN_JSON, mark_of
+from evidencebench.papers.blocks import metadata_only
+from evidencebench.papers.ids import public_id
+from evidencebench.papers.tree import beginning
+from evidencebench.provenance import require_extra
+
+_HEAD_BYTES = 1 << 16
+_Fields = dict[str, list[str]]  # of a record: its values by its format's own name of a field, in small letters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedPaper:
+    """A record of a list: its ids as `Paper` has them, and the files that it names, as they are written there."""
+
+    title: str
+    ids: Mapping[str, str]
+    files: tuple[str, ...]
+
+    @property
+    def public(self) -> str | None:
+        """The id to ask for it by."""
+        return next((self.ids[scheme] for scheme in ("pmcid", "doi", "pmid") if scheme in self.ids), None)
+
+
+def _tagged(text: str, tag: re.Pattern[str], first: str) -> Iterator[_Fields]:
+    """Yield the records of a format with a tag a line; other lines go on with the value above them."""
+    record: _Fields = {}
+    values: list[str] = []
+    for line in re.split(r"\r\n?|\n", text):
+        match = tag.match(line)
+        if match and match[1] == first and record:
+            yield record
+            record = {}
+        if match and (record or match[1] == first):
+            values = record.setdefault(match[1].lower(), [])
+            values.append((match[2] or "").strip())
+        elif values and line.strip():
+            values[-1] += f" {line.strip()}"
+    if record:
+        yield record
+
+
+_RIS_TAG = re.compile(r"\s?([A-Z][A-Z0-9]) {1,2}-(?: (.*)|\s*$)")
+_MEDLINE_TAG = re.compile(r"([A-Z]{2,4}) *- (.*)")
+
+
+def _ris(text: str, _: str) -> Iterator[_Fields]:
+    return _tagged(text, _RIS_TAG, "TY")
+
+
+def _medline(text: str, _: str) -> Iterator[_Fields]:
+    return _tagged(text, _MEDLINE_TAG, "PMID")
+
+
+def _bibtex(text: str, name: str) -> Iterator[_Fields]:
+    try:
+        require_extra(f"{name}: reading BibTeX", "bibtex", "bibtexparser")
+    except MissingExtraError as error:
+        raise UnreadableError(str(error)) from error  # the other papers are read
+    from bibtexparser.entrypoint import parse_string  # noqa: PLC0415 - an extra
+    from bibtexparser.model import Entry, ParsingFailedBlock  # noqa: PLC0415
+
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # of an entry that it cannot read
+    for block in parse_string(text).blocks:
+        entry = getattr(block, "ignore_error_block", None) or block  # a key twice is no error here
+        if isinstance(entry, Entry):
+            yield {field.key.lower(): [str(field.value)] for field in entry.fields}
+        elif isinstance(entry, ParsingFailedBlock):
+            yield {"title": [f"{(entry.raw or '').strip()[:40]}: no whole entry"]}
+
+
+def _csl(text: str, name: str) -> Iterator[_Fields]:
+    try:
+        items: Any = msgspec.json.decode(text)
+        items = msgspec.convert(items["items"] if isinstance(items, dict) else items, list[dict[str, Any]])
+    except (*BROKEN_JSON, KeyError) as error:
+        raise UnreadableError(f"{name}: expected CSL JSON, got other JSON: {error}; export the list again") from error
+    return ({key.lower(): [str(value)] for key, value in item.items()} for item in items)
+
+
+_PUBMED_START = re.compile(r"(?:\A\s*|\n\s*\n)(?=\d+: )|(?:\A\s*|\n\s*\n\s*\n)(?=\d+\. )")
+_PUBMED_IDS = re.compile(r"(?i)\b(doi|pmid|pmcid):\s*(\S*\w)")
+
+
+def _pubmed_text(text: str, _: str) -> Iterator[_Fields]:
+    for record in filter(None, _PUBMED_START.split(text.replace("\r\n", "\n"))):
+        head, *paragraphs = record.split("\n\n")
+        title = paragraphs[0] if re.match(r"\d+\. ", head) and paragraphs else head
+        ids = {key.lower(): [value] for key, value in _PUBMED_IDS.findall(record)}  # the last: of comments before it
+        yield ids | {"title": [re.sub(r"\A\d+[:.] ", "", title)], "year": [head]}
+
+
+# How each format begins, and what reads it.
+_FORMATS: Sequence[tuple[re.Pattern[str], Callable[[str, str], Iterator[_Fields]]]] = (
+    (re.compile(r"(?:\s|\d+\.?[ \r]*\n|(?:Provider|Content|Database)\b.*\n)*TY {1,2}- ?\w"), _ris),
+    (re.compile(r"\s*PMID- ?\d"), _medline),
+    (re.compile(r"(?i)(?:\s|%.*\n)*@(?:comment|string|preamble|[a-z]+\s*[{(]\s*[^\s,{}()]*\s*,)"), _bibtex),
+    (re.compile(r'(?s)\s*(?:\{\s*"items"\s*:\s*)?\[\s*\{.*?"(?:DOI|issued|container-title|citation-key)"\s*:'), _csl),
+    (re.compile(r"\s*1(?:: \S(?:.|\n(?!\r?\n))*|\. .*\. \d{4}\b(?s:.*?)\n)PMID: ?\d"), _pubmed_text),
+)
+
+# Where the formats have what; the first field that holds it counts.
+_TITLES = ("title", "ti", "t1", "ct", "bt")
+_IDS = {
+    "pmcid": (("pmcid", "pmc", "c2", "an", "n1", "note", "ur", "url"), re.compile(r"\b(PMC\d+)")),
+    "doi": (
+        ("doi", "do", "di", "lid", "aid", "m3", "l3", "n1", "note", "ur", "url"),
+        re.compile(r"(?i)(?:\A|doi(?:\.org/|:? ?))(10\.\d{4,9}/\S+)"),
+    ),
+    "pmid": (
+        ("pmid", "an", "c1", "c3", "n1", "note", "ur", "url"),
+        re.compile(r"(?i)\A(\d{5,8})\Z|\b(?:pmid|pubmed)\W{1,3}(\d{1,8})\b|pubmed\S*?/(\d{1,8})\b"),
+    ),
+    "year": (("py", "y1", "year", "date", "issued", "da", "dp"), re.compile(r"(?<!\d)((?:1[89]|20)\d\d)")),
+}
+_OF_PUBMED = re.compile(r"(?i)medline|pubmed|nlm")
+
+
+def refuse_list(_: bytes, name: str) -> Never:
+    raise metadata_only(name, "a list of papers", "records of papers")
+
+
+def is_list(content: bytes) -> bool:
+    """Say whether content is a list of papers."""
+    head = beginning(content[:_HEAD_BYTES])
+    return any(pattern.match(head) for pattern, _ in _FORMATS)
+
+
+def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
+    """Return the records of a list, in its order; what is no UTF-8 is read as Windows writes Western languages."""
+    mark, encoding = mark_of(content)
+    try:
+        text = content[len(mark) :].decode(encoding or "utf-8")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", errors="replace")
+    read = next(read for pattern, read in _FORMATS if pattern.match(text[:_HEAD_BYTES]))
+    return list(map(_listed, read(text, name)))
+
+
+def _listed(fields: _Fields) -> ListedPaper:
+    # A number of another database is no PMID.
+    is_of_another = any(not _OF_PUBMED.search(base) for base in fields.get("db", ()))
+    fields = {key: values for key, values in fields.items() if key != "an" or not is_of_another}
+    ids: dict[str, str] = {}
+    for scheme, (keys, pattern) in _IDS.items():
+        values = (re.sub(r"[\\{}]", "", value) for key in keys for value in fields.get(key, ()))
+        for match in filter(None, (pattern.search(unquote(value) if "://" in value else value) for value in values)):
+            found = match[match.lastindex or 0]
+            with suppress(DataError):
+                ids.setdefault(scheme, found if scheme == "year" else public_id(found).value)
+    title = " ".join(next((fields[key][0] for key in _TITLES if key in fields), "").split())
+    title = re.sub(r"[{}]|\\[^\w&%]?", "", title)  # of BibTeX
+    links = [link for key in ("l1", "l2", "pdf") for link in fields.get(key, ())]
+    links += [link for link in fields.get("ur", ()) if link.startswith("file:")]
+    links += [path for value in fields.get("file", ()) for path in _bibtex_files(value)]
+    # Other addresses are of the web.
+    files = [link for link in links if link and not re.match(r"(?!file:|internal-pdf:)[a-z]{2,}:", link)]
+    return ListedPaper(title=title, ids=ids, files=tuple(dict.fromkeys(files)))
+
+
+def _bibtex_files(value: str) -> Iterator[str]:
+    """Yield the paths of ``name:path:type;...``, where a backslash stands before signs of a path; or of paths alone."""
+    for file in re.split(r"(?<!\\);", value.replace("$\\backslash$", "")):
+        parts = re.split(r"(?<!\\):", file)
+        path = ":".join(parts[1:-1]) if len(parts) > 2 else parts[-1]  # noqa: PLR2004 - a name, a path, a type
+        yield re.sub(r"\\(.)|[{}]", r"\1", path).strip()
+
+
+def attached_file(written: str, folder: Path, allowed: Iterable[Path]) -> Path:
+    """Return the file that a list in a folder names, or one of its name beside the list.
+
+    Raises `DataError` where it is not there, or lies neither below the folder nor below what is allowed.
+    """
+    path = unquote(urlsplit(written).path) if written.startswith("file:") else written
+    files = [folder / path, folder / re.split(r"[\\/]", path)[-1]]
+    if written.startswith("internal-pdf:"):  # EndNote keeps them beside its library
+        files = [data / "PDF" / path.partition("//")[2] for data in folder.glob("*.Data")]
+    problem = "is not there"
+    for file in files:
+        with suppress(OSError, ValueError):  # too long a name, or one with a zero
+            if file.is_file():
+                if any(file.resolve().is_relative_to(root.resolve()) for root in (folder, *allowed)):
+                    return file
+                problem = "lies outside the folder of the list: name it, or its folder, in the call too"
+    raise DataError(f"{written} {problem}")
