@@ -45,7 +45,7 @@ from evidencebench.training.folds import paper_folds, split_at_fold
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results.md"
 HEAD = "## What a sentence reports\n"
-N_FOLDS, N_INNER_FOLDS, SEED, LEAST_EXAMPLES, STRENGTH, UNSAID = 5, 4, 0, 8, 1.0, 0.335
+N_FOLDS, N_INNER_FOLDS, SEED, LEAST_EXAMPLES, STRENGTH, UNSAID = 5, 4, 0, 16, 1.0, 0.335
 WORDINGS = (
     "{i}, compared with {c}, changes {o}.",
     "Does {i} affect {o} compared with {c}?",

@@ -240,34 +240,19 @@ def is_more_good(outcome: str) -> bool | None:
     return None if good == bad else good != bool(_TIME_TO.search(words))
 
 
-_CLAIMED = {
-    Claim.INCREASE: ReportedDirection.INCREASE,
-    Claim.DECREASE: ReportedDirection.DECREASE,
-    Claim.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
-}
-_DENIED = {
-    Claim.NOT_INCREASE: Claim.INCREASE,
-    Claim.NOT_DECREASE: Claim.DECREASE,
-    Claim.NOT_BETTER: Claim.BETTER,
-    Claim.NOT_WORSE: Claim.WORSE,
-}
-
-
 def stance_of(direction: ReportedDirection | None, question: ParsedQuestion) -> Stance | None:
     """Return what a reported direction says of a question's claim; None where one of them is not known."""
     claim = question.claim
     if claim is None or direction in {None, ReportedDirection.NOT_SAID}:
         return None
-    is_denied = claim in _DENIED
-    claim = _DENIED.get(claim, claim)
     if direction is ReportedDirection.NO_DIFFERENCE and claim is not Claim.NO_DIFFERENCE:
-        return Stance.SUPPORTS if is_denied else Stance.NO_DIFFERENCE
+        return Stance.SUPPORTS if question.is_denied else Stance.NO_DIFFERENCE
     if claim in {Claim.BETTER, Claim.WORSE}:
         is_good = is_more_good(question.outcome)
         if is_good is None:
             return None
         claim = Claim.INCREASE if is_good is (claim is Claim.BETTER) else Claim.DECREASE
-    return Stance.SUPPORTS if (direction is _CLAIMED[claim]) is not is_denied else Stance.CONTRADICTS
+    return Stance.SUPPORTS if (direction is ReportedDirection(claim)) is not question.is_denied else Stance.CONTRADICTS
 
 
 DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, ReportedDirection]]
