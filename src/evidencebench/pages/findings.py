@@ -1,11 +1,13 @@
 """What `find` found: in words, as tables, RIS and JSON."""
 
+import io
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, Place, Unit, UnitKind
@@ -110,7 +112,9 @@ def about_unit(unit: Unit) -> str:
 
 def unit_name(unit: Unit) -> str:
     """Return the label and row of a unit, such as ``Table 2, row 3``; without a label, its kind."""
-    return ", ".join(filter(None, (unit.label or unit.kind.value, f"row {unit.row}" if unit.row else "")))
+    return ", ".join(
+        filter(None, (unit.label or ("table" if unit.row else unit.kind), f"row {unit.row}" if unit.row else ""))
+    )
 
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:
@@ -197,11 +201,15 @@ def searched(finding: Finding) -> str:
     """Return what was read and what was not, where that matters; empty where there is nothing to say."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
+    units = counted(len(paper.units), "row, caption or note", "rows, captions or notes")
+    read = counted(len(paper.sentences), "sentence")
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-        read = counted(len(paper.sentences), "sentence")
-        rows = f", nor in the {counted(len(paper.units), 'row, caption or note')}," if paper.units else ""
+        rows = f", nor in the {units}," if paper.units else ""
         parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read}{rows} read.")
+    elif finding.verdict is PaperVerdict.NONE:
+        parts.append(f"Read: {read}{f', {units}' if paper.units else ''}.")
+    if parts:
         how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
     if not finding.evidence and finding.verdict is None:
@@ -242,6 +250,7 @@ _SUMMARY_COLUMNS = (
     *(*_PLACE_COLUMNS, "chance", "direction", "stance", "text", "told"),
 )
 RowsOf = Literal["sentence", "paper"]
+_MOST_SHEET_ROWS, _LONGEST_CELL = 1_048_576, 32_767  # of a spreadsheet
 
 
 def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") -> Table:
@@ -262,6 +271,28 @@ def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") ->
         if not finding.evidence and not finding.units:
             rows.append((*head, *(None,) * (len(_COLUMNS) - len(head) - 1), note))
     return Table(columns=_COLUMNS, rows=rows)
+
+
+def findings_workbook(findings: Sequence[Finding]) -> bytes:
+    """Return an .xlsx file: a sheet of papers, one of sentences; raises `MissingExtraError` without XlsxWriter."""
+    require_extra("find --xlsx", "xlsx", "xlsxwriter")
+    import xlsxwriter  # noqa: PLC0415 - an extra
+
+    content = io.BytesIO()
+    with xlsxwriter.Workbook(content, {"in_memory": True}) as book:
+        for rows_of in get_args(RowsOf):
+            sheet, table = book.add_worksheet(f"{rows_of}s"), findings_table(findings, rows_of)
+            if len(table.rows) >= _MOST_SHEET_ROWS:
+                raise DataError(f"--xlsx: expected at most {_MOST_SHEET_ROWS - 1:,} rows, got {len(table.rows):,}")
+            sheet.freeze_panes(1, 0)
+            sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
+            for number, row in enumerate((table.columns, *table.rows)):
+                for column, cell in enumerate(row):
+                    if isinstance(cell, int | float):
+                        sheet.write_number(number, column, cell)
+                    elif cell is not None:  # text stays text, also one that begins as a formula does
+                        sheet.write_string(number, column, printable(str(cell))[:_LONGEST_CELL])
+    return content.getvalue()
 
 
 def _summary_row(finding: Finding) -> Sequence[Cell]:
