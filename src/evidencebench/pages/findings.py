@@ -83,11 +83,6 @@ def strength(sentence: FoundSentence) -> int | None:
     return None if sentence.chance is None else 1 + (sentence.chance >= _POSSIBLE) + (sentence.chance >= _LIKELY)
 
 
-def where(place: Place) -> str:
-    page = "" if place.page is None else f"page {place.page}"
-    return ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
-
-
 def judged(sentence: FoundSentence) -> str:
     """Return how likely a sentence is evidence, what it reports, and for or against, as far as that is known."""
     has_no_difference = sentence.stance is Stance.NO_DIFFERENCE
@@ -102,19 +97,20 @@ def judged(sentence: FoundSentence) -> str:
 
 def about(sentence: FoundSentence) -> str:
     """Return where a found sentence stands, and what is `judged` of it."""
-    return "; ".join(filter(None, (where(sentence.place), judged(sentence))))
+    place = sentence.place
+    page = "" if place.page is None else f"page {place.page}"
+    where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
+    return "; ".join(filter(None, (where, judged(sentence))))
 
 
 def about_unit(unit: Unit) -> str:
-    page = "" if unit.place.page is None else f"page {unit.place.page}"
-    return ", ".join(filter(None, (unit_name(unit), page)))
+    return unit_name(unit) if unit.place.page is None else f"{unit_name(unit)}, page {unit.place.page}"
 
 
 def unit_name(unit: Unit) -> str:
     """Return the label and row of a unit, such as ``Table 2, row 3``; without a label, its kind."""
-    return ", ".join(
-        filter(None, (unit.label or ("table" if unit.row else unit.kind), f"row {unit.row}" if unit.row else ""))
-    )
+    name = unit.label or ("table" if unit.row else unit.kind)
+    return f"{name}, row {unit.row}" if unit.row else name
 
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:
@@ -241,14 +237,11 @@ def not_searched(paper: Paper) -> list[str]:
 # Findings as a table (CSV, Markdown) and as RIS, which managers of references read.
 
 _PAPER_COLUMNS = ("paper", "title", "doi", "pmid", "year", "hypothesis", "verdict")
-_PLACE_COLUMNS = ("sentence", "section", "paragraph", "page", "start", "stop")
-_COLUMNS = (*_PAPER_COLUMNS, "rank", *_PLACE_COLUMNS, "chance", "direction", "stance", "unit", "text", "told")
-# One row a paper and hypothesis: how many sentences report or say what, and the best sentence.
-_COUNTED_DIRECTIONS, _COUNTED_STANCES = tuple(_DIRECTIONS), (Stance.SUPPORTS, Stance.CONTRADICTS)
-_SUMMARY_COLUMNS = (
-    *(*_PAPER_COLUMNS, "n_sentences", *_COUNTED_DIRECTIONS, *_COUNTED_STANCES),
-    *(*_PLACE_COLUMNS, "chance", "direction", "stance", "text", "told"),
+_SENTENCE_COLUMNS = (
+    *("sentence", "section", "paragraph", "page", "start", "stop"),
+    *("chance", "direction", "stance", "unit", "text", "told"),
 )
+_COUNTED_COLUMNS = (*_DIRECTIONS, Stance.SUPPORTS, Stance.CONTRADICTS)  # how many sentences report or say it
 RowsOf = Literal["sentence", "paper"]
 _MOST_SHEET_ROWS, _LONGEST_CELL = 1_048_576, 32_767  # of a spreadsheet
 
@@ -256,21 +249,54 @@ _MOST_SHEET_ROWS, _LONGEST_CELL = 1_048_576, 32_767  # of a spreadsheet
 def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") -> Table:
     """Return a row a sentence and unit, or a paper and hypothesis; one without either says why in its last cell."""
     if rows_of == "paper":
-        return Table(columns=_SUMMARY_COLUMNS, rows=list(map(_summary_row, findings)))
-    rows: list[Sequence[Cell]] = []
-    for finding in findings:
-        head, note = _paper_cells(finding), told(finding)
-        for rank, sentence in enumerate(finding.evidence, 1):
-            shown_rank = rank if finding.ordered else None
-            place, (chance, direction, stance, text) = _place_cells(sentence), _sentence_cells(sentence)
-            rows.append((*head, shown_rank, *place, chance, direction, stance, None, text, note))
-        for unit in finding.units:
-            section, paragraph, page = _cells_of_place(unit.place)
-            place = (None, None, section, paragraph, page)
-            rows.append((*head, *place, *(None,) * 5, f"{unit.kind}: {unit_name(unit)}", unit.text, note))
-        if not finding.evidence and not finding.units:
-            rows.append((*head, *(None,) * (len(_COLUMNS) - len(head) - 1), note))
-    return Table(columns=_COLUMNS, rows=rows)
+        columns = (*_PAPER_COLUMNS, "n_sentences", *_COUNTED_COLUMNS, *_SENTENCE_COLUMNS)
+        rows = list(map(_summary_row, findings))
+    else:
+        columns = (*_PAPER_COLUMNS, "rank", *_SENTENCE_COLUMNS)
+        rows = [row for finding in findings for row in _rows(finding)]
+    return Table(columns=columns, rows=[[row.get(column) for column in columns] for row in rows])
+
+
+def _rows(finding: Finding) -> Sequence[dict[str, Cell]]:
+    cells = _paper_cells(finding)
+    rows = [
+        {**cells, **_sentence_cells(one), "rank": rank if finding.ordered else None}
+        for rank, one in enumerate(finding.evidence, 1)
+    ]
+    for unit in finding.units:
+        name = {"unit": f"{unit.kind}: {unit_name(unit)}", "text": unit.text}
+        rows.append({**cells, **_place_cells(unit.place), **name})
+    return rows or [cells]
+
+
+def _summary_row(finding: Finding) -> dict[str, Cell]:
+    counts = Counter(value for one in finding.evidence for value in {one.direction, one.stance} if value is not None)
+    best = _sentence_cells(finding.evidence[0]) if finding.evidence else {}
+    of_all = {"n_sentences": len(finding.evidence), **{column: counts[column] for column in _COUNTED_COLUMNS}}
+    return {**_paper_cells(finding), **of_all, **best}
+
+
+def _paper_cells(finding: Finding) -> dict[str, Cell]:
+    paper, ids = finding.paper, finding.paper.ids
+    public = (ids.get("doi"), ids.get("pmid"), paper.year)
+    values = (printable(paper.name), paper.title, *public, finding.hypothesis, finding.verdict)
+    return {**dict(zip(_PAPER_COLUMNS, values, strict=True)), "told": told(finding)}
+
+
+def _place_cells(place: Place) -> dict[str, Cell]:
+    return {"section": " > ".join(place.section), "paragraph": place.paragraph + 1, "page": place.page}
+
+
+def _sentence_cells(sentence: FoundSentence) -> dict[str, Cell]:
+    return {
+        "sentence": sentence.sentence,
+        **_place_cells(sentence.place),
+        **asdict(sentence.span),
+        "chance": None if sentence.chance is None else round(sentence.chance, 3),
+        "direction": sentence.direction,
+        "stance": sentence.stance,
+        "text": sentence.text,
+    }
 
 
 def findings_workbook(findings: Sequence[Finding]) -> bytes:
@@ -293,35 +319,6 @@ def findings_workbook(findings: Sequence[Finding]) -> bytes:
                     elif cell is not None:  # text stays text, also one that begins as a formula does
                         sheet.write_string(number, column, printable(str(cell))[:_LONGEST_CELL])
     return content.getvalue()
-
-
-def _summary_row(finding: Finding) -> Sequence[Cell]:
-    directions = Counter(sentence.direction for sentence in finding.evidence)
-    stances = Counter(sentence.stance for sentence in finding.evidence)
-    counts = (*(directions[one] for one in _COUNTED_DIRECTIONS), *(stances[one] for one in _COUNTED_STANCES))
-    best: Sequence[Cell] = (None,) * (len(_PLACE_COLUMNS) + 4)
-    if finding.evidence:
-        best = (*_place_cells(finding.evidence[0]), *_sentence_cells(finding.evidence[0]))
-    return (*_paper_cells(finding), len(finding.evidence), *counts, *best, told(finding))
-
-
-def _paper_cells(finding: Finding) -> tuple[Cell, ...]:
-    paper, ids = finding.paper, finding.paper.ids
-    public = (ids.get("doi"), ids.get("pmid"), paper.year)
-    return (printable(paper.name), paper.title, *public, finding.hypothesis, finding.verdict)
-
-
-def _cells_of_place(place: Place) -> tuple[Cell, Cell, Cell]:
-    return " > ".join(place.section), place.paragraph + 1, place.page
-
-
-def _place_cells(sentence: FoundSentence) -> tuple[Cell, ...]:
-    return (sentence.sentence, *_cells_of_place(sentence.place), sentence.span.start, sentence.span.stop)
-
-
-def _sentence_cells(sentence: FoundSentence) -> tuple[Cell, Cell, Cell, Cell]:
-    chance = None if sentence.chance is None else round(sentence.chance, 3)
-    return chance, sentence.direction, sentence.stance, sentence.text
 
 
 def by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
