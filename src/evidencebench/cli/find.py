@@ -45,6 +45,7 @@ from evidencebench.pages.findings import (
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
+from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Wish
@@ -65,6 +66,13 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _tell_languages(hypotheses: Sequence[str]) -> None:
+    for hypothesis in hypotheses:
+        if language := language_of(hypothesis):
+            said = f"'{hypothesis}' reads as {language}; the finder was trained on English"
+            print_prose(printable(f"warning: {said}"), err=True)
 
 
 def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
@@ -198,6 +206,7 @@ def find(
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
+    _tell_languages(hypotheses)
     files = paper_files(given)
     names = _shown_names(given, files)
     for name, path in (("--html", html), ("--xlsx", xlsx)):

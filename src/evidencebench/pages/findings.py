@@ -132,7 +132,7 @@ def lead(finding: Finding) -> str:
     """Return what stands above the sentences of a finding."""
     words = summary(finding)
     is_near = finding.verdict in _NEAR and finding.evidence
-    return " ".join(filter(None, (f"{words[:-1]}; nearest sentences:" if is_near else words, _by_words(finding))))
+    return " ".join(filter(None, (_by_words(finding), f"{words[:-1]}; nearest sentences:" if is_near else words)))
 
 
 def reported_counts(finding: Finding) -> str:
@@ -185,7 +185,8 @@ def _by_words(finding: Finding) -> str:
     if not finding.by_words or not finding.evidence:
         return ""
     asks = _ASKED[question_of(finding.hypothesis).kind]
-    return f"{asks}: chosen are sentences that share most words with it, without chances."
+    which = "of the sentences with a number, those" if asks == _ASKED[QuestionKind.AMOUNT] else "the sentences"
+    return f"{asks}: chosen are {which} that share most words with it, without chances."
 
 
 def told(finding: Finding) -> str:
