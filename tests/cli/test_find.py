@@ -174,10 +174,10 @@ def test_what_a_table_or_the_end_matter_says_is_found_there(
     call = f"find {{{hypothesis}}} tea.xml"
     found = finding(command(f"{call} --json"))
     assert (found["told"], found["evidence"]) == ("", [])
-    assert (found["units"][0]["text"], found["units"][0]["told"]) == unit
+    assert unit in [(one["text"], one["told"]) for one in found["units"]]
     assert f"{unit[0]} [{unit[1]}]" in command(f"{call} --html page.html").done
     assert unit[0] in Path("page.html").read_text(encoding="utf-8")
-    assert table(command(f"{call} --format csv"))[0]["text"] == unit[0]
+    assert unit[0] in [row["text"] for row in table(command(f"{call} --format csv"))]
     assert f"{unit[0]} ({unit[1]})" in command(f"{call} --format ris").done
 
 

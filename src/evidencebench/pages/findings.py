@@ -242,7 +242,11 @@ _SENTENCE_COLUMNS = (
     *("sentence", "section", "paragraph", "page", "start", "stop"),
     *("chance", "direction", "stance", "unit", "text", "told"),
 )
-_COUNTED_COLUMNS = (*_DIRECTIONS, Stance.SUPPORTS, Stance.CONTRADICTS)  # how many sentences report or say it
+_COUNTED_COLUMNS: tuple[str, ...] = (
+    *_DIRECTIONS,
+    Stance.SUPPORTS,
+    Stance.CONTRADICTS,
+)  # how many sentences report or say it
 RowsOf = Literal["sentence", "paper"]
 _MOST_SHEET_ROWS, _LONGEST_CELL = 1_048_576, 32_767  # of a spreadsheet
 
@@ -271,7 +275,7 @@ def _rows(finding: Finding) -> Sequence[dict[str, Cell]]:
 
 
 def _summary_row(finding: Finding) -> dict[str, Cell]:
-    counts = Counter(value for one in finding.evidence for value in {one.direction, one.stance} if value is not None)
+    counts = Counter(said for one in finding.evidence for said in {str(one.direction), str(one.stance)})
     best = _sentence_cells(finding.evidence[0]) if finding.evidence else {}
     of_all = {"n_sentences": len(finding.evidence), **{column: counts[column] for column in _COUNTED_COLUMNS}}
     return {**_paper_cells(finding), **of_all, **best}
