@@ -114,7 +114,7 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
 @pytest.mark.parametrize(
     ("question", "asks_for", "said"),
     [
-        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are sentences"),
+        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are of the sentences with"),
         ("How were the adults randomised?", "method", "Asks how the study was done: chosen"),
         ("Does tea lower blood pressure?", "effect", None),
     ],

@@ -44,6 +44,7 @@ from evidencebench.pages.findings import (
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
+from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
@@ -63,6 +64,13 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _tell_languages(hypotheses: Sequence[str]) -> None:
+    for hypothesis in hypotheses:
+        if language := language_of(hypothesis):
+            said = f"'{hypothesis}' reads as {language}; the finder was trained on English"
+            print_prose(printable(f"warning: {said}"), err=True)
 
 
 def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
@@ -195,6 +203,7 @@ def find(
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
+    _tell_languages(hypotheses)
     files = paper_files(given)
     names = _shown_names(given, files)
     if html is not None:
@@ -227,12 +236,13 @@ def find(
     _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    _write_files(findings, html, copies, split=split_by is not None)
+    reasons = [_without_path(str(error), names) for error in failed]
+    _write_files(findings, html, copies, split=split_by is not None, failed=reasons)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
             "findings": list(map(finding_record, findings)),
-            "failed": [_without_path(str(error), names) for error in failed],
+            "failed": reasons,
             "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
         }
         print_json({**options_used, **results, **totals_fields(client)})
@@ -242,7 +252,12 @@ def find(
 
 
 def _write_files(
-    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+    findings: Sequence[Finding],
+    html: Path | None,
+    copies: Mapping[str, MarkedCopy] | None,
+    *,
+    split: bool,
+    failed: Sequence[str],
 ) -> None:
     links: dict[str, str] = {}
     for name, copy, problem in write_copies(findings, copies):
@@ -251,7 +266,7 @@ def _write_files(
         said = f"marked in {copy}" if copy else f"not marked: {problem}"
         click.echo(printable(f"{name}: {said}"), err=True)
     if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split, links=links).encode())
+        write_whole(html, findings_page(findings, split=split, failed=failed, links=links).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
 
 

@@ -26,6 +26,10 @@ _Answered = TypeVar("_Answered")
 _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
+_NUMBER = re.compile(
+    r"(?i)\b\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|dozen|hundred|thousand)\b"
+)
+
 DEFAULT_FINDER = "finder"
 
 
@@ -140,6 +144,8 @@ def find_evidence(
     answer = _answer(asked, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
+    if by_words and question.kind is QuestionKind.AMOUNT:
+        selected.sort(key=lambda index: _NUMBER.search(paper.sentences[index]) is None)
     selected = selected[: brief.budget] if answer.ordered else selected
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected else None
     answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None

@@ -58,14 +58,15 @@ VERDICTS: Mapping[PaperVerdict, str] = {
     PaperVerdict.UNSURE: "Unsure whether this paper answers it",
     PaperVerdict.NONE: "No evidence found in what was read",
 }
+_NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
 _LIKELY, _POSSIBLE = 0.5, 0.2  # the least chances of a strong mark, and of a middle one
 
 
-def _chance_text(chance: float) -> str:
+def chance_text(chance: float) -> str:
     """Return a chance in words.
 
-    >>> [_chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
+    >>> [chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
     ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
     """
     if chance < 0.02:  # noqa: PLR2004 - one in fifty
@@ -90,7 +91,7 @@ def judged(sentence: FoundSentence) -> str:
     has_no_difference = sentence.stance is Stance.NO_DIFFERENCE
     direction = None if sentence.direction is None or has_no_difference else _DIRECTIONS.get(sentence.direction)
     parts = (
-        "" if sentence.chance is None else _chance_text(sentence.chance),
+        "" if sentence.chance is None else chance_text(sentence.chance),
         "" if direction is None else f"reports {direction}",
         "" if sentence.stance is None else STANCES[sentence.stance],
     )
@@ -114,8 +115,7 @@ def unit_name(unit: Unit) -> str:
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:
     """Return the sentences that a reader sees: of a paper that may hold no evidence, only the nearest ones."""
-    is_found = finding.verdict in {None, PaperVerdict.FOUND}
-    return finding.evidence if is_found or not finding.ordered else finding.evidence[:MOST_NEAREST]
+    return finding.evidence[:MOST_NEAREST] if finding.verdict in _NEAR and finding.ordered else finding.evidence
 
 
 def summary(finding: Finding) -> str:
@@ -123,26 +123,23 @@ def summary(finding: Finding) -> str:
 
     Such as "Evidence found. Reports a decrease (3 sentences), no difference (1)."
     """
-    reported = "" if finding.verdict in {PaperVerdict.UNSURE, PaperVerdict.NONE} else reported_counts(finding)
     verdict = "" if finding.verdict is None else VERDICTS[finding.verdict]
+    reported = reported_counts(finding)
     return " ".join(f"{words}." for words in (verdict, reported and f"Reports {reported}") if words)
 
 
 def lead(finding: Finding) -> str:
     """Return what stands above the sentences of a finding."""
     words = summary(finding)
-    is_near = shown(finding) and finding.verdict in {PaperVerdict.UNSURE, PaperVerdict.NONE}
-    return " ".join(filter(None, (f"{words[:-1]}; nearest sentences:" if is_near else words, _by_words(finding))))
+    is_near = finding.verdict in _NEAR and finding.evidence
+    return " ".join(filter(None, (_by_words(finding), f"{words[:-1]}; nearest sentences:" if is_near else words)))
 
 
 def reported_counts(finding: Finding) -> str:
-    """Return how many sentences report what: ``a decrease (3 sentences), no difference (1)``."""
-    counts = Counter(sentence.direction for sentence in finding.evidence if sentence.direction in _DIRECTIONS)
-    (first, n), *others = counts.most_common() or [(None, 0)]
-    if first is None:
-        return ""
-    rest = (f"{_DIRECTIONS[direction]} ({count})" for direction, count in others if direction is not None)
-    return ", ".join((f"{_DIRECTIONS[first]} ({counted(n, 'sentence')})", *rest))
+    """Return how many sentences report what, but near ones: ``a decrease (3 sentences), no difference (1)``."""
+    said = [one.direction for one in finding.evidence if one.direction is not None and finding.verdict not in _NEAR]
+    counts = Counter(_DIRECTIONS[direction] for direction in said if direction in _DIRECTIONS).most_common()
+    return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
 
 
 def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
@@ -152,14 +149,14 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     """
     sentences = shown(finding)
     is_weak = [strength(sentence) == 1 for sentence in sentences]
-    has_both = finding.verdict in {None, PaperVerdict.FOUND} and len(set(is_weak)) > 1
-    groups: dict[str, list[tuple[int, FoundSentence]]] = {} if split else {"": []}
+    has_both = finding.verdict not in _NEAR and len(set(is_weak)) > 1
+    groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
     for rank, (sentence, weak) in enumerate(zip(sentences, is_weak, strict=True), 1):
         heading = "Less likely" if weak and has_both else ""
         if split and sentence.direction is not None:
             heading = HEADINGS[sentence.direction]
-        groups.setdefault(heading, []).append((rank, sentence))
-    return [(heading, group) for heading, group in groups.items() if group]
+        groups[heading].append((rank, sentence))
+    return list(groups.items()) if split else sorted(groups.items())
 
 
 def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[Unit]]]:
@@ -188,7 +185,8 @@ def _by_words(finding: Finding) -> str:
     if not finding.by_words or not finding.evidence:
         return ""
     asks = _ASKED[question_of(finding.hypothesis).kind]
-    return f"{asks}: chosen are sentences that share most words with it, without chances."
+    which = "of the sentences with a number, those" if asks == _ASKED[QuestionKind.AMOUNT] else "the sentences"
+    return f"{asks}: chosen are {which} that share most words with it, without chances."
 
 
 def told(finding: Finding) -> str:
