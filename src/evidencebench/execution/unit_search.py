@@ -45,20 +45,21 @@ class UnitIndex:
         self._stems = sorted(self._holding)
         names = abbreviations((*sentences, *(unit.text for unit in units))).items()
         self._full_names = [(root(short), tuple(map(root, words))) for short, words in names]
-        end_matter = {number for number, unit in enumerate(units) if unit.kind is UnitKind.END_MATTER}
-        self._alike = [(stems, end_matter & self._with(self._beginning_with(*stems))) for stems in _ALIKE]
+        kinds = {UnitKind.END_MATTER: True, UnitKind.FOOTNOTE: False}  # whether a note is one with a label
+        notes = {number for number, unit in enumerate(units) if kinds.get(unit.kind) == bool(unit.label)}
+        self._alike = [(stems, notes & self._with(self._beginning_with(*stems))) for stems in _ALIKE]
 
     def search(self, hypothesis: str) -> tuple[Unit, ...]:
         """Return the units that hold most of a question's words, weighed by rarity and part, best first."""
         question = question_of(hypothesis)
+        texts = {part: getattr(question, part) for part in _WEIGHTS if question.outcome} or {"outcome": hypothesis}
         weights: dict[str, float] = {}
         held: dict[str, set[int]] = {}
-        for part, weight in _WEIGHTS.items():
-            text = getattr(question, part) or (hypothesis if part == "outcome" else "")
-            for stem in topic_roots(text):
+        for part, text in texts.items():
+            for stem in [root(word) for word in topic_words(text)] or topic_roots(text):
                 held[stem] = self.holding(stem)
                 n = len(held[stem])
-                weights[stem] = weight * math.log(1 + (len(self._units) - n + 0.5) / (n + 0.5))
+                weights[stem] = _WEIGHTS[part] * math.log(1 + (len(self._units) - n + 0.5) / (n + 0.5))
         shares = defaultdict[int, float](float)
         total = sum(weights.values()) or 1.0
         for stem, numbers in held.items():

@@ -432,6 +432,8 @@ def read_article(article: Element, name: str) -> Paper:
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count, units)]
+    for notes in (part for part in (_child(article, "front") or meta).elements if part.tag == "notes"):
+        units.read(notes)
     for part in article.elements:
         if part.tag == "body":
             reader = BlockReader(Kind.BODY, count)
