@@ -203,7 +203,9 @@ def searched(finding: Finding) -> str:
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
         read = counted(len(paper.sentences), "sentence")
-        rows = f", nor in the {counted(len(paper.units), 'row, caption or note')}," if paper.units else ""
+        rows = f" and {counted(len(paper.units), 'row, caption or note', 'rows, captions or notes')}" * bool(
+            paper.units
+        )
         parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read}{rows} read.")
         how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")

@@ -257,7 +257,7 @@ class UnitReader:
             rows = list(_rows(table))
             n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
             cells = [[self._cell(cell) for cell in row] for row, _ in rows]
-            self._writer.add_table(cells, n_heads=n_heads, label=label, caption=" ".join(captions), place=place)
+            self._writer.add_table(cells, n_heads=n_heads or None, label=label, caption=" ".join(captions), place=place)
         notes = (note for foot in outermost(wrap, "table-wrap-foot") for note in outermost(foot, "fn", "p", "attrib"))
         texts = [text for note in notes for text in self._paragraphs(note, place)]
         self._writer.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=place)
@@ -282,7 +282,7 @@ class UnitReader:
         label = _label(element)
         parts = outermost(element, "caption", "title")
         texts = [text for part in parts for text in self._paragraphs(part, place) if not _NO_CAPTION.match(text)]
-        texts = [text for text in texts if text.rstrip(" .:") != label]
+        texts = [text for text in texts if text.rstrip(" .:") != label and split_caption(text)[1]]
         if texts and not label:
             label, texts[0] = split_caption(texts[0])
         self._writer.add_notes(texts, UnitKind.CAPTION, label=label, place=place)
