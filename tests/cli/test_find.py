@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import os
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -114,7 +115,7 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
 @pytest.mark.parametrize(
     ("question", "asks_for", "said"),
     [
-        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are sentences"),
+        ("How many adults were in the trial?", "amount", "Asks for an amount: chosen are of the sentences with"),
         ("How were the adults randomised?", "method", "Asks how the study was done: chosen"),
         ("Does tea lower blood pressure?", "effect", None),
     ],
@@ -145,7 +146,7 @@ def test_words_that_are_in_no_sentence_are_said_with_what_was_searched(command: 
     assert none["evidence"] == []
     assert none["told"] == (
         "'xyzzy', 'harms', 'unrelated' and 'cats' are not in the 5 sentences read. "
-        "Not searched: what this text lacks of its paper. No sentence was named as evidence."
+        "Not searched: what this text lacks of its paper."
     )
 
 
@@ -159,27 +160,40 @@ _WITH_TABLE = """<?xml version="1.0"?>
 """
 
 
-def test_a_word_of_a_table_or_the_end_matter_is_in_the_paper(command: Command) -> None:
+@pytest.mark.parametrize(
+    ("hypothesis", "unit"),
+    [
+        ("Insomnia", ("Complaints. Insomnia. 3", "table, row 1")),
+        ("Who funded the study?", ("Acknowledgements. The Tea Board funded this study.", "Acknowledgements")),
+    ],
+)
+def test_what_a_table_or_the_end_matter_says_is_found_there(
+    hypothesis: str, unit: tuple[str, str], command: Command
+) -> None:
     Path("tea.xml").write_text(_WITH_TABLE)
-    for question, text in (("Insomnia", "Complaints. Insomnia. 3"), ("Who paid for the study?", "")):
-        found = finding(command(f"find {{{question}}} tea.xml --json"))
-        assert [unit["text"] for unit in found["units"]] == [text] * bool(text)
-        assert found["verdict"] != "none" or not text
-    found = finding(command("find {Who sponsored the study?} tea.xml --json"))
-    assert {unit["label"] for unit in found["units"]} == {"Acknowledgements", "Funding"}
-    assert (found["unmentioned"], found["not_searched"]) == ([], ["1 figure's picture", "front matter"])
+    call = f"find {{{hypothesis}}} tea.xml"
+    found = finding(command(f"{call} --json"))
+    assert (found["told"], found["evidence"]) == ("", [])
+    assert unit in [(one["text"], one["told"]) for one in found["units"]]
+    assert f"{unit[0]} [{unit[1]}]" in command(f"{call} --html page.html").done
+    assert unit[0] in Path("page.html").read_text(encoding="utf-8")
+    assert unit[0] in [row["text"] for row in table(command(f"{call} --format csv"))]
+    assert f"{unit[0]} ({unit[1]})" in command(f"{call} --format ris").done
 
 
-def test_a_word_that_is_nowhere_is_named_with_what_was_not_searched(command: Command) -> None:
+def test_an_empty_answer_says_what_was_read_and_what_was_not_searched(command: Command) -> None:
     Path("tea.xml").write_text(_WITH_TABLE)
     said = (
-        "'gout' is not in the 3 sentences and 5 rows, captions or notes read. Not searched: 1 figure's picture, front "
-        "matter. No sentence was named as evidence."
+        "'xyzzy' is not in the 3 sentences, nor in the 5 rows, captions or notes, read. "
+        "Not searched: 1 figure's picture, front matter."
     )
-    call = "find {Gout} tea.xml"
-    assert finding(command(f"{call} --json"))["told"] == said
-    assert said in html.unescape(command(f"{call} --html page.html") and Path("page.html").read_text(encoding="utf-8"))
-    assert [row["told"] for row in table(command(f"{call} --format csv"))] == [said]
+    found = finding(command("find Xyzzy tea.xml --json"))
+    assert (found["told"], found["verdict"], found["units"]) == (said, "none", [])
+    assert found["not_searched"] == ["1 figure's picture", "front matter"]
+    assert command("find Xyzzy tea.xml --html page.html").done == f"No evidence found in what was read. {said}"
+    assert said in html.unescape(Path("page.html").read_text(encoding="utf-8"))
+    assert [row["told"] for row in table(command("find Xyzzy tea.xml --format csv"))] == [said]
+    assert said in command("find Xyzzy tea.xml --format ris").done
 
 
 def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numbers() -> None:
@@ -271,7 +285,7 @@ def test_the_evidence_is_split_by_what_it_reports(command: Command) -> None:
     assert [
         line[:-1] for line in text.splitlines() if line.startswith(("Reports", "Does")) and line[-1] == ":"
     ] == headings
-    assert text.startswith("Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports of the")
+    assert "Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports of the" in text
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"<h3>{heading}</h3>" in Path("tea.html").read_text(encoding="utf-8") for heading in headings)
     expected = {1: "not said", 2: "decrease", 3: "no difference"}
@@ -459,3 +473,18 @@ def test_strength_is_seen_on_a_terminal_where_no_color_is_not_set(
     assert bold in command(f"{_FIND} - --system lead", _MANY).out
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in command(f"{_FIND} - --system lead", _MANY).out
+
+
+def test_a_spreadsheet_has_papers_and_sentences_and_no_formula(command: Command, judge: Judge) -> None:
+    pytest.importorskip("xlsxwriter", reason="needs the extra 'xlsx'")
+    judge(PaperVerdict.FOUND)
+    call = f"{_FIND} - --system lead --xlsx found.xlsx"
+    hostile = '=HYPERLINK("http://a","Tea lowers blood pressure.")'
+    assert "found.xlsx: 1 answer" in command(call, f"{hostile}\nTea = blood.\n").err
+    with zipfile.ZipFile("found.xlsx") as book:
+        sentences, papers = (book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2))
+        texts = html.unescape(book.read("xl/sharedStrings.xml").decode())
+    assert (papers.count("<row "), sentences.count("<row ")) == (2, 5)
+    assert f"<t>{hostile}</t>" in texts
+    assert not any(tag in sheet for tag in ("<f>", "<hyperlink") for sheet in (papers, sentences))
+    assert command(call).code != 0, "an existing file is not replaced"

@@ -15,14 +15,13 @@ from printing import BOLD, Sheet, sentences
 pypdf = pytest.importorskip("pypdf", reason="needs the extra mark")
 
 _FIND = "find {Tea lowers pressure.} --system lead"
-_HEADS = ("The effect of tea on pressure", "Results")
 
 
-def _paper(password: str | None = None) -> bytes:
-    sheet = Sheet(password=password)
-    for page, head in enumerate(_HEADS):
+def _paper(word: str = "tea") -> bytes:
+    sheet = Sheet()
+    for page, head in enumerate((f"The effect of {word} on pressure", "Results")):
         sheet.line(72, 80, head, size=18, font=BOLD)
-        sheet.paragraph(72, 140, " ".join(sentences(8, start=10 * page)), width=220)
+        sheet.paragraph(72, 140, " ".join(sentences(8, word, start=10 * page)), width=220)
         sheet.end_page()
     return sheet.pdf()
 
@@ -88,15 +87,15 @@ def test_a_likelier_sentence_has_a_stronger_colour(command: Command) -> None:
 
 
 def test_what_is_there_stays_and_what_cannot_be_marked_is_told(command: Command) -> None:
-    content = _paper()
-    for name in ("a/tea.pdf", "b/TEA.pdf", "b/paper", "b/notes.txt", "b/locked.pdf", "b/signed.pdf"):
+    for name in ("a/tea.pdf", "b/TEA.pdf", "b/paper", "b/locked.pdf", "b/signed.pdf"):
         Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_bytes(content)
+        Path(name).write_bytes(_paper(f"tea {name[:4]}"))
+    content = Path("a/tea.pdf").read_bytes()
     Path("b/notes.txt").write_text("Tea lowers pressure.\n")
-    writer = pypdf.PdfWriter(Path("a/tea.pdf"))
+    writer = pypdf.PdfWriter(Path("b/locked.pdf"))
     writer.encrypt("", "owner", algorithm="RC4-128")
     writer.write("b/locked.pdf")
-    writer = pypdf.PdfWriter(Path("a/tea.pdf"))
+    writer = pypdf.PdfWriter(Path("b/signed.pdf"))
     form = pypdf.generic.DictionaryObject({pypdf.generic.NameObject("/SigFlags"): pypdf.generic.NumberObject(3)})
     writer.root_object[pypdf.generic.NameObject("/AcroForm")] = form
     writer.write("b/signed.pdf")
@@ -117,4 +116,7 @@ def test_what_is_there_stays_and_what_cannot_be_marked_is_told(command: Command)
     assert (Path("a/tea.pdf").read_bytes(), Path("out/tea.pdf").read_bytes()) == (content, before)
     assert "out/tea.pdf" in command(f"{_FIND} a -k 1 --mark out --overwrite").err
     assert len(_notes(Path("out/tea.pdf"))) == 1
+    Path("a/tea.pdf").write_bytes(content.partition(b"startxref")[0] + b"startxref\n12\n%%EOF\n")
+    assert "out/tea.pdf" in command(f"{_FIND} a -k 2 --mark out --overwrite").err
+    assert len(_notes(Path("out/tea.pdf"))) == 2, "the copy of a damaged PDF is whole"
     assert "not marked: nothing was found in it" in command("find {Zebras.} a --mark none").err

@@ -429,3 +429,86 @@ def test_affiliations_and_notices_are_no_abstract() -> None:
     sheet.line(72, 280, "Introduction", size=12, font=BOLD)
     sheet.paragraph(72, 298, " ".join(sentences(20)))
     assert _read(sheet).sentences == (_TITLE, "Introduction", *sentences(20))
+
+
+def test_rows_of_tables_captions_notes_and_end_matter_are_units() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(12))) + 20
+    y = sheet.paragraph(72, y, "Table 2. Pain at week 4. Means are given.", size=9) + 4
+    rows = [
+        ("", "Tea", "", "Water"),
+        ("Outcome", "Mean", "SD", "Mean"),
+        ("Pain", "3.1", "0.4", "5.0"),
+        ("Sleep, hours", "7.2", "1.1", "6.9"),
+        ("in the night", "", "", ""),
+        ("Falls", "1", "2", "3"),
+    ]
+    for row in rows:
+        for x, cell in zip((90, 220, 300, 380), row, strict=True):
+            sheet.line(x, y, cell, size=9)
+        y += 11
+    sheet.line(90, y, "All of the values are those of the patients who came back to us.", size=8)
+    y = sheet.paragraph(72, y + 30, " ".join(sentences(6, start=13))) + 20
+    sheet.paragraph(72, y, "Figure 1: Flow of the patients through the trial.", size=9)
+    sheet.line(72, 780, "1 The tea was bought from a shop in the old town.", size=7)
+    sheet.end_page()
+    y = sheet.paragraph(72, 80, " ".join(sentences(4, start=19))) + 20
+    sheet.line(72, y, "Funding", size=9, font=BOLD)
+    sheet.paragraph(72, y + 14, "The Tea Board paid for the trial.", size=9)
+    paper = _read(sheet)
+    assert paper.sentences[-22:] == tuple(sentences(22))
+    lead = "Table 2. Pain at week 4."
+    assert [(unit.kind.value, unit.label, unit.row, unit.place.page, unit.text) for unit in paper.units] == [
+        ("caption", "Table 2", None, 1, "Table 2. Pain at week 4. Means are given."),
+        ("table row", "Table 2", 1, 1, f"{lead} Outcome: Pain. Tea, Mean: 3.1; SD: 0.4; Water, Mean: 5.0"),
+        (
+            "table row",
+            "Table 2",
+            2,
+            1,
+            f"{lead} Outcome: Sleep, hours in the night. Tea, Mean: 7.2; SD: 1.1; Water, Mean: 6.9",
+        ),
+        ("table row", "Table 2", 3, 1, f"{lead} Outcome: Falls. Tea, Mean: 1; SD: 2; Water, Mean: 3"),
+        (
+            "footnote",
+            "Table 2",
+            None,
+            1,
+            "Table 2. All of the values are those of the patients who came back to us.",
+        ),
+        ("caption", "Figure 1", None, 1, "Figure 1. Flow of the patients through the trial."),
+        ("footnote", "", None, 1, "1 The tea was bought from a shop in the old town."),
+        ("end matter", "Funding", None, 2, "Funding. The Tea Board paid for the trial."),
+    ]
+
+
+def test_an_appendix_behind_the_references_is_read_and_their_own_words_join_lines() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(6, "GENEFAST tea"))) + 16
+    lines = [
+        "All of the cups of tea that were drunk in the groups of the trial were read in the evening by GENE-",
+        "FAST as it was made for it, and all that was to be seen in them was then written down with no-",
+        "table care by two of us who had learned to read the leaves of tea in the old town and in off-the-",
+        "shelf books.",
+    ]
+    y = sheet.lines(72, y, lines)
+    sheet.line(72, y + 16, "References", size=12, font=BOLD)
+    sheet.paragraph(72, y + 34, "1. Author A. Tea and its uses in the old town. J Tea 2009, 1:2-3.")
+    sheet.end_page()
+    sheet.line(72, 80, "A Appendix - Baselines", size=12, font=BOLD)
+    sheet.paragraph(72, 98, " ".join(sentences(4, "white tea")))
+    read = _read(sheet).sentences
+    assert read[-6] == " ".join(lines).replace("GENE- ", "GENE").replace("no- ", "no").replace("the- ", "the-")
+    assert read[-5:] == ("A Appendix - Baselines", *sentences(4, "white tea"))
+
+
+def test_a_caption_s_words_that_end_a_sentence_are_text() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(8)), width=200)
+    sheet.lines(72, y, ["We give the means of all of the patients of both in"])
+    rest = "Table 2. On average, the patients of the group with tea had more of it than the others had in all."
+    sheet.paragraph(300, 245, f"{rest} {' '.join(sentences(6, start=9))}", width=200)
+    assert _read(sheet).sentences[-8:-6] == (
+        "We give the means of all of the patients of both in Table 2.",
+        rest.removeprefix("Table 2. "),
+    )

@@ -61,6 +61,9 @@ def test_a_question_has_the_same_parts_in_every_wording(form: str) -> None:
         ("Which is better for knee pain, surgery or physiotherapy?", ("surgery", "physiotherapy", "knee pain")),
         ("iloprost vs placebo six-minute walk distance", ("iloprost", "placebo", "six-minute walk distance")),
         ("statins for primary prevention", ("statins", "", "primary prevention")),
+        ("Males that offer no gift have shorter copulations.", ("Males that offer no gift", "", "copulations")),
+        ("Does BERT outperform BM25 on document retrieval?", ("BERT", "BM25", "document retrieval")),
+        ("Are full texts more effective than abstracts?", ("full texts", "abstracts", "more effective")),
     ],
 )
 def test_questions_without_some_part_are_read(text: str, parts: tuple[str, str, str]) -> None:

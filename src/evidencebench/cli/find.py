@@ -31,6 +31,7 @@ from evidencebench.pages.findings import (
     finding_record,
     findings_ris,
     findings_table,
+    findings_workbook,
     grouped,
     grouped_units,
     judged,
@@ -44,7 +45,9 @@ from evidencebench.pages.findings import (
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
+from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
 from evidencebench.systems.directions import DirectionReader, reported_directions
@@ -63,6 +66,13 @@ def _print_counts(finding: Finding, system: str, budget: int) -> None:
     if (n_found := len(finding.evidence)) > budget:
         named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _tell_languages(hypotheses: Sequence[str]) -> None:
+    for hypothesis in hypotheses:
+        if language := language_of(hypothesis):
+            said = f"'{hypothesis}' reads as {language}; the finder was trained on English"
+            print_prose(printable(f"warning: {said}"), err=True)
 
 
 def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
@@ -166,10 +176,11 @@ def find(
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
+    xlsx: Annotated[Path | None, option("--xlsx", "Write papers and sentences into a spreadsheet.", OutputFile())],
     mark: Annotated[
         Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
     ],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the page and the copies where they exist.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
 ) -> int:
     """Find the evidence in papers of your own.
 
@@ -195,10 +206,14 @@ def find(
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     hypotheses, given = _split(hypothesis_and_papers, hypotheses_file)
+    _tell_languages(hypotheses)
     files = paper_files(given)
     names = _shown_names(given, files)
-    if html is not None:
-        refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
+    for name, path in (("--html", html), ("--xlsx", xlsx)):
+        if path is not None:
+            refuse_existing(path, overwrite=overwrite, no_stream="has the sentences", option=name)
+    if xlsx is not None:
+        require_extra("find --xlsx", "xlsx", "xlsxwriter")
     copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -227,12 +242,13 @@ def find(
     _tell(failed, duplicates)
     for finding in findings:
         _print_counts(finding, spec, budget)
-    _write_files(findings, html, copies, split=split_by is not None)
+    reasons = [_without_path(str(error), names) for error in failed]
+    _write_files(findings, html, xlsx, copies, split=split_by is not None, failed=reasons)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
             "findings": list(map(finding_record, findings)),
-            "failed": [_without_path(str(error), names) for error in failed],
+            "failed": reasons,
             "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
         }
         print_json({**options_used, **results, **totals_fields(client)})
@@ -242,7 +258,13 @@ def find(
 
 
 def _write_files(
-    findings: Sequence[Finding], html: Path | None, copies: Mapping[str, MarkedCopy] | None, *, split: bool
+    findings: Sequence[Finding],
+    html: Path | None,
+    xlsx: Path | None,
+    copies: Mapping[str, MarkedCopy] | None,
+    *,
+    split: bool,
+    failed: Sequence[str],
 ) -> None:
     links: dict[str, str] = {}
     for name, copy, problem in write_copies(findings, copies):
@@ -251,8 +273,11 @@ def _write_files(
         said = f"marked in {copy}" if copy else f"not marked: {problem}"
         click.echo(printable(f"{name}: {said}"), err=True)
     if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split, links=links).encode())
+        write_whole(html, findings_page(findings, split=split, failed=failed, links=links).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+    if xlsx is not None and findings:
+        write_whole(xlsx, findings_workbook(findings))
+        click.echo(f"{xlsx}: {counted(len(findings), 'answer')}", err=True)
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:

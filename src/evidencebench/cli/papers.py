@@ -196,7 +196,12 @@ def read_papers(files: Iterable[PaperFile]) -> Iterator[Sequence[Paper | DataErr
                 raise error
             is_file = name != STANDARD_INPUT
             papers = read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
-            yield [replace(one, ids={**ids, **one.ids}) if isinstance(one, Paper) else one for one in papers]
+            listed = {scheme: value for scheme, value in ids.items() if scheme != "year"}
+            year = int(ids["year"]) if "year" in ids else None
+            yield [
+                replace(one, ids={**listed, **one.ids}, year=one.year or year) if isinstance(one, Paper) else one
+                for one in papers
+            ]
         except DataError as problem:
             yield [problem]
 

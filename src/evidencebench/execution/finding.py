@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.execution.answers import named_system
-from evidencebench.execution.making import make_system
 from evidencebench.execution.unit_search import found_units, holds_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import AspectScope, Kind, Query, Wish
@@ -25,6 +24,10 @@ _Answered = TypeVar("_Answered")
 # Titles of sections that state findings, such as "Methods and results", and of those that state none of this paper.
 _FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
 _NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
+
+_NUMBER = re.compile(
+    r"(?i)\b\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|third|dozen|hundred|thousand)\b"
+)
 
 DEFAULT_FINDER = "finder"
 
@@ -127,6 +130,8 @@ def find_evidence(
     >>> best.text, str(best.direction), str(best.stance), best.place.paragraph
     ('Blood pressure was lower with tea than with water (p = 0.01).', 'decrease', 'supports', 1)
     """
+    from evidencebench.execution.making import make_system  # noqa: PLC0415 - imports what asks models
+
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, wish=wish)
@@ -140,6 +145,8 @@ def find_evidence(
     answer = _answer(asked, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
+    if by_words and question.kind is QuestionKind.AMOUNT:
+        selected.sort(key=lambda index: _NUMBER.search(paper.sentences[index]) is None)
     selected = selected[: brief.budget] if answer.ordered else selected
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected else None
     answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None

@@ -7,6 +7,7 @@ In reading order:
 * `hugging_face`: datasets, Hub folder, Croissant
 * `inspect_ai`: Tasks, scorer, models of inspect_ai
 * `mteb`: Tasks of mteb
+* `mcp`: A server for assistants: papers of folders, the evidence in them
 * `score_records`: Every Eval Ever, Hub results
 * `plugin_template`: `systems new`
 * `fake_model`: A language model for trials: right answers from labels, a few faults

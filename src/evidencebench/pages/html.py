@@ -103,6 +103,7 @@ FIND_SCRIPTS = ("dom", "storage", "theme", "server", "found_paper", "find_page")
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report", "verdict")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
 FIND_STYLES = ("tokens", "viewer", "find_page")
+FINDINGS_SCRIPTS = ("dom", "findings")
 FINDINGS_STYLES = ("tokens", "findings")
 
 _MOST_WAITING = 8  # pieces that are compressed or wait for it

@@ -18,6 +18,7 @@ In reading order:
 * `plain`: Plain text: layout, lines, headings
 * `ids`: PMCID, DOI, PMID
 * `lists`: RIS, BibTeX, CSL JSON, PubMed's exports: records, their ids and files
+* `language`: The language of a text: words and scripts of others than English
 * `duplicates`: The same paper in several files
 * `fetching`: Europe PMC: fetch papers into a folder
 * `lines`: Lines of printed text: how they join, captions

@@ -179,8 +179,8 @@ def leave_out(element: Element, sort: str, count: Loss) -> None:
 
 # Beginnings of words in names of elements and of types of notes -> the title of end matter that has none.
 _END_TITLES = {
-    "ack": "Acknowledgements", "contribution": "Author contributions", "con": "Author contributions",
-    "coi": "Competing interests", "conflict": "Competing interests", "supported": "Funding", "financial": "Funding",
+    "ack": "Acknowledgements", "contribution": "Author contributions", "coi": "Competing interests",
+    "conflict": "Competing interests", "con": "Author contributions", "supported": "Funding", "financial": "Funding",
     "fund": "Funding", "award": "Funding", "kwd": "Keywords", "abbr": "Abbreviations", "glossary": "Abbreviations",
     "corresp": "Correspondence", "equal": "Author notes", "author": "Author notes", "ethic": "Ethics",
     "app": "Appendix", "availability": "Data availability", "bio": "About the authors", "abstract": "Further abstract",
@@ -257,7 +257,9 @@ class UnitReader:
             rows = list(_rows(table))
             n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
             cells = [[self._cell(cell) for cell in row] for row, _ in rows]
-            self._writer.add_table(cells, n_heads=n_heads or None, label=label, caption=" ".join(captions), place=place)
+            self._writer.add_table(
+                cells, n_heads=n_heads or None, label=label, caption=next(iter(captions), ""), place=place
+            )
         notes = (note for foot in outermost(wrap, "table-wrap-foot") for note in outermost(foot, "fn", "p", "attrib"))
         texts = [text for note in notes for text in self._paragraphs(note, place)]
         self._writer.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=place)

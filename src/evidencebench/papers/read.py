@@ -1,6 +1,7 @@
 """Read_paper, read_papers; formats told by content; refusals."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
@@ -9,6 +10,7 @@ from evidencebench.papers.bioc import is_bioc_json, read_bioc_json, read_bioc_xm
 from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
+from evidencebench.papers.language import language_of
 from evidencebench.papers.lists import is_list, refuse_list
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
@@ -152,4 +154,7 @@ def checked(paper: Paper | UnreadableError, *, needs_body: bool = True) -> Paper
             f"{paper.name}: expected sentences of at most {LONGEST_SENTENCE:,} characters, got one of {longest:,}; it "
             "may be data and no text: give the text of a paper"
         )
+    if language := language_of(" ".join(paper.sentences)):
+        said = f"The paper reads as {language}; the finder was trained on English."
+        return replace(paper, warnings=(*paper.warnings, said))
     return paper

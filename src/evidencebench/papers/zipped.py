@@ -61,7 +61,7 @@ _STYLES = {
     "Title": "h1:fresh",
     **{f"Heading {level}": f"h{min(6, level + 1)}:fresh" for level in range(1, 10)},
     "Abstract Title": "h2:fresh",
-    **dict.fromkeys(("Caption", "Table Caption", "Image Caption"), "figcaption:fresh"),
+    **dict.fromkeys(("Caption", "Table Caption", "Image Caption"), "figure:fresh > figcaption:fresh"),
     **dict.fromkeys(("Bibliography", "EndNote Bibliography"), "div.references > p:fresh"),
     **dict.fromkeys(("TOC Heading", *(f"TOC {level}" for level in range(1, 10))), "!"),
 }
@@ -110,6 +110,7 @@ def _with_formulas(member: bytes) -> bytes:
 
 _FIRST = re.compile(r"(?:<a id=\"[^\"]*\"></a>)*<(?P<tag>h2|p)>(?P<text>.*?)</(?P=tag)>")
 _ALONE = re.compile(r"(?s)<table>.*?</table>|<p>(?P<bold><strong>)?(?P<title>[^<>]{3,150})(?(bold)</strong>)</p>")
+_CAPTION = re.compile(r"<figure><figcaption>((?:(?!<figure>).)*?)</figcaption></figure><table>")
 _KEYWORDS = re.compile(r"(?i)<p>(?=(?:<strong>|<em>)*key ?-?words?\b)")
 # Raised numbers that are sources, no powers: several of them, or one behind a stop.
 _CITED = re.compile(r"<sup>(\d+(?:[,\u2013-]\s?\d+)+|(?<=[.,;:)]<sup>)\d+)</sup>")
@@ -131,6 +132,7 @@ def _with_headings(html: str) -> str:
         title = re.sub(r"<[^>]*>", "", first["text"]).strip()
         if 0 < len(title) <= _LONGEST_TITLE and not _STOPPED.search(title) and not is_known_title(title):
             html = f"<h1>{first['text']}</h1>{html[first.end() :]}"
+    html = _CAPTION.sub(r"<table><caption>\1</caption>", html)
     html = _CITED.sub(r'<sup><a href="#cited">\1</a></sup>', html)
     return _ALONE.sub(as_heading, _KEYWORDS.sub('<p class="keywords">', html))
 

@@ -10,6 +10,7 @@ In reading order:
 * `regions`: Running text, headings, captions; what tables, figures and formulas hold
 * `front`: Where the abstract stands
 * `roles`: Title, heading, abstract, body, left out
+* `page_units`: Rows of tables, captions, notes and end matter as units
 * `boxes`: Where sentences stand on pages
 * `reader`: read_pdf: the steps; pages that cannot be read
 * `marking`: Child process: highlights written behind the bytes of a PDF

@@ -41,7 +41,7 @@ _NOTICE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Abstract:
+class AbstractPlaces:
     """The places of an abstract's paragraphs; ``start`` is that of its heading where it has one."""
 
     start: int
@@ -62,15 +62,15 @@ def is_sentence(text: str) -> bool:
 
 def find_abstract(
     paragraphs: Sequence[PrintedParagraph], first: int, headings: Mapping[int, tuple[int, ...]], body: TypeStyle
-) -> Abstract | None:
+) -> AbstractPlaces | None:
     """Find the abstract from a place on; ``headings`` have the places of all headings and how they stand out."""
-    search = _Search(paragraphs, first, headings, body)
+    search = _FrontSearch(paragraphs, first, headings, body)
     named = search.named()
     start = search.unnamed() if named is None else named
     return None if start is None else search.abstract(start, is_named=named is not None)
 
 
-class _Search:
+class _FrontSearch:
     def __init__(
         self,
         paragraphs: Sequence[PrintedParagraph],
@@ -151,7 +151,7 @@ class _Search:
         style = self._paragraphs[at].style
         return round(style.size, 1), style.is_bold, style.is_italic
 
-    def abstract(self, start: int, *, is_named: bool) -> Abstract:
+    def abstract(self, start: int, *, is_named: bool) -> AbstractPlaces:
         texts: list[int] = []
         labels: list[int] = []
         if not is_named and start - 1 in self._headings and is_abstract_part(self._paragraphs[start - 1].text):
@@ -173,7 +173,7 @@ class _Search:
                 break
             if n_words > _MOST_WORDS:
                 break
-        return Abstract(start, stop, frozenset(texts), frozenset(labels))
+        return AbstractPlaces(start, stop, frozenset(texts), frozenset(labels))
 
     def _is_text(self, at: int, labels: Sequence[int]) -> bool:
         text = self._paragraphs[at].text

@@ -13,6 +13,7 @@ from evidencebench.papers.paper import Loss, Paper, Part
 from evidencebench.papers.pdf.boxes import page_boxes
 from evidencebench.papers.pdf.extraction import PdfPage, pages_of
 from evidencebench.papers.pdf.lines import PrintedLine, line_numbers, lines_of, running_lines, styles_of, with_labels
+from evidencebench.papers.pdf.page_units import units_of
 from evidencebench.papers.pdf.paragraphs import (
     ABSTRACT_LABEL,
     BEGINS,
@@ -144,6 +145,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
         file_format="PDF",
         title=text_of_lines(title.paragraph.lines, words).text if title else "",
         loss=count,
+        units=units_of(regions.floats, parts, words),
         warnings=warnings,
         locate=page_boxes(pages, fonts),
     )

@@ -7,7 +7,7 @@ right above them, in other type. What is left is a cell, a label or a formula: i
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -22,6 +22,12 @@ _WORD = re.compile(
     r"[(\[\"'\u201c\u2018]*[^\W\d_](?:[^\W\d_]|[\u2019'/\u2013-])+[)\]\"'\u201d\u2019.,;:?!]*(?:\d{1,3})?"
 )
 _UNFINISHED = re.compile(r"[^.?!:]$")
+_NAMES = re.compile(
+    r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$"
+)  # what a table or a figure may follow
+_NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
+_ITEM = re.compile(r"(?:\(?[\da-z]{1,3}[.)]|[\u2022\u25cf\u25aa\u2013-]) ")  # of a list, whose other lines are set in
+_ACCENT = re.compile("[\u00a8\u00b4\u02c6-\u02dd]")
 _CITATION = re.compile(r"\[\d[\d, \u2010-\u2015-]*\]\.?")
 _FORMULA = re.compile(
     r"[=<>\u2264\u2265\u2248\u00b1\u2211\u220f\u222b\u221a\u2202\u2207\u2208\u2212+]|\(\d{1,3}[a-z]?\)$"
@@ -42,6 +48,7 @@ _MOST_WORDS, _SOME_WORDS = 0.5, 0.15  # of what a row holds
 _LEAST_SMALL_WORDS = 3
 _LEAST_LETTERS, _LONGEST_HEADING, _LONGEST_SENTENCE, _LONGEST_NAME = 3, 160, 80, 6
 _AROUND_FORMULA = 4  # rows
+_LATE, _SMALLEST_LATE = 0.4, 2.6  # the share of pages before those that may end in small type; points
 _FAR = 200.0  # points by which a caption beside seems further away than one above or below
 
 
@@ -67,6 +74,7 @@ class _TextRow:
     reach: float  # the farthest step from line to line, in sizes of type
     is_text: bool = False
     is_heading: bool = False
+    is_note: bool = False  # at the foot of a page, behind a mark
     caption: RegionSort | None = None  # what it is part of the caption of
     first: "_TextRow | None" = None  # the caption's first row
 
@@ -101,6 +109,10 @@ class _TextRow:
     def is_unfinished(self) -> bool:
         return _UNFINISHED.search(self.text) is not None
 
+    def begins_with(self, line: PrintedLine) -> bool:
+        """Whether a line is a heading in the row, far before the text."""
+        return line is self.lines[0] and line.is_bold and not self.look[0] and line.text[-1] == "."
+
     def is_alike(self, other: "_TextRow") -> bool:
         return abs(self.size - other.size) < _SAME_SIZE * max(self.size, other.size)
 
@@ -129,41 +141,63 @@ class _TextRow:
         return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
 
 
+@dataclass(slots=True)
+class PageFloat:
+    """A table or a figure with its caption's lines, or notes without one, in reading order."""
+
+    sort: RegionSort
+    caption: list[PrintedLine] = field(default_factory=list)
+    lines: list[PrintedLine] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Regions:
     """The lines that are read, page by page, and the others with what they belong to."""
 
     read: list[list[PrintedLine]]
     left_out: list[tuple[RegionSort, PrintedLine]]
+    floats: list[PageFloat]
 
 
 def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
     """Tell the lines of pages, each in reading order, apart; those that are read are in reading order too."""
     body, width, step = _usual(pages)
-    regions = Regions([], [])
-    is_references = False
+    regions = Regions([], [], [])
+    is_references = is_end = False
     for number, lines in enumerate(pages):
         rows = _rows(lines, max(_NEXT, _FARTHER * step))
         _find_text(rows, body, width)
         _find_captions(rows)
+        is_late = number >= _LATE * len(pages)
         first_text = next((at for at, row in enumerate(rows) if row.is_text), len(rows))
         read: list[PrintedLine] = []
-        floats: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
+        marked: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
+        floats: dict[int | RegionSort, PageFloat] = {}
         for at, row in enumerate(rows):
-            goes_on = at > 0 and rows[at - 1].is_heading and row.is_second_line_of(rows[at - 1])
-            row.is_heading = not (row.is_text or row.caption) and (goes_on or _is_heading(rows, row, body))
+            above = rows[at - 1] if at and rows[at - 1].is_heading and not section_of(rows[at - 1].text) else None
+            goes_on = above is not None and row.is_second_line_of(above)
+            is_heading = goes_on or _is_heading(rows, row, body, is_late=is_late)
+            row.is_heading = is_heading and not (row.is_text or row.caption)
             section = section_of(row.text) if row.is_heading or row.is_text else None
+            row.is_heading |= is_late and section is SectionSort.REFERENCES and row.text[0].isupper()
             is_references = section is SectionSort.REFERENCES or (is_references and not (row.is_heading and section))
+            if row.is_heading and section:
+                is_end = is_late and section is SectionSort.BACK_MATTER
+            is_end_text = is_end and row.n_small_words > 0 and row.size < body - _FLUSH
             is_front = number == 0 and at < first_text and row.size > body - _SMALLER
-            if is_references or (not row.caption and (row.is_text or row.is_heading or is_front)):
-                read += [replace(line, is_heading=row.is_heading) for line in row.lines]
+            is_read = row.is_text or row.is_heading or is_front or is_end_text
+            if is_references or (is_read and not row.caption):
+                read += [replace(line, is_heading=row.is_heading or row.begins_with(line)) for line in row.lines]
                 continue
             sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
             regions.left_out.extend((sort, line) for line in row.lines)
+            beside = floats.setdefault(id(caption.first) if caption else sort, PageFloat(sort))
+            (beside.caption if row.caption else beside.lines).extend(row.lines)
             if caption is not None and row.overlaps(caption):
-                floats.setdefault(id(caption.first), []).append(row)
+                marked.setdefault(id(caption.first), []).append(row)
+        regions.floats.extend(floats.values())
         # What is left out parts the text above it from the text below, as wide as it is.
-        marks = [replace(_bounds(group), glyphs=()) for group in floats.values()]
+        marks = [replace(_bounds(group), glyphs=()) for group in marked.values()]
         regions.read.append([line for line in in_reading_order([*read, *marks]) if line.glyphs])
     return regions
 
@@ -197,10 +231,13 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]
 def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
+        if _ACCENT.fullmatch(line.text):  # of a letter in another line
+            continue
         row = rows[-1] if rows else _TextRow.of([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
-        is_beside = -_LEVEL * size < line.left - row.right < _SIDE_BY_SIDE * size
+        most = _SIDE_BY_SIDE * (2 if row.look[0] and row.text[-1] == "." else 1)  # a run-in heading may stand far apart
+        is_beside = -_LEVEL * size < line.left - row.right < most * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
             rows[-1] = _TextRow.of([*row.lines, line], reach)
         else:
@@ -217,7 +254,8 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
         is_long = len(text) > _LONGEST_HEADING * (1 + 2 * is_title) or (
             text[-1] == "." and len(text) > _LONGEST_SENTENCE
         )
-        if block[0].size > body + _LARGER or any(block[0].look) or number_of(text):
+        is_other = abs(block[0].size - body) > _FLUSH and text[-1].isalnum()
+        if block[0].size > body + _LARGER or is_other or any(block[0].look) or number_of(text):
             is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
             for row in block:
                 row.is_text = is_text
@@ -259,11 +297,12 @@ def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
         return False
     is_at_top = row.is_top_of_column_behind(above)
     indent = 0.0 if is_at_top else (row.left - above.left) / row.size
-    is_rest = len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)
+    is_far = is_at_top and row.left > row.lines[0].column[0] + _INDENT * row.size
+    is_rest = not is_far and len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)
     is_sentence = row.n_small_words > 0 and row.share_of_words > _SOME_WORDS
     is_other = row.stands_out_from(above) and (row.look[0] or not above.is_unfinished)
     is_next = row.is_beside(above) or (above.is_unfinished and is_at_top)
-    is_within = -_INDENT < indent < _LEAST_INDENT
+    is_within = -_INDENT < indent < (_INDENT if _ITEM.match(above.text) else _LEAST_INDENT)
     return (
         is_within and is_next and not is_other and (is_rest or is_sentence or (_is_full(row, width) and _is_wordy(row)))
     )
@@ -283,24 +322,26 @@ def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
 
 def _find_captions(rows: Sequence[_TextRow]) -> None:
     above: _TextRow | None = None
+    text: _TextRow | None = None  # the last of the running text
     for row in rows:
         what = captioned(row.text)
-        if what and not (above and above.is_text and above.is_unfinished and row.is_beside(above)):
+        is_named = text is not None and row.is_alike(text) and _NAMES.search(text.text) is not None
+        if what and not (is_named or (above and above.is_text and above.is_unfinished and row.is_beside(above))):
             row.caption, row.first = RegionSort(what), row
         elif above and above.caption and row.is_alike(above):
             step = (row.baseline - above.baseline) / row.size
             if -_ABOUT_SIZE < step < _CAPTION_STEP:
                 row.caption, row.first = above.caption, above.first
         row.is_text = row.is_text and not row.caption
-        above = row
+        above, text = row, row if row.is_text else text
 
 
-def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
+def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float, *, is_late: bool) -> bool:
     text = row.text
     if (
         sum(map(str.isalpha, text)) < _LEAST_LETTERS
         or len(text) > _LONGEST_HEADING
-        or not (text[0].isupper() or text[0].isdigit() or section_of(text) is SectionSort.ABSTRACT)
+        or not (text[0].isupper() or number_of(text) or section_of(text) is SectionSort.ABSTRACT)
         or text[-1] in ",;-="
         or captioned(text)
     ):
@@ -310,9 +351,21 @@ def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
     is_capitals = text.isupper() and section in (SectionSort.ABSTRACT, SectionSort.BODY)  # as in small type
     if is_name and row.size > body - (_SMALLER if is_capitals else _SMALLEST_BOLD if row.look[0] else _LARGER):
         return True
+    if is_name and is_late and section in (SectionSort.BACK_MATTER, SectionSort.REFERENCES):
+        any_font = section is SectionSort.REFERENCES
+        return row.size > body - _SMALLEST_LATE and _stands_alone(rows, row, any_font=any_font)
     if row.size < body - (_SMALLEST_BOLD if row.look[0] else _SMALLEST_HEADING):
         return False
     return row.share_of_words >= _MOST_WORDS and _stands_above_text(rows, row, body)
+
+
+def _stands_alone(rows: Sequence[_TextRow], row: _TextRow, *, any_font: bool) -> bool:
+    """Whether nothing stands beside a row of its column, and another font below it."""
+    at = next(at for at, other in enumerate(rows) if other is row)
+    around = [*rows[max(0, at - 1) : at], *rows[at + 1 : at + 2]]
+    is_beside = any(abs(other.baseline - row.baseline) < _LEVEL * row.size for other in around)
+    below = around[-1] if around else row
+    return not is_beside and (any_font or below.lines[0].style.name != row.lines[0].style.name)
 
 
 def _stands_above_text(rows: Sequence[_TextRow], row: _TextRow, body: float) -> bool:
@@ -336,6 +389,11 @@ def _sort(rows: Sequence[_TextRow], at: int, body: float) -> tuple[RegionSort, _
     is_in_text = any(other.is_text and abs(other.baseline - row.baseline) < _NEAR_TEXT * body for other in around)
     if is_in_text and row.size > body - _SMALLER and _FORMULA.search(row.text):
         return RegionSort.FORMULA, None
+    is_small = row.size < body - _SMALLEST_HEADING
+    goes_on = at > 0 and rows[at - 1].is_note and row.is_second_line_of(rows[at - 1])
+    row.is_note = is_small and (goes_on or _NOTED.match(row.text) is not None)
+    if row.is_note:
+        return RegionSort.NOTE, None
     texts = [other.baseline for other in rows if other.is_text and row.overlaps(other)]
     captions = [
         other

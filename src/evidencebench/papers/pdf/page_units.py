@@ -1,0 +1,195 @@
+"""Units of a PDF: rows of tables by where their cells stand, captions, notes, end matter."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from evidencebench.papers.lines import split_caption
+from evidencebench.papers.paper import Place, Unit, UnitKind
+from evidencebench.papers.pdf.front import is_notice
+from evidencebench.papers.pdf.lines import PrintedLine
+from evidencebench.papers.pdf.paragraphs import KEYWORDS, paragraphs_of, section_of, text_of_lines
+from evidencebench.papers.pdf.regions import PageFloat, RegionSort
+from evidencebench.papers.pdf.roles import PaperPart, PartRole
+from evidencebench.papers.sections import SectionSort
+from evidencebench.papers.units import Cell, UnitWriter
+
+_LEVEL, _WRAPPED = 0.45, 1.35  # in sizes of type: the heights of a row's cells, the step within a cell
+_ALIGNED = 0.6  # the share of a table's rows that have a cell in each column
+_CELL_GAP = 0.55  # between cells; words are closer
+_WIDE = 0.6  # of a table: a note below its rows
+_MOST_HEADS = 4
+_FEWEST_WORDS = 4  # of a note
+_SMALL_WORD = re.compile(r"\b[a-z]{2,}\b")
+_VALUE = re.compile(
+    r"[<>\u2264\u2265=~\u00b1+\u2212\u2013(-]*\s?\d|[-\u2013\u2014\u2212]$|n[/.]?[as]\b|ref", re.IGNORECASE
+)
+_LED = re.compile(r"(?P<label>[A-Z][^.:]{3,60})[.:]\s+(?=[A-Z])")
+_DECLARES = re.compile(r"\b(?:fund(?:ed|ing)|grants?\b|support(?:ed)? by|conflicts? of|competing|sponsor|trial regist)")
+
+
+def units_of(floats: Iterable[PageFloat], parts: Sequence[PaperPart], words: AbstractSet[str]) -> tuple[Unit, ...]:
+    """Return the units of all pages, tables, figures and notes before the end matter."""
+    writer = UnitWriter()
+    for beside in floats:
+        lines = beside.caption or beside.lines
+        place = Place(page=lines[0].page.number)
+        label, caption = split_caption(text_of_lines(beside.caption, words).text)
+        writer.add_notes([caption] if caption else [], UnitKind.CAPTION, label=label, place=place)
+        if "table" in label.lower():
+            _add_table(writer, beside.lines, words, label=label, caption=caption, place=place)
+        elif beside.sort is RegionSort.NOTE:
+            for paragraph in paragraphs_of(beside.lines):
+                _add_note(writer, text_of_lines(paragraph.lines, words).text, place)
+    _add_parts(writer, parts, words)
+    return tuple(writer.units)
+
+
+def _add_note(writer: UnitWriter, text: str, place: Place, label: str = "") -> None:
+    """Add a note of some words; one that begins with the title of end matter is that."""
+    led = _LED.match(text)
+    if led and section_of(led["label"]) is SectionSort.BACK_MATTER:
+        label, text = led["label"], text[led.end() :]
+    is_end = bool(label) or _DECLARES.search(text) is not None
+    if is_end or (len(_SMALL_WORD.findall(text)) >= _FEWEST_WORDS and not is_notice(text)):
+        kind = UnitKind.END_MATTER if is_end else UnitKind.FOOTNOTE
+        writer.add_notes([text], kind, label=label, place=place)
+
+
+def _add_parts(writer: UnitWriter, parts: Sequence[PaperPart], words: AbstractSet[str]) -> None:
+    label = ""
+    for part in parts:
+        lines = part.paragraph.lines
+        text, place = text_of_lines(lines, words).text, Place(page=lines[0].page.number)
+        if part.role is PartRole.BACK_MATTER and section_of(text) is SectionSort.BACK_MATTER:
+            label = text.rstrip(" .:")
+        elif part.role is PartRole.BACK_MATTER:
+            _add_note(writer, text, place, label)
+        elif part.role is PartRole.KEYWORDS:
+            rest = KEYWORDS.sub("", text, count=1).lstrip(" :.\u2014\u2013-")
+            writer.add_notes([rest], UnitKind.END_MATTER, label="Keywords", place=place)
+        elif part.role is PartRole.NOTE or (part.role is PartRole.AUTHORS and _DECLARES.search(text)):
+            _add_note(writer, text, place)
+
+
+def _add_table(
+    writer: UnitWriter, lines: Sequence[PrintedLine], words: AbstractSet[str], *, label: str, caption: str, place: Place
+) -> None:
+    rows = _level_rows([cell for line in lines for cell in _cells(line)])
+    columns = _columns(rows)
+    cells: list[list[Cell]] = []
+    notes: list[str] = []
+    for above, row in pairwise([[], *rows]):
+        text = " ".join(text_of_lines([line], words).text for line in row)
+        if len(row) == 1 and cells and _is_note(row[0], lines, text):
+            notes.append(text)
+            continue
+        placed = _placed(row, columns, words)
+        is_wrapped = above and row[0].baseline - above[0].baseline < _WRAPPED * row[0].size
+        if cells and len(columns) > 1 and is_wrapped and _goes_on(cells[-1], placed):
+            cells[-1] = [
+                before._replace(text=" ".join(filter(None, (before.text, cell.text))))
+                for before, cell in zip(cells[-1], placed, strict=True)
+            ]
+        else:
+            cells.append(placed)
+    n_heads = next((n for n, row in enumerate(cells[: _MOST_HEADS + 1]) if _has_values(row) or _is_group(row, n)), 1)
+    writer.add_table(cells, n_heads=n_heads if len(columns) > 1 else 0, label=label, caption=caption, place=place)
+    writer.add_notes([" ".join(notes)] if notes else [], UnitKind.FOOTNOTE, label=label, place=place)
+
+
+def _cells(line: PrintedLine) -> list[PrintedLine]:
+    """Return the parts of a line with more white space between them than words have."""
+    is_words = len(_SMALL_WORD.findall(line.text)) >= _FEWEST_WORDS  # which may be spread over a column's width
+    arrays, cells = line.page.arrays, [[line.glyphs[0]]]
+    for before, glyph in pairwise(line.glyphs):
+        gap = arrays.lefts[glyph.index] - arrays.rights[before.index]
+        if glyph.has_space and not (glyph.script or is_words) and gap > _CELL_GAP * line.size:
+            cells.append([replace(glyph, has_space=False)])
+        else:
+            cells[-1].append(glyph)
+    if len(cells) == 1:
+        return [line]
+    return [
+        replace(
+            line,
+            glyphs=tuple(cell),
+            text="".join(" " * glyph.has_space + line.page.text[glyph.index] for glyph in cell),
+            left=arrays.lefts[cell[0].index],
+            right=arrays.rights[cell[-1].index],
+        )
+        for cell in cells
+    ]
+
+
+def _level_rows(lines: Sequence[PrintedLine]) -> list[list[PrintedLine]]:
+    """Return lines that stand side by side together, from top to bottom, each from left to right."""
+    rows: list[list[PrintedLine]] = []
+    for line in sorted(lines, key=lambda line: line.baseline):
+        if rows and line.baseline - rows[-1][0].baseline < _LEVEL * line.size:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.left) for row in rows]
+
+
+def _columns(rows: Sequence[Sequence[PrintedLine]]) -> list[tuple[float, float]]:
+    """Return the left and right edges of a table's columns; none where most rows do not agree on them."""
+    counts = Counter(len(row) for row in rows if len(row) > 1)
+    n_columns = max(counts, key=lambda n: n * counts[n], default=0)
+    full = [row for row in rows if len(row) == n_columns]
+    edges = [
+        (median(line.left for line in column), median(line.right for line in column))
+        for column in zip(*full, strict=True)
+    ]
+    is_clear = all(before[1] < after[0] for before, after in pairwise(edges))
+    return edges if is_clear and len(full) >= _ALIGNED * sum(counts[n] for n in counts if n >= n_columns) else []
+
+
+def _placed(row: Sequence[PrintedLine], columns: Sequence[tuple[float, float]], words: AbstractSet[str]) -> list[Cell]:
+    """Return the cells of a row, an empty one for a column without any; one cell where no columns are known."""
+    texts = [text_of_lines([line], words).text for line in row]
+    if not columns:
+        return [Cell("; ".join(texts))]
+    places: list[tuple[int, int]] = []
+    for line in row:
+        middles = [(left + right) / 2 for left, right in columns]
+        within = [at for at, middle in enumerate(middles) if line.left <= middle <= line.right]
+        distances = [max(left - line.right, line.left - right) for left, right in columns]
+        nearest = min(range(len(columns)), key=distances.__getitem__)
+        places.append((within[0], within[-1]) if within else (nearest, nearest))
+    cells: list[Cell] = []
+    at = 0
+    for (first, last), text in zip(places, texts, strict=True):
+        if cells and first < at:  # in the same column as the cell before
+            cells[-1] = cells[-1]._replace(text=f"{cells[-1].text} {text}")
+            continue
+        cells += [Cell("")] * (first - at) + [Cell(text, last - first + 1)]
+        at = last + 1
+    return [*cells, *[Cell("")] * (len(columns) - at)]
+
+
+def _goes_on(above: Sequence[Cell], row: Sequence[Cell]) -> bool:
+    """Whether the cells of a row go on with those of the row above: words without a label or a value."""
+    texts = [cell.text for cell in row if cell.text]
+    is_below = len(above) == len(row) and (not row[0].text or row[0].text[0].islower())
+    return is_below and not any(map(_VALUE.match, texts))
+
+
+def _has_values(row: Sequence[Cell]) -> bool:
+    texts = [cell.text for cell in row[1:] if cell.text]
+    return 2 * sum(_VALUE.match(text) is not None for text in texts) >= len(texts) > 0
+
+
+def _is_group(row: Sequence[Cell], n_above: int) -> bool:
+    """Whether a row below others is the label of those behind it."""
+    return n_above > 0 and bool(row[0].text) and not any(cell.text for cell in row[1:])
+
+
+def _is_note(line: PrintedLine, lines: Sequence[PrintedLine], text: str) -> bool:
+    width = max(other.right for other in lines) - min(other.left for other in lines)
+    return line.right - line.left > _WIDE * width and len(_SMALL_WORD.findall(text)) >= _FEWEST_WORDS

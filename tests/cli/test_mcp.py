@@ -1,0 +1,98 @@
+"""``evidencebench mcp``: an assistant's own client starts it and asks about papers."""
+
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from command_line import Command
+from europe_pmc import base_url, europe_pmc
+
+mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
+
+_TEXT = """\
+# Abstract
+It is not known whether tea lowers blood pressure.
+In a randomised trial of 120 adults, tea lowered systolic pressure by 3.1 mmHg (95% CI 1.0 to 5.2, p = 0.004).
+"""
+
+
+def _asked(ask: Callable[[Any], Coroutine[Any, Any, Any]], *arguments: str) -> Any:
+    """Return what is learnt of the server by the SDK's client, which starts it."""
+
+    async def talk() -> Any:
+        command = ["-m", "evidencebench", "mcp", *arguments]
+        server = mcp.StdioServerParameters(command=sys.executable, args=command, cwd=str(Path.cwd()))
+        async with mcp.Client(server) as client:
+            return await ask(client)
+
+    return anyio.run(talk)
+
+
+def test_an_assistant_lists_reads_and_asks_the_papers_of_the_folders_and_nothing_else() -> None:
+    for name in ("papers", "other/papers", "secret"):
+        Path(name).mkdir(parents=True)
+    write = Path("papers/tea.txt").write_text
+    write(_TEXT)
+    Path("other/papers/broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    Path("secret/diary.txt").write_text("A secret.\n")
+    Path("papers/.hidden.txt").write_text("A secret.\n")
+    Path("papers/link.txt").symlink_to(Path("secret/diary.txt").resolve())
+
+    async def ask(client: Any) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"list_papers", "read_paper", "find_evidence"}
+        assert all(tool.annotations.read_only_hint and tool.description for tool in tools.values())
+        listed = (await client.call_tool("list_papers")).structured_content
+        assert listed == {"papers": ["papers/tea.txt", "papers-2/broken.pdf"], "n_papers": 2}
+        call = {"paper": "papers/tea.txt", "hypothesis": "Tea lowers blood pressure.", "budget": 1}
+        found = (await client.call_tool("find_evidence", call)).structured_content
+        assert [row["text"] for row in found["evidence"]] == [_TEXT.splitlines()[2]]
+        assert found["evidence"][0]["section"] == ["Abstract"]
+        assert {"verdict", "units", "not_searched"} <= set(found)
+        read = (
+            await client.call_tool("read_paper", {"paper": "papers/tea.txt", "first": 1, "n": 1})
+        ).structured_content
+        assert (read["n_sentences"], read["next"], read["headings"]) == (3, 2, [{"sentence": 0, "text": "Abstract"}])
+        assert [row["text"] for row in read["sentences"]] == [_TEXT.splitlines()[1]]
+        write(_TEXT + "Water did nothing.\n")
+        read = (await client.call_tool("read_paper", {"paper": "papers/tea.txt"})).structured_content
+        assert (len(read["sentences"]), read["next"]) == (4, None), "a file that was changed is read again"
+        for paper in ("papers/../secret/diary.txt", "papers/link.txt", "papers/.hidden.txt", "/etc/passwd", "papers/"):
+            refused = await client.call_tool("read_paper", {"paper": paper})
+            assert refused.is_error
+            assert "expected a paper as list_papers names it" in refused.content[0].text
+        broken = await client.call_tool("find_evidence", {**call, "paper": "papers-2/broken.pdf"})
+        assert broken.is_error
+        assert "papers-2/broken.pdf: PDF: damaged" in broken.content[0].text
+        assert (await client.call_tool("find_evidence", {**call, "budget": 0})).is_error
+        assert (await client.call_tool("find_evidence", {**call, "hypothesis": " "})).is_error
+
+    _asked(ask, "papers", "other/papers")
+
+
+def test_papers_are_fetched_only_into_the_folder_that_was_named(command: Command) -> None:
+    Path("papers").mkdir()
+
+    async def ask(client: Any) -> None:
+        fetched = await client.call_tool("fetch_paper", {"paper_id": "PMC1280405"})
+        assert fetched.structured_content["paper"] == "papers/PMC1280405.xml"
+        (tool,) = (tool for tool in (await client.list_tools()).tools if tool.name == "fetch_paper")
+        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (False, True)
+        assert (await client.call_tool("read_paper", {"paper": "papers/PMC1280405.xml"})).structured_content["title"]
+        unknown = await client.call_tool("fetch_paper", {"paper_id": "PMC9"})
+        assert unknown.is_error
+        assert "PMC9: not fetched: Europe PMC knows no such paper" in unknown.content[0].text
+
+    with europe_pmc() as service:
+        _asked(ask, "papers", "--fetch-to", "papers", "--base-url", base_url(service))
+    assert "expected one of the folders that are served" in command("mcp papers --fetch-to .").refusal
+
+
+def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert "mcp: needs mcp, which is not installed: pip install 'evidencebench[mcp]'" in command("mcp .").refusal
+    assert "pip install 'evidencebench[mark]'" in command("find Tea. . --mark copies").refusal
