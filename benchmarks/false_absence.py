@@ -11,13 +11,13 @@ import argparse
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.finding import PaperVerdict, find_evidence
 from evidencebench.papers.read import read
-from evidencebench.tables import Table, as_markdown
+from evidencebench.tables import Cell, Table, as_markdown
 
 _MOST = 0.005
 _FUNDED = re.compile(r"(?i)\b(?:funded|supported|sponsored|financed) by\b|\bgrants? from\b")
@@ -51,7 +51,7 @@ def main() -> None:
                 n_false.update((sort, "all"))
                 if n_false["all"] <= options.show:
                     print(f"{path.name}: {sort}: {question}")
-    rows = [
+    rows: list[Sequence[Cell]] = [
         [sort, n, n_false[sort], f"{100 * n_false[sort] / n:.2f}", f"{100 * n_shown[sort] / n:.1f}"]
         for sort, n in n_asked.items()
     ]
