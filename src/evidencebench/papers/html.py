@@ -314,9 +314,11 @@ class SectionFinder:
             return
         path = tuple(title.rstrip("".join(_SIGNS)) for title in self._around.outline.path)
         made = _beside_as_jats(element, _BESIDE[sort])
-        last = self.beside[-1].element if self.beside else None
-        if element.tag == "table" and last and not last.first("table") and self.beside[-1].paragraph == self._n_kept:
-            last.children.extend(made.children)  # the paragraph before it is its caption
+        before = [
+            last.element for last in self.beside[-1:] if last.paragraph == self._n_kept and element.tag == "table"
+        ]
+        for caption in (last for last in before if last.tag == "table-wrap" and not last.first("table")):
+            caption.children.extend(made.children)  # a paragraph before its table
             return
         if element.tag == "p" and not self._left_out:
             made.children[:] = [Element("caption", children=[*made.children])]

@@ -253,7 +253,7 @@ class UnitReader:
 
     def _read_table(self, wrap: Element, place: Place) -> None:
         label, captions = self._read_caption(wrap, place)
-        for table in [wrap] if wrap.tag == "table" else outermost(wrap, "table"):
+        for table in outermost(wrap, "table") if wrap.tag == "table-wrap" else [wrap]:
             rows = list(_rows(table))
             n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
             cells = [[self._cell(cell) for cell in row] for row, _ in rows]
@@ -293,7 +293,7 @@ class UnitReader:
     def _read_list(self, element: Element, place: Place) -> None:
         label = _title_of(element) or _end_title(element)
         if element.tag == "custom-meta":
-            label, *values = (part.text for part in element.elements)
+            label, *values = [part.text for part in element.elements] or [""]
             values = values if _SAID_META.search(label) else []
         else:
             values = [part.text for part in element.all(*_LISTS[element.tag])] or [element.text]
