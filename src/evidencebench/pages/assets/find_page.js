@@ -27,7 +27,7 @@ function showFindPage(root) {
   root.append(
     h("div.find-side", {},
       h("form.find-form", { onsubmit: ask },
-        labelled("Paper: PDF, XML, HTML, Markdown or text", file),
+        labelled("Paper: PDF, XML, HTML, Word, EPUB, Markdown or text", file),
         pasted,
         labelled("Hypothesis", hypothesis),
         labelled("Show", wish),
