@@ -230,7 +230,7 @@ def find(
         ask = partial(
             find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
         )
-        return _find_all(ask, files, names, hypotheses, **how)
+        return _find_all(ask, files, names, hypotheses, pdf_first=mark is not None, **how)
 
     if asking.estimate:
 
@@ -334,6 +334,7 @@ def _find_all(
     names: Mapping[str, str],
     hypotheses: Sequence[str],
     *,
+    pdf_first: bool,
     settle: Callable[[], bool] | None = None,
     on_progress: Callable[[int, int, str], None],
 ) -> _Answers:
@@ -347,7 +348,7 @@ def _find_all(
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
         path = str(Path(file.name))
         read.extend(_renamed(paper, path, names[path]) for paper in papers if isinstance(paper, Paper))
-    read, duplicates = without_duplicates(read)
+    read, duplicates = without_duplicates(read, pdf_first=pdf_first)  # a PDF can be marked
     findings: list[Finding] = []
     for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
         if is_long:

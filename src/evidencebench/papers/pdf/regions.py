@@ -27,7 +27,6 @@ _NAMES = re.compile(
 )  # what a table or a figure may follow
 _NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
 _ITEM = re.compile(r"(?:\(?[\da-z]{1,3}[.)]|[\u2022\u25cf\u25aa\u2013-]) ")  # of a list, whose other lines are set in
-_ACCENT = re.compile("[\u00a8\u00b4\u02c6-\u02dd]")
 _CITATION = re.compile(r"\[\d[\d, \u2010-\u2015-]*\]\.?")
 _FORMULA = re.compile(
     r"[=<>\u2264\u2265\u2248\u00b1\u2211\u220f\u222b\u221a\u2202\u2207\u2208\u2212+]|\(\d{1,3}[a-z]?\)$"
@@ -231,8 +230,6 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]
 def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
-        if _ACCENT.fullmatch(line.text):  # of a letter in another line
-            continue
         row = rows[-1] if rows else _TextRow.of([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
