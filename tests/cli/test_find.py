@@ -390,7 +390,7 @@ def test_the_verdict_comes_first_then_sentences_by_strength_then_tables(command:
     judge(PaperVerdict.FOUND)
     call = f"{_FIND} - --system lead -k 5"
     blocks = command(call, _MANY).out.split("\n\n")
-    assert blocks[0] == "Evidence found. Reports a decrease (3 sentences), no difference (1)."
+    assert blocks[0] == "Evidence found. Reports a decrease (2 sentences)."
     assert blocks[1].startswith(
         "0  Tea lowered blood pressure.\n   [paragraph 1; about 9 in 10; reports a decrease; supports]"
     )

@@ -142,8 +142,12 @@ def lead(finding: Finding) -> str:
 
 
 def reported_counts(finding: Finding) -> str:
-    """Return how many sentences report what, but near ones: ``a decrease (3 sentences), no difference (1)``."""
-    said = [one.direction for one in finding.evidence if one.direction is not None and finding.verdict not in _NEAR]
+    """Return how many of the likelier sentences report what: ``a decrease (3 sentences), no difference (1)``."""
+    if finding.verdict in _NEAR:
+        return ""
+    levels = strengths(finding)
+    least = min(2, max(levels.values(), default=0))
+    said = [one.direction for one in finding.evidence if one.direction and levels.get(one.sentence, 0) >= least]
     counts = Counter(_DIRECTIONS[direction] for direction in said if direction in _DIRECTIONS).most_common()
     return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
 
