@@ -12,28 +12,33 @@ from evidencebench.systems.directions import (
     OPPOSITE,
     SHIPPED,
     ReportedDirection,
+    Stance,
     marked_words,
     part_marks,
     reported_directions,
     shipped_weights,
+    stance_of,
     turned_to_intervention,
 )
+from evidencebench.systems.question import question_of
 from evidencebench.training.folds import paper_folds, split_at_fold
-from make_direction_model import LABELS, Prompt, fitted
+from make_direction_model import LABELS, WORDINGS, Prompt, fitted
 from skips import DATA_FOLDER
 
 _TEA = "Tea, compared with water, changes blood pressure."
 INCREASE, DECREASE, NO_DIFFERENCE, NOT_SAID = ReportedDirection
+SUPPORTS, CONTRADICTS, NO_CHANGE = Stance
 
 
 def _directions(hypothesis: str, *sentences: str) -> list[ReportedDirection]:
-    return list(reported_directions(hypothesis, sentences, range(len(sentences))).values())
+    """Return what each sentence alone reports."""
+    return [direction for text in sentences for direction in reported_directions(hypothesis, [text], [0]).values()]
 
 
 def _leading(hypothesis: str, *sentences: str) -> list[ReportedDirection]:
-    """Return what leads, be it by little."""
+    """Return what leads for each sentence alone, be it by little."""
     marks = part_marks(hypothesis, {})
-    return [shipped_weights().leading(marked_words(sentence, marks))[0] for sentence in sentences]
+    return [shipped_weights().leading([marked_words(sentence, marks)])[0][0] for sentence in sentences]
 
 
 _STATED = {
@@ -65,8 +70,9 @@ Nurse et al. found a lower blood pressure with tea (p = 0.01).
 
 
 def test_a_sentence_says_what_it_reports_and_one_that_states_no_finding_of_its_paper_nothing() -> None:
-    expected = _STATED | dict.fromkeys(_NOT_STATED.strip().splitlines(), NOT_SAID)
-    assert dict(zip(expected, _directions(_TEA, *expected), strict=True)) == expected
+    assert dict(zip(_STATED, _leading(_TEA, *_STATED), strict=True)) == _STATED
+    assert _directions(_TEA, *_STATED).count(NOT_SAID) <= len(_STATED) // 4, "most are sure"
+    assert {*_directions(_TEA, *_NOT_STATED.strip().splitlines())} == {NOT_SAID}
 
 
 # {I} against {C}; asked with both exchanged, an increase is a decrease.
@@ -124,6 +130,56 @@ def test_it_matters_which_arm_is_asked_about(form: str, trial: tuple[str, str, s
         assert said.count(NOT_SAID) <= len(said) // 4, "most are sure"
 
 
+_CLAIMS = {
+    "Does tea lower blood pressure compared with water?": [SUPPORTS, CONTRADICTS, NO_CHANGE],
+    "Is blood pressure higher with tea than with water?": [CONTRADICTS, SUPPORTS, NO_CHANGE],
+    "Tea does not change blood pressure compared with water": [CONTRADICTS, CONTRADICTS, SUPPORTS],
+    "Tea does not lower blood pressure compared with water": [CONTRADICTS, SUPPORTS, SUPPORTS],
+    "Tea improves blood pressure compared with water": [None, None, NO_CHANGE],
+    "Tea improves sleep quality compared with water": [CONTRADICTS, SUPPORTS, NO_CHANGE],
+    "Is tea better than water for pain?": [SUPPORTS, CONTRADICTS, NO_CHANGE],
+    "Tea is non-inferior to water for pain": [SUPPORTS, CONTRADICTS, SUPPORTS],
+    "Tea is not as effective as water for pain relief": [SUPPORTS, CONTRADICTS, NO_CHANGE],
+    "Does tea worsen time to recovery compared with water?": [CONTRADICTS, SUPPORTS, NO_CHANGE],
+    "What is the effect of tea versus water on blood pressure?": [None, None, None],
+}
+
+
+@pytest.mark.parametrize("claim", _CLAIMS)
+def test_a_decrease_an_increase_and_no_difference_support_or_contradict_a_claim(claim: str) -> None:
+    question = question_of(claim)
+    reported = (DECREASE, INCREASE, NO_DIFFERENCE)
+    assert [stance_of(direction, question) for direction in reported] == _CLAIMS[claim]
+    assert (stance_of(NOT_SAID, question), stance_of(None, question)) == (None, None)
+
+
+# Hypothesis, sentence, what it reports, what that means: hard ones, each read alone.
+_HARD = [
+    ("Tea reduces pain", "Pain scores were lower in the tea group than in controls (p = 0.01).", DECREASE, SUPPORTS),
+    ("Tea reduces pain", "Pain was higher with placebo than with tea (p = 0.01).", DECREASE, SUPPORTS),
+    ("Tea improves pain", "Pain significantly improved with tea versus water (p=0.01).", DECREASE, SUPPORTS),
+    ("Tea improves sleep", "Pain did not differ between tea and water at baseline (p = 0.6).", NOT_SAID, None),
+    ("Tea reduces pain", "Tea reduced pain more than water in a Chinese cohort [12, 13].", NOT_SAID, None),
+    ("Tea reduces pain", "Patients were randomly assigned to no tea or water.", NOT_SAID, None),
+]
+
+
+@pytest.mark.parametrize(("hypothesis", "sentence", "direction", "stance"), _HARD)
+def test_hard_sentences(hypothesis: str, sentence: str, direction: ReportedDirection, stance: Stance | None) -> None:
+    (said,) = _directions(hypothesis, sentence)
+    assert (said, stance_of(said, question_of(hypothesis))) == (direction, stance)
+
+
+def test_what_was_found_beside_a_sentence_helps_to_read_it_the_more_the_higher_it_stands() -> None:
+    doubtful = "Blood pressure was 131 with tea and 152 with water (P < 0.01)."
+    clear = "Tea significantly reduced blood pressure compared with water (p = 0.01)."
+    assert _directions(_TEA, doubtful) == [NOT_SAID]
+    sentences = [doubtful, clear, *["It rained."] * 8]
+    assert reported_directions(_TEA, sentences, [1, 0])[0] is DECREASE
+    assert reported_directions(_TEA, sentences, [0, *range(2, 10), 1])[0] is NOT_SAID
+    assert _leading(_TEA, doubtful, doubtful.replace("131", "161")) == [DECREASE, INCREASE], "numbers are compared"
+
+
 _MARKED = st.sampled_from(["I", "C", "O", "than", "versus", "with", "higher", "lower", "not", "p<0.05", "group"])
 
 
@@ -144,7 +200,11 @@ def test_on_papers_that_it_has_not_seen_the_model_beats_the_most_frequent_direct
         Prompt(
             paper=asked[annotation.prompt_id].pmcid,
             label=LABELS[annotation.direction],
-            evidence=[marked_words(annotation.text, part_marks(asked[annotation.prompt_id].hypothesis, {}))],
+            texts={
+                wording: [marked_words(annotation.text, part_marks(asked[annotation.prompt_id].hypothesis, {}))]
+                for wording in WORDINGS
+            },
+            marked=[0],
         )
         for annotation in read_annotations(folder / "annotations.csv")
         if annotation.direction and annotation.has_valid_label and annotation.has_valid_reasoning
@@ -152,7 +212,7 @@ def test_on_papers_that_it_has_not_seen_the_model_beats_the_most_frequent_direct
     fold = paper_folds([prompt.paper for prompt in prompts], 5, np.random.default_rng(0))[0]
     seen, held_back = split_at_fold(prompts, fold)
     weights = fitted(seen, data={})
-    right = [weights.direction(prompt.evidence[0]) is prompt.label for prompt in held_back]
+    right = [weights.directions(prompt.texts[WORDINGS[0]]) == [prompt.label] for prompt in held_back]
     most_frequent = max(Counter(prompt.label for prompt in held_back).values())
     assert len(held_back) > 500
     assert sum(right) >= most_frequent + 0.15 * len(held_back)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from evidencebench.systems.question import Claim, ParsedQuestion, question_of
 from evidencebench.systems.relevance import abbreviations, root, roots
@@ -22,6 +23,12 @@ _P_VALUE = re.compile(
     r"\bp ?-?(?: ?values?)?(?: (?:of|was|were|is))? ?([<>=≤≥⩽⩾]{1,2}) ?(0?[.·] ?\d{1,12}|1(?:\.0{1,9})?)", re.IGNORECASE
 )
 _AT_MOST = frozenset("<≤⩽")
+# "5.2 ± 1.1 (n = 20) vs 4.1": two numbers of the arms.
+_NUMBER = r"[-−]?\d{1,9}(?:[.·]\d{1,9})?"
+_TWO_NUMBERS = re.compile(
+    rf"(?<![\w.])({_NUMBER})(?!\.?\d)([^\d.;()[\]]{{0,9}}(?:± ?{_NUMBER}[^\d.;()[\]]{{0,9}})?(?:[(\[][^()[\]]{{0,60}}"
+    rf"[)\]])?[^\d.;()[\]]{{0,60}}?\b(?:vs\.?|versus|and|than|while|whereas|compared (?:with|to)) )({_NUMBER})(?!\.?\d)"
+)
 _MOST_WORDS, _MOST_SIGNALS = 1_000, 60
 
 _WORDS_OF = {
@@ -36,14 +43,20 @@ reduce reduces reducing lowered worse diminished dropped inferior lesser drop lo
     "NONE": "no not without neither nor similar comparable non nonsignificant equal equivalent unchanged same",
 }
 _COMPARISONS = {word: signal for signal, words in _WORDS_OF.items() for word in words.split()}
+_RISE, _FALL = "numbersrise", "numbersfall"  # of the later number
+_BETTER, _WORSE = frozenset(["improved", "improvement", "better", "superior"]), frozenset(["worse", "inferior"])
 _LINK_WORDS = """
 than vs versus compared significant significantly difference differences by while whereas but respectively from to
 between
 """
 _LINKS = frozenset(_LINK_WORDS.split())
 _AGAINST, _WORDS_TO_ARM = frozenset(["than", "compared", "versus", "vs"]), 6
-# A sentence with one of these and without a p-value asks; of 2,732 marked sentences, 4 have one.
-_ASKING = frozenset(["whether", "unknown", "unclear", "aim", "aims", "aimed", "hypothesised", "hypothesized"])
+# A sentence with one of these and without a p-value asks, or says what was done; of 2,732 marked sentences, 8 have one.
+_ASKING_WORDS = """
+whether unknown unclear aim aims aimed hypothesised hypothesized background randomly randomized randomised enrolled
+recruited assigned allocated allocation divided stratified eligible inclusion exclusion excluded performed examined
+"""
+_ASKING = frozenset(_ASKING_WORDS.split())
 # A sentence with one of these states no finding of its paper, also with a p-value: a level of significance, a size that
 # was planned, an aim, a definition, what others found. Of 2,469 marked sentences that compare, 2 have one.
 _SET = (
@@ -58,22 +71,28 @@ _NO_FINDING = re.compile(
     r"|(?:was|were|is|are) (?:\w+ )?defined as|et al|(?:has|have) (?:\w+ )?been (?:shown|reported|found|suggested)"
     r"|(?:previous|prior|earlier|other|recent|several|many|past) (?:\w+ ){0,2}(?:studies|trials?|reports?|work|authors"
     r"|investigators|findings|meta analys\w+)|studies (?:have|has|suggest|show|report))\b|% power"
+    r"|[a-z]{4} \[ #(?: [,–-] #)* \]|\( [a-z]+(?: (?:and|&) [a-z]+)? , # [);]"
+    r"|^(?!.*\b(?:after|from|follow\w*|post\w*|end|months?|weeks?|days?|change\w*)\b)"
+    r"(?=.*\b(?:at baseline|before (?:the )?(?:treatment|intervention|study|surgery)|baseline characteristics?)\b)"
 )
+_MOST_JOINT = 10  # the first sentences, which say something of the others
+_USUAL_COMPARATORS = "placebo control controls sham"
 _OTHER_ARM = {"I": "C", "C": "I"}
 _UNMARKED = STOPWORDS | _LINKS | frozenset(_COMPARISONS)  # of a sentence they say more than of a part
 _P_VALUES = frozenset((SIGNIFICANT, NOT_SIGNIFICANT))
 _TELLING = _P_VALUES | {"UP", "DOWN", "NONE"}
-_CORE = _TELLING | {"I", "C"}
+_CORE = _TELLING | {"I", "C", _RISE, _FALL}
 
 
 def part_marks(hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the mark, I, C or O, of the root of each word of a hypothesis's parts, each in one part only.
 
-    ``abbreviations`` are the paper's, each with the words of its full name.
+    ``abbreviations`` are the paper's, each with the words of its full name. Where it is known whether more of the
+    outcome is good, words such as "better" are marked UP or DOWN.
     """
     question = question_of(hypothesis)
-    texts = (question.intervention, question.comparator, question.outcome)
-    intervention, comparator, outcome = ({stem for stem in roots(text) if stem not in STOPWORDS} for text in texts)
+    texts = (question.intervention, question.comparator or _USUAL_COMPARATORS, question.outcome)
+    intervention, comparator, outcome = ({stem for stem in roots(text) if stem not in _UNMARKED} for text in texts)
     outcome -= intervention | comparator
     of_parts = {"O": outcome, "C": comparator - intervention, "I": intervention - comparator}
     for short, full in abbreviations.items():
@@ -81,12 +100,16 @@ def part_marks(hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> d
         for part in of_parts.values():
             if of_full and of_full <= part:
                 part.add(root(short))
-    return {stem: mark for mark, part in of_parts.items() for stem in part}
+    marks = {stem: mark for mark, part in of_parts.items() for stem in part}
+    if (is_good := is_more_good(question.outcome)) is not None:
+        better, worse = ("UP", "DOWN") if is_good else ("DOWN", "UP")
+        marks |= dict.fromkeys(_BETTER, better) | dict.fromkeys(_WORSE, worse)
+    return marks
 
 
 def marked_words(sentence: str, mark_of: Mapping[str, str]) -> list[str]:
     """Return a sentence's words, such as ``O fell by # mmhg with I ( p<0.05 )``: at most the first thousand."""
-    text = " ".join(sentence.split())
+    text = _TWO_NUMBERS.sub(_with_order, " ".join(sentence.split()))
     words: list[str] = []
     position = 0
     for match in _P_VALUE.finditer(text):
@@ -97,9 +120,14 @@ def marked_words(sentence: str, mark_of: Mapping[str, str]) -> list[str]:
     return words[:_MOST_WORDS]
 
 
+def _with_order(match: re.Match[str]) -> str:
+    first, last = (float(number.replace("−", "-").replace("·", ".")) for number in (match[1], match[3]))
+    return match[0] if first == last else f"{match[1]}{match[2]} {_RISE if first < last else _FALL} {match[3]}"
+
+
 def _add(words: list[str], text: str, mark_of: Mapping[str, str]) -> None:
     for token in _TOKEN.findall(text.lower()):
-        mark = "#" if token[0].isdigit() else None if token in _UNMARKED else mark_of.get(root(token))
+        mark = "#" if token[0].isdigit() else mark_of.get(token if token in _UNMARKED else root(token))
         if mark is None or mark == "#" or words[-1:] != [mark]:  # "blood pressure" is one outcome
             words.append(mark or token)
 
@@ -212,34 +240,19 @@ def is_more_good(outcome: str) -> bool | None:
     return None if good == bad else good != bool(_TIME_TO.search(words))
 
 
-_CLAIMED = {
-    Claim.INCREASE: ReportedDirection.INCREASE,
-    Claim.DECREASE: ReportedDirection.DECREASE,
-    Claim.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
-}
-_DENIED = {
-    Claim.NOT_INCREASE: Claim.INCREASE,
-    Claim.NOT_DECREASE: Claim.DECREASE,
-    Claim.NOT_BETTER: Claim.BETTER,
-    Claim.NOT_WORSE: Claim.WORSE,
-}
-
-
 def stance_of(direction: ReportedDirection | None, question: ParsedQuestion) -> Stance | None:
     """Return what a reported direction says of a question's claim; None where one of them is not known."""
     claim = question.claim
     if claim is None or direction in {None, ReportedDirection.NOT_SAID}:
         return None
-    is_denied = claim in _DENIED
-    claim = _DENIED.get(claim, claim)
     if direction is ReportedDirection.NO_DIFFERENCE and claim is not Claim.NO_DIFFERENCE:
-        return Stance.SUPPORTS if is_denied else Stance.NO_DIFFERENCE
+        return Stance.SUPPORTS if question.is_denied else Stance.NO_DIFFERENCE
     if claim in {Claim.BETTER, Claim.WORSE}:
         is_good = is_more_good(question.outcome)
         if is_good is None:
             return None
         claim = Claim.INCREASE if is_good is (claim is Claim.BETTER) else Claim.DECREASE
-    return Stance.SUPPORTS if (direction is _CLAIMED[claim]) is not is_denied else Stance.CONTRADICTS
+    return Stance.SUPPORTS if (direction is ReportedDirection(claim)) is not question.is_denied else Stance.CONTRADICTS
 
 
 DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, ReportedDirection]]
@@ -247,7 +260,10 @@ DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, Rep
 
 
 class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
-    """A linear model: for each of `LEARNED` a start, and a weight of each feature."""
+    """A linear model: for each of `LEARNED` a start, and a weight of each feature.
+
+    Sentences that were found together are read together: each gets a share of the others' scores, by their ranks.
+    """
 
     format: Literal["evidencebench-directions/1"] = "evidencebench-directions/1"
     data: dict[str, Any]  # what it was trained on: for people
@@ -255,19 +271,35 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     least: float = 0.0  # by how much a score must lead; what leads by less is not said
     weights: dict[str, tuple[float, float, float]]
 
-    def direction(self, words: Sequence[str]) -> ReportedDirection:
-        direction, lead = self.leading(words)
-        return direction if lead >= self.least else ReportedDirection.NOT_SAID
+    def directions(self, texts: Sequence[Sequence[str]]) -> list[ReportedDirection]:
+        """Return what sentences report that were found together, best first, each as marked words."""
+        leading = self.leading(texts)
+        return [direction if lead >= self.least else ReportedDirection.NOT_SAID for direction, lead in leading]
 
-    def leading(self, words: Sequence[str]) -> tuple[ReportedDirection, float]:
-        """Return the direction with the highest score, and by how much it leads."""
+    def leading(self, texts: Sequence[Sequence[str]]) -> list[tuple[ReportedDirection, float]]:
+        """Return the direction with the highest score of each sentence, and by how much it leads."""
+        own = np.array([self._scores(words) for words in texts])
+        shares = own * [[0.5 / rank if rank <= _MOST_JOINT else 0.0] for rank in range(1, len(texts) + 1)]
+        joint = own - shares + shares.sum(axis=0)
+        none = ReportedDirection.NOT_SAID, -1.0
+        return [_lead(scores) if any(alone) else none for alone, scores in zip(own, joint.tolist(), strict=True)]
+
+    def _scores(self, words: Sequence[str]) -> Sequence[float]:
+        if not reports_comparison(words):
+            return [0.0, 0.0, 0.0]
         turned, is_turned = turned_to_intervention(words)
         known = [self.weights[name] for name in direction_features(turned) if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
         scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
-        _, second, first = sorted(scores)
-        direction = LEARNED[scores.index(first)]
-        return OPPOSITE[direction] if is_turned else direction, first - second
+        return [scores[1], scores[0], scores[2]] if is_turned else scores
+
+
+def _lead(scores: Sequence[float]) -> tuple[ReportedDirection, float]:
+    _, second, first = sorted(scores)
+    direction, lead = LEARNED[scores.index(first)], first - second
+    # To tell the opposite is worse than to miss a difference.
+    against = math.inf if direction is ReportedDirection.NO_DIFFERENCE else abs(scores[0] - scores[1]) / 2
+    return direction, min(lead, against)
 
 
 @cache
@@ -279,10 +311,7 @@ def shipped_weights() -> DirectionWeights:
 def reported_directions(
     hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
 ) -> Mapping[int, ReportedDirection]:
+    """Return what each sentence reports, by its index; `indices` stand best first."""
     mark_of = part_marks(hypothesis, abbreviations(sentences))
-    weights = shipped_weights()
-    directions: dict[int, ReportedDirection] = {}
-    for index in indices:
-        words = marked_words(sentences[index], mark_of)
-        directions[index] = weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
-    return directions
+    texts = [marked_words(sentences[index], mark_of) for index in indices]
+    return dict(zip(indices, shipped_weights().directions(texts) if texts else [], strict=True))

@@ -30,10 +30,6 @@ class Claim(StrEnum):
     NO_DIFFERENCE = "no difference"
     BETTER = "better"
     WORSE = "worse"
-    NOT_INCREASE = "no increase"
-    NOT_DECREASE = "no decrease"
-    NOT_BETTER = "not better"
-    NOT_WORSE = "not worse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +44,7 @@ class ParsedQuestion:
     comparator: str = ""
     outcome: str = ""
     claim: Claim | None = None
+    is_denied: bool = False  # that it is so, as in "tea does not lower pressure"
     is_split: bool = True
 
 
@@ -112,14 +109,6 @@ _MARK = re.compile(r"\s*[;:|/]\s+|,\s+|\s+[\u2013\u2014-]\s+")
 _TOPIC_MARK = re.compile(r"\s+(?:for|on|regarding|in terms of|with respect to|in)\s+", re.IGNORECASE)
 _BRACKETS = re.compile(r" ?(?:\([^()]*\)|\[[^\[\]]*\])")
 _HIDDEN = re.compile("[\ue000-\uefff]")
-_NEGATED = {
-    "open": Claim.NO_DIFFERENCE,
-    "increase": Claim.NOT_INCREASE,
-    "decrease": Claim.NOT_DECREASE,
-    "better": Claim.NOT_BETTER,
-    "worse": Claim.NOT_WORSE,
-    "not worse": Claim.WORSE,
-}
 
 
 @lru_cache(maxsize=512)
@@ -202,18 +191,26 @@ def _of_form(match: re.Match[str], comparator: str) -> ParsedQuestion | None:
         return None
     parts = (intervention, _BEHIND_ARM.sub("", comparator), outcome)
     intervention, comparator, outcome = (_ARTICLE.sub("", part.strip(" ,;:."), count=1) for part in parts)
-    return ParsedQuestion(intervention=intervention, comparator=comparator, outcome=outcome, claim=_claim_of(groups))
+    claim, is_denied = _claim_of(groups)
+    return ParsedQuestion(
+        intervention=intervention, comparator=comparator, outcome=outcome, claim=claim, is_denied=is_denied
+    )
 
 
-def _claim_of(groups: Mapping[str, str | None]) -> Claim | None:
+def _claim_of(groups: Mapping[str, str | None]) -> tuple[Claim | None, bool]:
+    """Return what is claimed, and whether it is denied."""
     how, verb = groups.get("how") or "", groups.get("verb") or ""
-    is_negated = groups.get("not") or groups.get("isnot") or (groups.get("no") or "").lower() == "no"
+    is_denied = bool(groups.get("not") or groups.get("isnot") or (groups.get("no") or "").lower() == "no")
     claims = [name for name, words in _LEVELS.items() if re.fullmatch(words, how, re.IGNORECASE)] if how else []
     claims += [name for name, stems in _VERBS.items() if re.match(f"(?:{stems})", verb, re.IGNORECASE)] if verb else []
     claim = claims[0] if claims else "better" if how else "open"  # "is tea effective for pain"
-    if is_negated:
-        return _NEGATED[claim] if claim != "no difference" else Claim.WORSE if how.lower().startswith("as") else None
-    return None if claim == "open" else Claim(claim)
+    if claim == "not worse":
+        return Claim.WORSE, not is_denied
+    if claim == "no difference" and is_denied:
+        return Claim.WORSE if how.lower().startswith("as") else None, False  # "not as effective as"
+    if claim == "open":
+        return Claim.NO_DIFFERENCE if is_denied else None, False
+    return Claim(claim), is_denied
 
 
 def _of_keywords(text: str, comparator: str) -> ParsedQuestion | None:
