@@ -49,8 +49,8 @@ class FoundSentence:
     kind: Kind
     place: Place
     span: SourceSpan
-    chance: float | None = None  # that it is evidence, in 0..1; None where the system is not calibrated
-    direction: ReportedDirection | None = None  # None: not a question of an effect
+    chance: float | None = None  # that it is evidence, in 0..1; None: the system is not calibrated, or found none
+    direction: ReportedDirection | None = None  # None: not a question of an effect, or none was found
     stance: Stance | None = None  # None: the sentence does not say, or the hypothesis claims no direction
 
 
@@ -148,10 +148,12 @@ def find_evidence(
     if by_words and question.kind is QuestionKind.AMOUNT:
         selected.sort(key=lambda index: _NUMBER.search(paper.sentences[index]) is None)
     selected = selected[: brief.budget] if answer.ordered else selected
-    chances = _named_failures(asked, lambda: asked.chances(query)) if selected else None
     answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None
+    verdict = _not_falsely_none(_verdict(answers, is_mentioned=is_mentioned, by_words=by_words), paper, hypothesis)
+    may_be_evidence = verdict is not PaperVerdict.NONE  # else the nearest sentences are named, and nothing said of them
+    chances = _named_failures(asked, lambda: asked.chances(query)) if selected and may_be_evidence else None
     directions: Mapping[int, ReportedDirection] = {}
-    if question.kind is QuestionKind.EFFECT:
+    if question.kind is QuestionKind.EFFECT and may_be_evidence:
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]
         read = _settled(partial(read_directions, hypothesis, paper.sentences, readable), settle)
         directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
@@ -172,7 +174,7 @@ def find_evidence(
             for index in selected
         ),
         ordered=answer.ordered,
-        verdict=_not_falsely_none(_verdict(answers, is_mentioned=is_mentioned, by_words=by_words), paper, hypothesis),
+        verdict=verdict,
         chance=None if answers is None else answers.chance,
         units=found_units(paper, hypothesis),
         unmentioned=words_nowhere(paper, not_in_text),
