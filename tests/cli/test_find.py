@@ -360,6 +360,7 @@ def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
 _ROW = Unit(
     text="Table 2. Pain. Tea: 3.1; water: 5.0", kind=UnitKind.TABLE_ROW, label="Table 2", row=3, place=Place(page=5)
 )
+_NEXT_ROW = replace(_ROW, text="Table 2. Pain. Coffee: 2.0; water: 5.0", row=4)
 _FUNDING = Unit(text="The Tea Board paid.", kind=UnitKind.END_MATTER, label="Funding")
 _MANY = "Tea lowered blood pressure.\n" * 8
 Judge = Callable[[PaperVerdict], None]
@@ -378,7 +379,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
                 replace(one, chance=0.9 / 3**rank, direction=directions[rank], stance=stances[rank])
                 for rank, one in enumerate(bare.evidence)
             )
-            return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _FUNDING))
+            return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _NEXT_ROW, _FUNDING))
 
         monkeypatch.setattr("evidencebench.cli.find.find_evidence", found)
 
@@ -389,14 +390,17 @@ def test_the_verdict_comes_first_then_sentences_by_strength_then_tables(command:
     judge(PaperVerdict.FOUND)
     call = f"{_FIND} - --system lead -k 5"
     blocks = command(call, _MANY).out.split("\n\n")
-    assert blocks[0] == "Evidence found. Reports a decrease (3 sentences), no difference (1)."
+    assert blocks[0] == "Evidence found. Reports a decrease (2 sentences)."
     assert blocks[1].startswith(
         "0  Tea lowered blood pressure.\n   [paragraph 1; about 9 in 10; reports a decrease; supports]"
     )
     assert blocks[1].count("Tea lowered") == 2
     assert blocks[2].startswith("Less likely:\n2  Tea")
     assert "about 1 in 30; finds no difference]" in blocks[2]
-    assert blocks[3] == "In tables and captions:\n   Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5]"
+    first = "Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5]"
+    assert (
+        blocks[3] == f"In tables and captions:\n   {first}\n   … Coffee: 2.0; water: 5.0\n   [Table 2, row 4, page 5]"
+    )
     assert blocks[4] == "In footnotes and end matter:\n   The Tea Board paid.\n   [Funding]"
     found = finding(command(f"{call} --json", _MANY))
     assert (found["verdict"], found["summary"]) == ("found", blocks[0])
@@ -433,7 +437,12 @@ def test_a_table_has_a_row_a_sentence_and_unit_or_a_paper(command: Command, judg
     assert {(row["doi"], row["pmid"], row["year"], row["verdict"]) for row in rows} == {
         ("10.1/tea", "7", "2005", "found")
     }
-    assert [row["unit"] for row in rows] == ["", "", "table row: Table 2, row 3", "end matter: Funding"]
+    assert [row["unit"] for row in rows] == [
+        "",
+        "",
+        *(f"table row: Table 2, row {row}" for row in (3, 4)),
+        "end matter: Funding",
+    ]
     assert (rows[0]["stance"], rows[0]["chance"], rows[2]["page"]) == ("supports", "0.9", "5")
     assert _DATED[int(rows[0]["start"]) : int(rows[0]["stop"])] == rows[0]["text"]
     (row,) = table(command(f"{call} --rows paper"))
@@ -484,7 +493,7 @@ def test_a_spreadsheet_has_papers_and_sentences_and_no_formula(command: Command,
     with zipfile.ZipFile("found.xlsx") as book:
         sentences, papers = (book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2))
         texts = html.unescape(book.read("xl/sharedStrings.xml").decode())
-    assert (papers.count("<row "), sentences.count("<row ")) == (2, 5)
+    assert (papers.count("<row "), sentences.count("<row ")) == (2, 6)
     assert f"<t>{hostile}</t>" in texts
     assert not any(tag in sheet for tag in ("<f>", "<hyperlink") for sheet in (papers, sentences))
     assert command(call).code != 0, "an existing file is not replaced"

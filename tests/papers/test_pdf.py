@@ -512,3 +512,16 @@ def test_a_caption_s_words_that_end_a_sentence_are_text() -> None:
         "We give the means of all of the patients of both in Table 2.",
         rest.removeprefix("Table 2. "),
     )
+
+
+def test_an_accent_alone_cuts_no_line() -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    x = sheet.line(72, y, "In the large trial of tea and water by Saier and Farber")
+    sheet.line(x - 20, y, "\u00a8")
+    sheet.line(x, y, " (2019), pressure fell by 3 mmHg.")
+    sheet.paragraph(72, y + 20, " ".join(sentences(4)))
+    assert (
+        "In the large trial of tea and water by Saier and Farber (2019), pressure fell by 3 mmHg."
+        in _read(sheet).sentences
+    )

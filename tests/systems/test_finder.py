@@ -162,7 +162,7 @@ SHORT = (
 )
 
 
-@pytest.mark.parametrize("wording", set(WORDINGS) - {"keywords", "without comparator"})
+@pytest.mark.parametrize("wording", sorted(set(WORDINGS) - {"keywords", "without comparator"}))
 def test_a_question_finds_the_same_in_other_words(wording: str) -> None:
     finder, converted = Finder(wish="answer"), "Tea, compared with water, changes systolic blood pressure."
     query, reworded = (asked(text, *TRIAL) for text in (converted, in_other_words(converted, wording)))

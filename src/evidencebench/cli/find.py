@@ -39,7 +39,7 @@ from evidencebench.pages.findings import (
     meanings,
     searched,
     shown,
-    strength,
+    strengths,
     summary,
 )
 from evidencebench.pages.findings_page import findings_page
@@ -133,11 +133,12 @@ def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line
     """Yield the parts of a finding: the verdict, the sentences, the units, what was searched."""
     width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
+    of_sentences = strengths(finding)
     yield [_Line(words)] if (words := lead(finding)) else []
     for heading, group in grouped(finding, split=split):
         lines = [_Line(f"{heading}:")] * bool(heading)
         for _, sentence in group:
-            tint = _TINTS.get(strength(sentence), {})
+            tint = _TINTS.get(of_sentences.get(sentence.sentence), {})
             lines += [
                 _Line(sentence.text, indent, f"{sentence.sentence:>{width}}  ", tint),
                 _Line(f"[{about(sentence)}]", indent, indent, {"dim": "dim" in tint}),
@@ -145,8 +146,8 @@ def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line
         yield lines
     for heading, units in grouped_units(finding):
         lines = [_Line(f"{heading}:")]
-        for unit in units:
-            lines += [_Line(unit.text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
+        for text, unit in units:
+            lines += [_Line(text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
         yield lines
     if words := searched(finding):
         yield [_Line(words)]
@@ -184,11 +185,13 @@ def find(
 ) -> int:
     """Find the evidence in papers of your own.
 
-    Shown are the sentences of each PAPER that are evidence for or against
-    HYPOTHESIS, best first, or in paper order where the system names a set. PAPER
-    is a file, a list of papers such as Zotero's RIS, a folder, or - for standard
-    input; docs/papers.md has the formats. Sentences are numbered from 0, headings
-    included. Exit code 1: some papers could not be read or answered; 2: none.
+    Shown are whether PAPER has evidence for or against HYPOTHESIS, then its
+    sentences, best first, or in paper order where the system names a set; where
+    there may be no evidence, the three nearest. Rows of tables, captions and end
+    matter follow. PAPER is a file, a list of papers such as Zotero's RIS, a folder,
+    or - for standard input; docs/papers.md has the formats. Sentences are numbered
+    from 0, headings included. Exit code 1: some papers could not be read or
+    answered; 2: none.
 
     What each sentence reports of the outcome is read by a model of this package,
     or by the language model of --split-model (behind commas, options of llm_base).
@@ -201,7 +204,8 @@ def find(
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.pdf
-      evidencebench find --hypotheses questions.txt papers/ --format csv
+      evidencebench find --hypotheses questions.txt papers/ --html page.html
+      evidencebench find --hypotheses questions.txt papers/ --xlsx answers.xlsx
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
@@ -226,7 +230,7 @@ def find(
         ask = partial(
             find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
         )
-        return _find_all(ask, files, names, hypotheses, **how)
+        return _find_all(ask, files, names, hypotheses, pdf_first=mark is not None, **how)
 
     if asking.estimate:
 
@@ -330,6 +334,7 @@ def _find_all(
     names: Mapping[str, str],
     hypotheses: Sequence[str],
     *,
+    pdf_first: bool,
     settle: Callable[[], bool] | None = None,
     on_progress: Callable[[int, int, str], None],
 ) -> _Answers:
@@ -343,7 +348,7 @@ def _find_all(
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
         path = str(Path(file.name))
         read.extend(_renamed(paper, path, names[path]) for paper in papers if isinstance(paper, Paper))
-    read, duplicates = without_duplicates(read)
+    read, duplicates = without_duplicates(read, pdf_first=pdf_first)  # a PDF can be marked
     findings: list[Finding] = []
     for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
         if is_long:

@@ -163,7 +163,7 @@ def find_evidence(
                 sentence=index,
                 text=paper.sentences[index],
                 kind=paper.kinds[index],
-                place=paper.places[index],
+                place=paper.place(index),
                 span=paper.spans[index],
                 chance=None if chances is None else chances[index],
                 direction=directions.get(index),

@@ -4,7 +4,7 @@ import io
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, Literal, get_args
 
 from evidencebench.errors import DataError
@@ -62,7 +62,7 @@ VERDICTS: Mapping[PaperVerdict, str] = {
 }
 _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
-_LIKELY, _POSSIBLE = 0.5, 0.2  # the least chances of a strong mark, and of a middle one
+_LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
 
 
 def chance_text(chance: float) -> str:
@@ -78,9 +78,15 @@ def chance_text(chance: float) -> str:
     return f"about {round(10 * chance)} in 10" if chance <= 0.95 else "over 9 in 10"  # noqa: PLR2004 - as it says
 
 
-def strength(sentence: FoundSentence) -> int | None:
-    """Return 3 for likely evidence, 2 for possible, 1 for what is less likely; None without a chance."""
-    return None if sentence.chance is None else 1 + (sentence.chance >= _POSSIBLE) + (sentence.chance >= _LIKELY)
+def strengths(finding: Finding) -> Mapping[int, int]:
+    """Return 3 for sentences that are likely evidence, 2 for possible, 1 for less likely ones; none without chances.
+
+    Where there is evidence, the surest sentence is a likely one.
+    """
+    chances = {one.sentence: one.chance for one in finding.evidence if one.chance is not None}
+    best = max(chances.values(), default=0.0) if finding.verdict is PaperVerdict.FOUND else _LIKELY
+    likely = min(best, _LIKELY)
+    return {index: 1 + (chance >= _POSSIBLE * likely) + (chance >= likely) for index, chance in chances.items()}
 
 
 def judged(sentence: FoundSentence) -> str:
@@ -136,8 +142,12 @@ def lead(finding: Finding) -> str:
 
 
 def reported_counts(finding: Finding) -> str:
-    """Return how many sentences report what, but near ones: ``a decrease (3 sentences), no difference (1)``."""
-    said = [one.direction for one in finding.evidence if one.direction is not None and finding.verdict not in _NEAR]
+    """Return how many of the likelier sentences report what: ``a decrease (3 sentences), no difference (1)``."""
+    if finding.verdict in _NEAR:
+        return ""
+    levels = strengths(finding)
+    least = min(2, max(levels.values(), default=0))
+    said = [one.direction for one in finding.evidence if one.direction and levels.get(one.sentence, 0) >= least]
     counts = Counter(_DIRECTIONS[direction] for direction in said if direction in _DIRECTIONS).most_common()
     return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
 
@@ -148,7 +158,8 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     ``split`` groups them by what they report, the best sentence's group first; else the less likely ones stand last.
     """
     sentences = shown(finding)
-    is_weak = [strength(sentence) == 1 for sentence in sentences]
+    of_sentences = strengths(finding)
+    is_weak = [of_sentences.get(sentence.sentence) == 1 for sentence in sentences]
     has_both = finding.verdict not in _NEAR and len(set(is_weak)) > 1
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
     for rank, (sentence, weak) in enumerate(zip(sentences, is_weak, strict=True), 1):
@@ -159,11 +170,17 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     return list(groups.items()) if split else sorted(groups.items())
 
 
-def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[Unit]]]:
-    groups: dict[str, list[Unit]] = defaultdict(list)
-    for unit in finding.units:
+def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[str, Unit]]]]:
+    """Return the units with their texts, each group under its heading; a caption is said once, of its first row."""
+    groups: dict[str, list[tuple[str, Unit]]] = defaultdict(list)
+    for before, unit in zip((None, *finding.units), finding.units, strict=False):
         is_shown = unit.kind in {UnitKind.TABLE_ROW, UnitKind.CAPTION}
-        groups["In tables and captions" if is_shown else "In footnotes and end matter"].append(unit)
+        n_said = 0
+        if before is not None and unit.row and (before.label, before.kind) == (unit.label, unit.kind):
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(before.text, unit.text, strict=False))
+            n_said = unit.text[: len(list(same))].rfind(". ") + 2
+        text = f"… {unit.text[n_said:]}" if n_said > 1 else unit.text
+        groups["In tables and captions" if is_shown else "In footnotes and end matter"].append((text, unit))
     return list(groups.items())
 
 

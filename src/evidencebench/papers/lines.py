@@ -15,6 +15,7 @@ _LONGEST_PART = 60
 _CONJUNCTIONS = frozenset({"and", "or", "to"})
 
 # Words that a compound hardly begins with, but a word that is broken does: "no-table".
+_LINKS = frozenset({"a", "and", "at", "by", "for", "in", "of", "on", "the", "to", "up"})  # within a compound
 _SYLLABLES = frozenset(
     {"an", "are", "as", "at", "be", "do", "he", "her", "his", "is", "it", "no", "or", "so", "the", "we"}
 )
@@ -35,7 +36,7 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     >>> words = words_of("A double-blind trial of treatment for long and term")
     >>> [joint(*lines, words) for lines in [("the treat-", "ment"), ("double-", "blind"), ("long-", "term")]]
     [(1, ''), (0, ''), (0, '')]
-    >>> [joint(*lines, words) for lines in [("no-", "long"), ("TREAT-", "MENT"), ("for-treatment-", "goal")]]
+    >>> [joint(*lines, words) for lines in [("no-", "long"), ("TREAT-", "MENT"), ("off-the-", "shelf")]]
     [(1, ''), (1, ''), (0, '')]
     >>> [joint(*lines, words) for lines in [("of tea", "was"), ("COX-", "2 rose"), ("pre-", "and post")]]
     [(0, ' '), (0, ''), (0, ' ')]
@@ -49,7 +50,7 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     left = reversed_left[0][::-1]
     first, second = left.lower(), right[0].lower()
     is_joined = first + second in words and f"{first}-{second}" not in words
-    is_chain = "-" in line.rsplit(maxsplit=1)[-1][:-1] and first in words and not is_joined  # "off-the-shelf"
+    is_chain = "-" in line.rsplit(maxsplit=1)[-1][:-1] and first in _LINKS and not is_joined  # "off-the-shelf"
     stays = (
         (not (left.isalpha() and right[0][0].islower()) and not (is_joined and right[0].isalpha()))
         or len(first) == 1  # no word is broken behind its first letter

@@ -144,7 +144,7 @@ function showFindPage(root) {
 
   function showAnswer() {
     const evidence = shown();
-    marked?.mark(evidence, state.answer?.strengths ?? [], split.checked);
+    marked?.mark(evidence, state.answer?.strengths ?? {}, split.checked);
     answer.replaceChildren(...groupsOf(evidence), ...unitsOf(), ...meaningsOf(evidence));
     status.classList.toggle("is-warning", Boolean(state.answer?.told) || isNear());
     exporting.hidden = state.answer === null;

@@ -26,8 +26,8 @@ _NAMES = re.compile(
     r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$"
 )  # what a table or a figure may follow
 _NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
+_COUNT = re.compile(r"\d+(?!\w)")  # "12-Month survival", but no "1Department"
 _ITEM = re.compile(r"(?:\(?[\da-z]{1,3}[.)]|[\u2022\u25cf\u25aa\u2013-]) ")  # of a list, whose other lines are set in
-_ACCENT = re.compile("[\u00a8\u00b4\u02c6-\u02dd]")
 _CITATION = re.compile(r"\[\d[\d, \u2010-\u2015-]*\]\.?")
 _FORMULA = re.compile(
     r"[=<>\u2264\u2265\u2248\u00b1\u2211\u220f\u222b\u221a\u2202\u2207\u2208\u2212+]|\(\d{1,3}[a-z]?\)$"
@@ -231,8 +231,6 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]
 def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
-        if _ACCENT.fullmatch(line.text):  # of a letter in another line
-            continue
         row = rows[-1] if rows else _TextRow.of([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
@@ -341,7 +339,7 @@ def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float, *, is_late
     if (
         sum(map(str.isalpha, text)) < _LEAST_LETTERS
         or len(text) > _LONGEST_HEADING
-        or not (text[0].isupper() or number_of(text) or section_of(text) is SectionSort.ABSTRACT)
+        or not (text[0].isupper() or _COUNT.match(text) or section_of(text) is SectionSort.ABSTRACT)
         or text[-1] in ",;-="
         or captioned(text)
     ):
