@@ -11,15 +11,13 @@ import argparse
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
-from evidencebench.execution.finding import DEFAULT_FINDER, PaperVerdict, find_evidence
-from evidencebench.execution.making import make_system
+from evidencebench.execution.finding import PaperVerdict, find_evidence
 from evidencebench.papers.read import read
-from evidencebench.system import Brief
-from evidencebench.tables import Table, as_markdown
+from evidencebench.tables import Cell, Table, as_markdown
 
 _MOST = 0.005
 _FUNDED = re.compile(r"(?i)\b(?:funded|supported|sponsored|financed) by\b|\bgrants? from\b")
@@ -33,7 +31,6 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each Nth article")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="name the first N false answers")
     options = parser.parse_args()
-    system, brief = make_system(DEFAULT_FINDER), Brief(budget=10)
     n_asked, n_false, n_shown, n_unreadable = Counter[str](), Counter[str](), Counter[str](), 0
     for path in sorted(options.folder.glob("*.nxml"))[:: options.every]:
         try:
@@ -43,7 +40,7 @@ def main() -> None:
             continue
         article = ET.parse(path).getroot()  # noqa: S314 - a file that its user chose to measure
         for sort, question in dict.fromkeys(_questions(article)):
-            found = find_evidence(system, paper, question, brief=brief)
+            found = find_evidence(paper, question)
             n_asked.update((sort, "all"))
             shown = (*(unit.text for unit in found.units), *(sentence.text for sentence in found.evidence))
             if any(_letters(question) in _letters(text) for text in shown) or (
@@ -54,7 +51,7 @@ def main() -> None:
                 n_false.update((sort, "all"))
                 if n_false["all"] <= options.show:
                     print(f"{path.name}: {sort}: {question}")
-    rows = [
+    rows: list[Sequence[Cell]] = [
         [sort, n, n_false[sort], f"{100 * n_false[sort] / n:.2f}", f"{100 * n_shown[sort] / n:.1f}"]
         for sort, n in n_asked.items()
     ]

@@ -205,13 +205,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a folder of JATS files")
     parser.add_argument("--every", type=int, default=25, help="read one in so many")
+    parser.add_argument("--layout", action="append", choices=_LAYOUTS, help="one that is printed; default: all three")
     options = parser.parse_args()
-    totals: dict[str, Counter[str]] = {layout: Counter() for layout in _LAYOUTS}
+    totals: dict[str, Counter[str]] = {layout: Counter() for layout in options.layout or _LAYOUTS}
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         page = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"]).new_page()
         for path in sorted(options.folder.glob("*.nxml"))[:: options.every]:
             article = article_of(path)
-            for layout, style in _LAYOUTS.items():
+            for layout in totals:
+                style = _LAYOUTS[layout]
                 page.set_content(f"<style>{_SHARED}{style}</style>{''.join(article.markup)}")
                 target = Path(folder) / "paper.pdf"
                 page.pdf(

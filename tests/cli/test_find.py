@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import os
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -145,7 +146,7 @@ def test_words_that_are_in_no_sentence_are_said_with_what_was_searched(command: 
     assert none["evidence"] == []
     assert none["told"] == (
         "'xyzzy', 'harms', 'unrelated' and 'cats' are not in the 5 sentences read. "
-        "Not searched: what this text lacks of its paper. No sentence was named as evidence."
+        "Not searched: what this text lacks of its paper."
     )
 
 
@@ -160,27 +161,39 @@ _WITH_TABLE = """<?xml version="1.0"?>
 
 
 @pytest.mark.parametrize(
-    ("hypothesis", "words"),
+    ("hypothesis", "unit"),
     [
-        ("Insomnia", "'insomnia' is"),
-        ("Who funded the study?", "'funded' is"),
-        ("How many of them, and who, felt nothing of insomnia?", "'felt' and 'insomnia' are"),
+        ("Insomnia", ("Complaints. Insomnia. 3", "table, row 1")),
+        ("Who funded the study?", ("Acknowledgements. The Tea Board funded this study.", "Acknowledgements")),
     ],
 )
-def test_a_word_of_a_table_or_the_end_matter_may_be_in_the_paper(hypothesis: str, words: str, command: Command) -> None:
+def test_what_a_table_or_the_end_matter_says_is_found_there(
+    hypothesis: str, unit: tuple[str, str], command: Command
+) -> None:
     Path("tea.xml").write_text(_WITH_TABLE)
-    said = (
-        f"{words} not in the 3 sentences read. Not searched: acknowledgements, 1 figure, 1 table, front matter. "
-        "No sentence was named as evidence."
-    )
     call = f"find {{{hypothesis}}} tea.xml"
     found = finding(command(f"{call} --json"))
-    assert (found["told"], found["evidence"]) == (said, [])
-    assert found["not_searched"] == ["acknowledgements", "1 figure", "1 table", "front matter"]
-    assert command(f"{call} --html page.html").done == said
+    assert (found["told"], found["evidence"]) == ("", [])
+    assert unit in [(one["text"], one["told"]) for one in found["units"]]
+    assert f"{unit[0]} [{unit[1]}]" in command(f"{call} --html page.html").done
+    assert unit[0] in Path("page.html").read_text(encoding="utf-8")
+    assert unit[0] in [row["text"] for row in table(command(f"{call} --format csv"))]
+    assert f"{unit[0]} ({unit[1]})" in command(f"{call} --format ris").done
+
+
+def test_an_empty_answer_says_what_was_read_and_what_was_not_searched(command: Command) -> None:
+    Path("tea.xml").write_text(_WITH_TABLE)
+    said = (
+        "'xyzzy' is not in the 3 sentences, nor in the 5 rows, captions or notes, read. "
+        "Not searched: 1 figure's picture, front matter."
+    )
+    found = finding(command("find Xyzzy tea.xml --json"))
+    assert (found["told"], found["verdict"], found["units"]) == (said, "none", [])
+    assert found["not_searched"] == ["1 figure's picture", "front matter"]
+    assert command("find Xyzzy tea.xml --html page.html").done == f"No evidence found in what was read. {said}"
     assert said in html.unescape(Path("page.html").read_text(encoding="utf-8"))
-    assert [row["told"] for row in table(command(f"{call} --format csv"))] == [said]
-    assert said in command(f"{call} --format ris").done
+    assert [row["told"] for row in table(command("find Xyzzy tea.xml --format csv"))] == [said]
+    assert said in command("find Xyzzy tea.xml --format ris").done
 
 
 def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numbers() -> None:
@@ -272,7 +285,7 @@ def test_the_evidence_is_split_by_what_it_reports(command: Command) -> None:
     assert [
         line[:-1] for line in text.splitlines() if line.startswith(("Reports", "Does")) and line[-1] == ":"
     ] == headings
-    assert text.startswith("Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports of the")
+    assert "Reports a decrease (1 sentence), no difference (1).\n\nWhat a sentence reports of the" in text
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"<h3>{heading}</h3>" in Path("tea.html").read_text(encoding="utf-8") for heading in headings)
     expected = {1: "not said", 2: "decrease", 3: "no difference"}
@@ -347,6 +360,7 @@ def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
 _ROW = Unit(
     text="Table 2. Pain. Tea: 3.1; water: 5.0", kind=UnitKind.TABLE_ROW, label="Table 2", row=3, place=Place(page=5)
 )
+_NEXT_ROW = replace(_ROW, text="Table 2. Pain. Coffee: 2.0; water: 5.0", row=4)
 _FUNDING = Unit(text="The Tea Board paid.", kind=UnitKind.END_MATTER, label="Funding")
 _MANY = "Tea lowered blood pressure.\n" * 8
 Judge = Callable[[PaperVerdict], None]
@@ -365,7 +379,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
                 replace(one, chance=0.9 / 3**rank, direction=directions[rank], stance=stances[rank])
                 for rank, one in enumerate(bare.evidence)
             )
-            return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _FUNDING))
+            return replace(bare, verdict=verdict, evidence=tuple(evidence), units=(_ROW, _NEXT_ROW, _FUNDING))
 
         monkeypatch.setattr("evidencebench.cli.find.find_evidence", found)
 
@@ -376,14 +390,17 @@ def test_the_verdict_comes_first_then_sentences_by_strength_then_tables(command:
     judge(PaperVerdict.FOUND)
     call = f"{_FIND} - --system lead -k 5"
     blocks = command(call, _MANY).out.split("\n\n")
-    assert blocks[0] == "Evidence found. Reports a decrease (3 sentences), no difference (1)."
+    assert blocks[0] == "Evidence found. Reports a decrease (2 sentences)."
     assert blocks[1].startswith(
         "0  Tea lowered blood pressure.\n   [paragraph 1; about 9 in 10; reports a decrease; supports]"
     )
     assert blocks[1].count("Tea lowered") == 2
     assert blocks[2].startswith("Less likely:\n2  Tea")
     assert "about 1 in 30; finds no difference]" in blocks[2]
-    assert blocks[3] == "In tables and captions:\n   Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5]"
+    first = "Table 2. Pain. Tea: 3.1; water: 5.0\n   [Table 2, row 3, page 5]"
+    assert (
+        blocks[3] == f"In tables and captions:\n   {first}\n   … Coffee: 2.0; water: 5.0\n   [Table 2, row 4, page 5]"
+    )
     assert blocks[4] == "In footnotes and end matter:\n   The Tea Board paid.\n   [Funding]"
     found = finding(command(f"{call} --json", _MANY))
     assert (found["verdict"], found["summary"]) == ("found", blocks[0])
@@ -420,7 +437,12 @@ def test_a_table_has_a_row_a_sentence_and_unit_or_a_paper(command: Command, judg
     assert {(row["doi"], row["pmid"], row["year"], row["verdict"]) for row in rows} == {
         ("10.1/tea", "7", "2005", "found")
     }
-    assert [row["unit"] for row in rows] == ["", "", "table row: Table 2, row 3", "end matter: Funding"]
+    assert [row["unit"] for row in rows] == [
+        "",
+        "",
+        *(f"table row: Table 2, row {row}" for row in (3, 4)),
+        "end matter: Funding",
+    ]
     assert (rows[0]["stance"], rows[0]["chance"], rows[2]["page"]) == ("supports", "0.9", "5")
     assert _DATED[int(rows[0]["start"]) : int(rows[0]["stop"])] == rows[0]["text"]
     (row,) = table(command(f"{call} --rows paper"))
@@ -460,3 +482,18 @@ def test_strength_is_seen_on_a_terminal_where_no_color_is_not_set(
     assert bold in command(f"{_FIND} - --system lead", _MANY).out
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in command(f"{_FIND} - --system lead", _MANY).out
+
+
+def test_a_spreadsheet_has_papers_and_sentences_and_no_formula(command: Command, judge: Judge) -> None:
+    pytest.importorskip("xlsxwriter", reason="needs the extra 'xlsx'")
+    judge(PaperVerdict.FOUND)
+    call = f"{_FIND} - --system lead --xlsx found.xlsx"
+    hostile = '=HYPERLINK("http://a","Tea lowers blood pressure.")'
+    assert "found.xlsx: 1 answer" in command(call, f"{hostile}\nTea = blood.\n").err
+    with zipfile.ZipFile("found.xlsx") as book:
+        sentences, papers = (book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2))
+        texts = html.unescape(book.read("xl/sharedStrings.xml").decode())
+    assert (papers.count("<row "), sentences.count("<row ")) == (2, 6)
+    assert f"<t>{hostile}</t>" in texts
+    assert not any(tag in sheet for tag in ("<f>", "<hyperlink") for sheet in (papers, sentences))
+    assert command(call).code != 0, "an existing file is not replaced"

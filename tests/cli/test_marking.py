@@ -116,4 +116,7 @@ def test_what_is_there_stays_and_what_cannot_be_marked_is_told(command: Command)
     assert (Path("a/tea.pdf").read_bytes(), Path("out/tea.pdf").read_bytes()) == (content, before)
     assert "out/tea.pdf" in command(f"{_FIND} a -k 1 --mark out --overwrite").err
     assert len(_notes(Path("out/tea.pdf"))) == 1
+    Path("a/tea.pdf").write_bytes(content.partition(b"startxref")[0] + b"startxref\n12\n%%EOF\n")
+    assert "out/tea.pdf" in command(f"{_FIND} a -k 2 --mark out --overwrite").err
+    assert len(_notes(Path("out/tea.pdf"))) == 2, "the copy of a damaged PDF is whole"
     assert "not marked: nothing was found in it" in command("find {Zebras.} a --mark none").err

@@ -10,11 +10,13 @@ from itertools import pairwise
 import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
+from reportlab.lib.utils import simpleSplit
 
+from evidencebench.execution.finding import find_evidence
 from evidencebench.papers.paper import PageBox, Paper
 from evidencebench.papers.read import read_content
 from outlines import real_files
-from printing import HEIGHT, Sheet, sentences
+from printing import HEIGHT, PLAIN, Sheet, sentences
 
 
 def _letters(text: str) -> Counter[str]:
@@ -80,6 +82,21 @@ def test_boxes_are_in_the_page_s_own_space_however_it_is_turned_and_cropped(dire
     assert upright[0].left == 72
     assert upright[0].bottom < HEIGHT - 120 < upright[0].top
     assert all(below.top < above.top for above, below in pairwise(upright))
+
+
+def test_find_names_the_page_of_a_sentence_where_its_paragraph_began_on_the_page_before() -> None:
+    sheet = Sheet()
+    paragraph = sentences(12)
+    lines = simpleSplit(" ".join(paragraph), PLAIN, 10, 300)
+    for page in (lines[:9], lines[9:]):
+        sheet.lines(72, 120, page)
+        sheet.end_page()
+    paper = read_content(sheet.pdf(), name="tea.pdf")
+    assert paper.sentences == tuple(paragraph)
+    assert {place.page for place in paper.places} == {1}
+    found = find_evidence(paper, "Tea lowers pressure in group 12 of the trial.", system="lead", budget=12)
+    assert [one.place.page for one in found.evidence] == sorted(one.place.page or 0 for one in found.evidence)
+    assert {one.place.page for one in found.evidence} == {1, 2}
 
 
 @pytest.mark.data

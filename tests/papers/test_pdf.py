@@ -480,3 +480,48 @@ def test_rows_of_tables_captions_notes_and_end_matter_are_units() -> None:
         ("footnote", "", None, 1, "1 The tea was bought from a shop in the old town."),
         ("end matter", "Funding", None, 2, "Funding. The Tea Board paid for the trial."),
     ]
+
+
+def test_an_appendix_behind_the_references_is_read_and_their_own_words_join_lines() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(6, "GENEFAST tea"))) + 16
+    lines = [
+        "All of the cups of tea that were drunk in the groups of the trial were read in the evening by GENE-",
+        "FAST as it was made for it, and all that was to be seen in them was then written down with no-",
+        "table care by two of us who had learned to read the leaves of tea in the old town and in off-the-",
+        "shelf books.",
+    ]
+    y = sheet.lines(72, y, lines)
+    sheet.line(72, y + 16, "References", size=12, font=BOLD)
+    sheet.paragraph(72, y + 34, "1. Author A. Tea and its uses in the old town. J Tea 2009, 1:2-3.")
+    sheet.end_page()
+    sheet.line(72, 80, "A Appendix - Baselines", size=12, font=BOLD)
+    sheet.paragraph(72, 98, " ".join(sentences(4, "white tea")))
+    read = _read(sheet).sentences
+    assert read[-6] == " ".join(lines).replace("GENE- ", "GENE").replace("no- ", "no").replace("the- ", "the-")
+    assert read[-5:] == ("A Appendix - Baselines", *sentences(4, "white tea"))
+
+
+def test_a_caption_s_words_that_end_a_sentence_are_text() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(8)), width=200)
+    sheet.lines(72, y, ["We give the means of all of the patients of both in"])
+    rest = "Table 2. On average, the patients of the group with tea had more of it than the others had in all."
+    sheet.paragraph(300, 245, f"{rest} {' '.join(sentences(6, start=9))}", width=200)
+    assert _read(sheet).sentences[-8:-6] == (
+        "We give the means of all of the patients of both in Table 2.",
+        rest.removeprefix("Table 2. "),
+    )
+
+
+def test_an_accent_alone_cuts_no_line() -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    x = sheet.line(72, y, "In the large trial of tea and water by Saier and Farber")
+    sheet.line(x - 20, y, "\u00a8")
+    sheet.line(x, y, " (2019), pressure fell by 3 mmHg.")
+    sheet.paragraph(72, y + 20, " ".join(sentences(4)))
+    assert (
+        "In the large trial of tea and water by Saier and Farber (2019), pressure fell by 3 mmHg."
+        in _read(sheet).sentences
+    )

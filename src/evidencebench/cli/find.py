@@ -31,6 +31,7 @@ from evidencebench.pages.findings import (
     finding_record,
     findings_ris,
     findings_table,
+    findings_workbook,
     grouped,
     grouped_units,
     judged,
@@ -38,7 +39,7 @@ from evidencebench.pages.findings import (
     meanings,
     searched,
     shown,
-    strength,
+    strengths,
     summary,
 )
 from evidencebench.pages.findings_page import findings_page
@@ -46,6 +47,7 @@ from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_co
 from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
 from evidencebench.systems.directions import DirectionReader, reported_directions
@@ -131,11 +133,12 @@ def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line
     """Yield the parts of a finding: the verdict, the sentences, the units, what was searched."""
     width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
+    of_sentences = strengths(finding)
     yield [_Line(words)] if (words := lead(finding)) else []
     for heading, group in grouped(finding, split=split):
         lines = [_Line(f"{heading}:")] * bool(heading)
         for _, sentence in group:
-            tint = _TINTS.get(strength(sentence), {})
+            tint = _TINTS.get(of_sentences.get(sentence.sentence), {})
             lines += [
                 _Line(sentence.text, indent, f"{sentence.sentence:>{width}}  ", tint),
                 _Line(f"[{about(sentence)}]", indent, indent, {"dim": "dim" in tint}),
@@ -143,8 +146,8 @@ def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line
         yield lines
     for heading, units in grouped_units(finding):
         lines = [_Line(f"{heading}:")]
-        for unit in units:
-            lines += [_Line(unit.text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
+        for text, unit in units:
+            lines += [_Line(text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
         yield lines
     if words := searched(finding):
         yield [_Line(words)]
@@ -174,18 +177,21 @@ def find(
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
+    xlsx: Annotated[Path | None, option("--xlsx", "Write papers and sentences into a spreadsheet.", OutputFile())],
     mark: Annotated[
         Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
     ],
-    overwrite: Annotated[bool, option("--overwrite", "Replace the page and the copies where they exist.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
 ) -> int:
     """Find the evidence in papers of your own.
 
-    Shown are the sentences of each PAPER that are evidence for or against
-    HYPOTHESIS, best first, or in paper order where the system names a set. PAPER
-    is a file, a list of papers such as Zotero's RIS, a folder, or - for standard
-    input; docs/papers.md has the formats. Sentences are numbered from 0, headings
-    included. Exit code 1: some papers could not be read or answered; 2: none.
+    Shown are whether PAPER has evidence for or against HYPOTHESIS, then its
+    sentences, best first, or in paper order where the system names a set; where
+    there may be no evidence, the three nearest. Rows of tables, captions and end
+    matter follow. PAPER is a file, a list of papers such as Zotero's RIS, a folder,
+    or - for standard input; docs/papers.md has the formats. Sentences are numbered
+    from 0, headings included. Exit code 1: some papers could not be read or
+    answered; 2: none.
 
     What each sentence reports of the outcome is read by a model of this package,
     or by the language model of --split-model (behind commas, options of llm_base).
@@ -198,7 +204,8 @@ def find(
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.pdf
-      evidencebench find --hypotheses questions.txt papers/ --format csv
+      evidencebench find --hypotheses questions.txt papers/ --html page.html
+      evidencebench find --hypotheses questions.txt papers/ --xlsx answers.xlsx
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
@@ -206,8 +213,11 @@ def find(
     _tell_languages(hypotheses)
     files = paper_files(given)
     names = _shown_names(given, files)
-    if html is not None:
-        refuse_existing(html, overwrite=overwrite, no_stream="has the sentences", option="--html")
+    for name, path in (("--html", html), ("--xlsx", xlsx)):
+        if path is not None:
+            refuse_existing(path, overwrite=overwrite, no_stream="has the sentences", option=name)
+    if xlsx is not None:
+        require_extra("find --xlsx", "xlsx", "xlsxwriter")
     copies = planned_copies({name: Path(path) for path, name in names.items()}, mark, overwrite=overwrite)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
@@ -220,7 +230,7 @@ def find(
         ask = partial(
             find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
         )
-        return _find_all(ask, files, names, hypotheses, **how)
+        return _find_all(ask, files, names, hypotheses, pdf_first=mark is not None, **how)
 
     if asking.estimate:
 
@@ -237,7 +247,7 @@ def find(
     for finding in findings:
         _print_counts(finding, spec, budget)
     reasons = [_without_path(str(error), names) for error in failed]
-    _write_files(findings, html, copies, split=split_by is not None, failed=reasons)
+    _write_files(findings, html, xlsx, copies, split=split_by is not None, failed=reasons)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
@@ -254,6 +264,7 @@ def find(
 def _write_files(
     findings: Sequence[Finding],
     html: Path | None,
+    xlsx: Path | None,
     copies: Mapping[str, MarkedCopy] | None,
     *,
     split: bool,
@@ -268,6 +279,9 @@ def _write_files(
     if html is not None and findings:
         write_whole(html, findings_page(findings, split=split, failed=failed, links=links).encode())
         click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+    if xlsx is not None and findings:
+        write_whole(xlsx, findings_workbook(findings))
+        click.echo(f"{xlsx}: {counted(len(findings), 'answer')}", err=True)
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:
@@ -320,6 +334,7 @@ def _find_all(
     names: Mapping[str, str],
     hypotheses: Sequence[str],
     *,
+    pdf_first: bool,
     settle: Callable[[], bool] | None = None,
     on_progress: Callable[[int, int, str], None],
 ) -> _Answers:
@@ -333,7 +348,7 @@ def _find_all(
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
         path = str(Path(file.name))
         read.extend(_renamed(paper, path, names[path]) for paper in papers if isinstance(paper, Paper))
-    read, duplicates = without_duplicates(read)
+    read, duplicates = without_duplicates(read, pdf_first=pdf_first)  # a PDF can be marked
     findings: list[Finding] = []
     for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
         if is_long:

@@ -9,6 +9,7 @@ In reading order:
 * `changes`: Changed queries over a data set
 * `exchanges`: Prompts and replies of a run, made again
 * `finding`: find_evidence
+* `unit_search`: Search of rows of tables, captions and notes
 * `rewriting`: Hypotheses rewritten by a model, over a data set
 * `compatibility`: Whether a run, its labels and a data set belong together
 * `answers`: Answers of a system to one instance, task by task

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.execution.answers import named_system
-from evidencebench.execution.making import make_system
 from evidencebench.execution.unit_search import found_units, holds_all_words, words_nowhere
 from evidencebench.papers.paper import Paper, Place, SourceSpan, Unit
 from evidencebench.query import AspectScope, Kind, Query, Wish
@@ -131,6 +130,8 @@ def find_evidence(
     >>> best.text, str(best.direction), str(best.stance), best.place.paragraph
     ('Blood pressure was lower with tea than with water (p = 0.01).', 'decrease', 'supports', 1)
     """
+    from evidencebench.execution.making import make_system  # noqa: PLC0415 - imports what asks models
+
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, wish=wish)
@@ -162,7 +163,7 @@ def find_evidence(
                 sentence=index,
                 text=paper.sentences[index],
                 kind=paper.kinds[index],
-                place=paper.places[index],
+                place=paper.place(index),
                 span=paper.spans[index],
                 chance=None if chances is None else chances[index],
                 direction=directions.get(index),

@@ -11,11 +11,11 @@ from evidencebench.systems.question import question_of
 from evidencebench.systems.relevance import (
     LEAST_BEGINNING,
     abbreviations,
+    has_form,
     root,
     roots,
     topic_roots,
     topic_words,
-    unmentioned_words,
 )
 
 MOST_UNITS = 5
@@ -116,10 +116,10 @@ def words_nowhere(paper: Paper, words: Iterable[str]) -> tuple[str, ...]:
 
 def holds_all_words(paper: Paper, hypothesis: str) -> bool:
     """Say whether one sentence or unit holds all topic words of a question, so that the paper may answer it."""
-    words = topic_words(hypothesis)
-    if not words:
-        return False
-    if _index(paper.units, paper.sentences).holds_all(map(root, words)):
-        return True
-    is_mentioned = not unmentioned_words(hypothesis, paper.sentences)
-    return is_mentioned and any(not unmentioned_words(hypothesis, [sentence]) for sentence in paper.sentences)
+    stems = [root(word) for word in topic_words(hypothesis)]
+    if not stems or _index(paper.units, paper.sentences).holds_all(stems):
+        return bool(stems)
+    # All forms of a word begin alike, so that few sentences have to be cut into words.
+    beginnings = {stem[:LEAST_BEGINNING] for stem in stems}
+    near = (text for text in paper.sentences if all(beginning in text.lower() for beginning in beginnings))
+    return any(all(has_form(own, stem) for stem in stems) for own in (sorted(set(roots(text))) for text in near))

@@ -84,7 +84,7 @@ def _excerpt(paper: Paper, first: int, n: int) -> dict[str, Any]:
         n_characters += len(text)
         if rows and n_characters > _MOST_CHARACTERS:
             break
-        kind, place = paper.kinds[index].value, paper.places[index]
+        kind, place = paper.kinds[index].value, paper.place(index)
         rows.append({"sentence": index, "kind": kind, "section": place.section, "page": place.page, "text": text})
     after = first + len(rows)
     headings = [index for index, kind in enumerate(paper.kinds) if kind is Kind.HEADING]

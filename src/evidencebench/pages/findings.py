@@ -1,11 +1,13 @@
 """What `find` found: in words, as tables, RIS and JSON."""
 
+import io
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import groupby
-from typing import Any, Literal
+from itertools import groupby, takewhile
+from typing import Any, Literal, get_args
 
+from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, Place, Unit, UnitKind
@@ -60,7 +62,7 @@ VERDICTS: Mapping[PaperVerdict, str] = {
 }
 _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
-_LIKELY, _POSSIBLE = 0.5, 0.2  # the least chances of a strong mark, and of a middle one
+_LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
 
 
 def chance_text(chance: float) -> str:
@@ -76,14 +78,15 @@ def chance_text(chance: float) -> str:
     return f"about {round(10 * chance)} in 10" if chance <= 0.95 else "over 9 in 10"  # noqa: PLR2004 - as it says
 
 
-def strength(sentence: FoundSentence) -> int | None:
-    """Return 3 for likely evidence, 2 for possible, 1 for what is less likely; None without a chance."""
-    return None if sentence.chance is None else 1 + (sentence.chance >= _POSSIBLE) + (sentence.chance >= _LIKELY)
+def strengths(finding: Finding) -> Mapping[int, int]:
+    """Return 3 for sentences that are likely evidence, 2 for possible, 1 for less likely ones; none without chances.
 
-
-def where(place: Place) -> str:
-    page = "" if place.page is None else f"page {place.page}"
-    return ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
+    Where there is evidence, the surest sentence is a likely one.
+    """
+    chances = {one.sentence: one.chance for one in finding.evidence if one.chance is not None}
+    best = max(chances.values(), default=0.0) if finding.verdict is PaperVerdict.FOUND else _LIKELY
+    likely = min(best, _LIKELY)
+    return {index: 1 + (chance >= _POSSIBLE * likely) + (chance >= likely) for index, chance in chances.items()}
 
 
 def judged(sentence: FoundSentence) -> str:
@@ -100,17 +103,20 @@ def judged(sentence: FoundSentence) -> str:
 
 def about(sentence: FoundSentence) -> str:
     """Return where a found sentence stands, and what is `judged` of it."""
-    return "; ".join(filter(None, (where(sentence.place), judged(sentence))))
+    place = sentence.place
+    page = "" if place.page is None else f"page {place.page}"
+    where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
+    return "; ".join(filter(None, (where, judged(sentence))))
 
 
 def about_unit(unit: Unit) -> str:
-    page = "" if unit.place.page is None else f"page {unit.place.page}"
-    return ", ".join(filter(None, (unit_name(unit), page)))
+    return unit_name(unit) if unit.place.page is None else f"{unit_name(unit)}, page {unit.place.page}"
 
 
 def unit_name(unit: Unit) -> str:
     """Return the label and row of a unit, such as ``Table 2, row 3``; without a label, its kind."""
-    return ", ".join(filter(None, (unit.label or unit.kind.value, f"row {unit.row}" if unit.row else "")))
+    name = unit.label or ("table" if unit.row else unit.kind)
+    return f"{name}, row {unit.row}" if unit.row else name
 
 
 def shown(finding: Finding) -> Sequence[FoundSentence]:
@@ -136,8 +142,12 @@ def lead(finding: Finding) -> str:
 
 
 def reported_counts(finding: Finding) -> str:
-    """Return how many sentences report what, but near ones: ``a decrease (3 sentences), no difference (1)``."""
-    said = [one.direction for one in finding.evidence if one.direction is not None and finding.verdict not in _NEAR]
+    """Return how many of the likelier sentences report what: ``a decrease (3 sentences), no difference (1)``."""
+    if finding.verdict in _NEAR:
+        return ""
+    levels = strengths(finding)
+    least = min(2, max(levels.values(), default=0))
+    said = [one.direction for one in finding.evidence if one.direction and levels.get(one.sentence, 0) >= least]
     counts = Counter(_DIRECTIONS[direction] for direction in said if direction in _DIRECTIONS).most_common()
     return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
 
@@ -148,7 +158,8 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     ``split`` groups them by what they report, the best sentence's group first; else the less likely ones stand last.
     """
     sentences = shown(finding)
-    is_weak = [strength(sentence) == 1 for sentence in sentences]
+    of_sentences = strengths(finding)
+    is_weak = [of_sentences.get(sentence.sentence) == 1 for sentence in sentences]
     has_both = finding.verdict not in _NEAR and len(set(is_weak)) > 1
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
     for rank, (sentence, weak) in enumerate(zip(sentences, is_weak, strict=True), 1):
@@ -159,11 +170,17 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
     return list(groups.items()) if split else sorted(groups.items())
 
 
-def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[Unit]]]:
-    groups: dict[str, list[Unit]] = defaultdict(list)
-    for unit in finding.units:
+def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[str, Unit]]]]:
+    """Return the units with their texts, each group under its heading; a caption is said once, of its first row."""
+    groups: dict[str, list[tuple[str, Unit]]] = defaultdict(list)
+    for before, unit in zip((None, *finding.units), finding.units, strict=False):
         is_shown = unit.kind in {UnitKind.TABLE_ROW, UnitKind.CAPTION}
-        groups["In tables and captions" if is_shown else "In footnotes and end matter"].append(unit)
+        n_said = 0
+        if before is not None and unit.row and (before.label, before.kind) == (unit.label, unit.kind):
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(before.text, unit.text, strict=False))
+            n_said = unit.text[: len(list(same))].rfind(". ") + 2
+        text = f"… {unit.text[n_said:]}" if n_said > 1 else unit.text
+        groups["In tables and captions" if is_shown else "In footnotes and end matter"].append((text, unit))
     return list(groups.items())
 
 
@@ -198,11 +215,15 @@ def searched(finding: Finding) -> str:
     """Return what was read and what was not, where that matters; empty where there is nothing to say."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
+    units = counted(len(paper.units), "row, caption or note", "rows, captions or notes")
+    read = counted(len(paper.sentences), "sentence")
     if words:
         listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-        read = counted(len(paper.sentences), "sentence")
-        rows = f", nor in the {counted(len(paper.units), 'row, caption or note')}," if paper.units else ""
+        rows = f", nor in the {units}," if paper.units else ""
         parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read}{rows} read.")
+    elif finding.verdict is PaperVerdict.NONE:
+        parts.append(f"Read: {read}{f', {units}' if paper.units else ''}.")
+    if parts:
         how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
     if not finding.evidence and finding.verdict is None:
@@ -234,64 +255,92 @@ def not_searched(paper: Paper) -> list[str]:
 # Findings as a table (CSV, Markdown) and as RIS, which managers of references read.
 
 _PAPER_COLUMNS = ("paper", "title", "doi", "pmid", "year", "hypothesis", "verdict")
-_PLACE_COLUMNS = ("sentence", "section", "paragraph", "page", "start", "stop")
-_COLUMNS = (*_PAPER_COLUMNS, "rank", *_PLACE_COLUMNS, "chance", "direction", "stance", "unit", "text", "told")
-# One row a paper and hypothesis: how many sentences report or say what, and the best sentence.
-_COUNTED_DIRECTIONS, _COUNTED_STANCES = tuple(_DIRECTIONS), (Stance.SUPPORTS, Stance.CONTRADICTS)
-_SUMMARY_COLUMNS = (
-    *(*_PAPER_COLUMNS, "n_sentences", *_COUNTED_DIRECTIONS, *_COUNTED_STANCES),
-    *(*_PLACE_COLUMNS, "chance", "direction", "stance", "text", "told"),
+_SENTENCE_COLUMNS = (
+    *("sentence", "section", "paragraph", "page", "start", "stop"),
+    *("chance", "direction", "stance", "unit", "text", "told"),
 )
+_COUNTED_COLUMNS: tuple[str, ...] = (
+    *_DIRECTIONS,
+    Stance.SUPPORTS,
+    Stance.CONTRADICTS,
+)  # how many sentences report or say it
 RowsOf = Literal["sentence", "paper"]
+_MOST_SHEET_ROWS, _LONGEST_CELL = 1_048_576, 32_767  # of a spreadsheet
 
 
 def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") -> Table:
     """Return a row a sentence and unit, or a paper and hypothesis; one without either says why in its last cell."""
     if rows_of == "paper":
-        return Table(columns=_SUMMARY_COLUMNS, rows=list(map(_summary_row, findings)))
-    rows: list[Sequence[Cell]] = []
-    for finding in findings:
-        head, note = _paper_cells(finding), told(finding)
-        for rank, sentence in enumerate(finding.evidence, 1):
-            shown_rank = rank if finding.ordered else None
-            place, (chance, direction, stance, text) = _place_cells(sentence), _sentence_cells(sentence)
-            rows.append((*head, shown_rank, *place, chance, direction, stance, None, text, note))
-        for unit in finding.units:
-            section, paragraph, page = _cells_of_place(unit.place)
-            place = (None, None, section, paragraph, page)
-            rows.append((*head, *place, *(None,) * 5, f"{unit.kind}: {unit_name(unit)}", unit.text, note))
-        if not finding.evidence and not finding.units:
-            rows.append((*head, *(None,) * (len(_COLUMNS) - len(head) - 1), note))
-    return Table(columns=_COLUMNS, rows=rows)
+        columns = (*_PAPER_COLUMNS, "n_sentences", *_COUNTED_COLUMNS, *_SENTENCE_COLUMNS)
+        rows = list(map(_summary_row, findings))
+    else:
+        columns = (*_PAPER_COLUMNS, "rank", *_SENTENCE_COLUMNS)
+        rows = [row for finding in findings for row in _rows(finding)]
+    return Table(columns=columns, rows=[[row.get(column) for column in columns] for row in rows])
 
 
-def _summary_row(finding: Finding) -> Sequence[Cell]:
-    directions = Counter(sentence.direction for sentence in finding.evidence)
-    stances = Counter(sentence.stance for sentence in finding.evidence)
-    counts = (*(directions[one] for one in _COUNTED_DIRECTIONS), *(stances[one] for one in _COUNTED_STANCES))
-    best: Sequence[Cell] = (None,) * (len(_PLACE_COLUMNS) + 4)
-    if finding.evidence:
-        best = (*_place_cells(finding.evidence[0]), *_sentence_cells(finding.evidence[0]))
-    return (*_paper_cells(finding), len(finding.evidence), *counts, *best, told(finding))
+def _rows(finding: Finding) -> Sequence[dict[str, Cell]]:
+    cells = _paper_cells(finding)
+    rows = [
+        {**cells, **_sentence_cells(one), "rank": rank if finding.ordered else None}
+        for rank, one in enumerate(finding.evidence, 1)
+    ]
+    for unit in finding.units:
+        name = {"unit": f"{unit.kind}: {unit_name(unit)}", "text": unit.text}
+        rows.append({**cells, **_place_cells(unit.place), **name})
+    return rows or [cells]
 
 
-def _paper_cells(finding: Finding) -> tuple[Cell, ...]:
+def _summary_row(finding: Finding) -> dict[str, Cell]:
+    counts = Counter(said for one in finding.evidence for said in {str(one.direction), str(one.stance)})
+    best = _sentence_cells(finding.evidence[0]) if finding.evidence else {}
+    of_all = {"n_sentences": len(finding.evidence), **{column: counts[column] for column in _COUNTED_COLUMNS}}
+    return {**_paper_cells(finding), **of_all, **best}
+
+
+def _paper_cells(finding: Finding) -> dict[str, Cell]:
     paper, ids = finding.paper, finding.paper.ids
     public = (ids.get("doi"), ids.get("pmid"), paper.year)
-    return (printable(paper.name), paper.title, *public, finding.hypothesis, finding.verdict)
+    values = (printable(paper.name), paper.title, *public, finding.hypothesis, finding.verdict)
+    return {**dict(zip(_PAPER_COLUMNS, values, strict=True)), "told": told(finding)}
 
 
-def _cells_of_place(place: Place) -> tuple[Cell, Cell, Cell]:
-    return " > ".join(place.section), place.paragraph + 1, place.page
+def _place_cells(place: Place) -> dict[str, Cell]:
+    return {"section": " > ".join(place.section), "paragraph": place.paragraph + 1, "page": place.page}
 
 
-def _place_cells(sentence: FoundSentence) -> tuple[Cell, ...]:
-    return (sentence.sentence, *_cells_of_place(sentence.place), sentence.span.start, sentence.span.stop)
+def _sentence_cells(sentence: FoundSentence) -> dict[str, Cell]:
+    return {
+        "sentence": sentence.sentence,
+        **_place_cells(sentence.place),
+        **asdict(sentence.span),
+        "chance": None if sentence.chance is None else round(sentence.chance, 3),
+        "direction": sentence.direction,
+        "stance": sentence.stance,
+        "text": sentence.text,
+    }
 
 
-def _sentence_cells(sentence: FoundSentence) -> tuple[Cell, Cell, Cell, Cell]:
-    chance = None if sentence.chance is None else round(sentence.chance, 3)
-    return chance, sentence.direction, sentence.stance, sentence.text
+def findings_workbook(findings: Sequence[Finding]) -> bytes:
+    """Return an .xlsx file: a sheet of papers, one of sentences; raises `MissingExtraError` without XlsxWriter."""
+    require_extra("find --xlsx", "xlsx", "xlsxwriter")
+    import xlsxwriter  # noqa: PLC0415 - an extra
+
+    content = io.BytesIO()
+    with xlsxwriter.Workbook(content, {"in_memory": True}) as book:
+        for rows_of in get_args(RowsOf):
+            sheet, table = book.add_worksheet(f"{rows_of}s"), findings_table(findings, rows_of)
+            if len(table.rows) >= _MOST_SHEET_ROWS:
+                raise DataError(f"--xlsx: expected at most {_MOST_SHEET_ROWS - 1:,} rows, got {len(table.rows):,}")
+            sheet.freeze_panes(1, 0)
+            sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
+            for number, row in enumerate((table.columns, *table.rows)):
+                for column, cell in enumerate(row):
+                    if isinstance(cell, int | float):
+                        sheet.write_number(number, column, cell)
+                    elif cell is not None:  # text stays text, also one that begins as a formula does
+                        sheet.write_string(number, column, printable(str(cell))[:_LONGEST_CELL])
+    return content.getvalue()
 
 
 def by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:

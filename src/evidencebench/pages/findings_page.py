@@ -19,7 +19,7 @@ from evidencebench.pages.findings import (
     reported_counts,
     searched,
     shown,
-    strength,
+    strengths,
 )
 from evidencebench.pages.html import (
     FINDINGS_SCRIPTS,
@@ -153,9 +153,9 @@ class _Section:
             yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
         for heading, units in grouped_units(finding):
             yield node(tag, None, heading)
-            about_units = (node("small", None, about_unit(unit), *self._to_page(unit.place)) for unit in units)
+            about_units = (node("small", None, about_unit(unit), *self._to_page(unit.place)) for _, unit in units)
             lines = zip(units, about_units, strict=True)
-            yield node("ul", {"dir": "auto"}, *(node("li", None, unit.text, place) for unit, place in lines))
+            yield node("ul", {"dir": "auto"}, *(node("li", None, text, place) for (text, _), place in lines))
         if words := searched(finding):
             yield node("p", {"class": "told"}, words)
 
@@ -182,20 +182,21 @@ class _Section:
     def _marks(self) -> dict[int, Node]:
         """Return the marked sentences by their indices; a mark is as strong as the surest finding."""
         labels: dict[int, list[str]] = defaultdict(list)  # hypothesis, rank and what is reported
-        strengths: dict[int, int] = defaultdict(int)
+        greatest: dict[int, int] = defaultdict(int)
         asked: dict[int, list[str]] = defaultdict(list)  # the numbers of the hypotheses
         for number, finding in self._findings:
+            of_sentences = strengths(finding)
             for rank, one in enumerate(shown(finding), 1):
                 reported = "" if one.direction in {None, ReportedDirection.NOT_SAID} else f" {one.direction}"
                 labels[one.sentence].append(f"{f'{number}.' * self._has_several}{rank}{reported}")
                 asked[one.sentence].append(str(number))
-                strengths[one.sentence] = max(strength(one) or 0, strengths[one.sentence])
+                greatest[one.sentence] = max(of_sentences.get(one.sentence, 0), greatest[one.sentence])
         return {
             index: node(
                 "mark",
                 {
                     "id": f"{self._anchor}-sentence-{index}",
-                    "data-strength": strengths[index],
+                    "data-strength": greatest[index],
                     "data-of": " ".join(asked[index]),
                 },
                 self._paper.sentences[index],

@@ -12,7 +12,9 @@ _LONG = 40  # letters and digits of a sentence that hardly two papers share
 _SHARED = 0.4
 
 
-def without_duplicates(papers: Sequence[Paper]) -> tuple[list[Paper], list[tuple[Paper, Paper]]]:
+def without_duplicates(
+    papers: Sequence[Paper], *, pdf_first: bool = False
+) -> tuple[list[Paper], list[tuple[Paper, Paper]]]:
     """Return each paper once, in the best of its formats, and the others, each with the one that stands for it.
 
     The same are papers with the same DOI, PMID or PMCID, or, where none differs, with many of the same sentences.
@@ -36,7 +38,8 @@ def without_duplicates(papers: Sequence[Paper]) -> tuple[list[Paper], list[tuple
         for key in keys:
             place_of.setdefault(key, place)
     # XML says of itself how it is divided into sections, a PDF does not.
-    best = [min(group, key=lambda paper: (paper.format == "PDF") - paper.format.endswith("XML")) for group in groups]
+    pdf = -2 if pdf_first else 1
+    best = [min(group, key=lambda one: pdf * (one.format == "PDF") - one.format.endswith("XML")) for group in groups]
     same = [(paper, kept) for group, kept in zip(groups, best, strict=True) for paper in group if paper is not kept]
     return best, same
 

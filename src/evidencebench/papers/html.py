@@ -183,7 +183,6 @@ class SectionFinder:
         self._n_breaks = 0  # right before this place
         self.beside: list[Beside] = []  # what is no running text, as JATS has it
         self._n_kept = 0
-        self._caption: Element | None = None  # a paragraph before its table
 
     def find(self, root: Element) -> None:
         """Fill ``abstract`` and ``body`` with the sections of an element."""
@@ -311,18 +310,21 @@ class SectionFinder:
             self._n_kept += 1
 
     def _add_beside(self, sort: str, element: Element) -> None:
-        if tag := _BESIDE.get(sort):
-            path = tuple(title.rstrip("".join(_SIGNS)) for title in self._around.outline.path)
-            made = _beside_as_jats(element, tag)
-            if element.tag == "p" and not self._left_out:  # a caption of a table or figure
-                self._caption, made = Element("caption", children=element.children), Element(tag)
-                made.children.append(self._caption)
-            elif element.tag == "p" and path:
-                made.children.insert(0, Element("title", children=[Characters(path[-1], 0, 0)]))
-            elif element.tag == "table" and self._caption and not made.first("caption"):
-                made = Element("captioned-table", children=[self._caption, *made.children])
-            self.beside.append(Beside(made, path, self._n_kept))
-            self._caption = self._caption if element.tag == "p" else None
+        if sort not in _BESIDE:
+            return
+        path = tuple(title.rstrip("".join(_SIGNS)) for title in self._around.outline.path)
+        made = _beside_as_jats(element, _BESIDE[sort])
+        before = [
+            last.element for last in self.beside[-1:] if last.paragraph == self._n_kept and element.tag == "table"
+        ]
+        for caption in (last for last in before if last.tag == "table-wrap" and not last.first("table")):
+            caption.children.extend(made.children)  # a paragraph before its table
+            return
+        if element.tag == "p" and not self._left_out:
+            made.children[:] = [Element("caption", children=[*made.children])]
+        elif element.tag == "p":
+            made.children.insert(0, Element("title", children=[Characters(path[-1] if path else "", 0, 0)]))
+        self.beside.append(Beside(made, path, self._n_kept))
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""

@@ -179,8 +179,8 @@ def leave_out(element: Element, sort: str, count: Loss) -> None:
 
 # Beginnings of words in names of elements and of types of notes -> the title of end matter that has none.
 _END_TITLES = {
-    "ack": "Acknowledgements", "contribution": "Author contributions", "con": "Author contributions",
-    "coi": "Competing interests", "conflict": "Competing interests", "supported": "Funding", "financial": "Funding",
+    "ack": "Acknowledgements", "contribution": "Author contributions", "coi": "Competing interests",
+    "conflict": "Competing interests", "con": "Author contributions", "supported": "Funding", "financial": "Funding",
     "fund": "Funding", "award": "Funding", "kwd": "Keywords", "abbr": "Abbreviations", "glossary": "Abbreviations",
     "corresp": "Correspondence", "equal": "Author notes", "author": "Author notes", "ethic": "Ethics",
     "app": "Appendix", "availability": "Data availability", "bio": "About the authors", "abstract": "Further abstract",
@@ -253,11 +253,13 @@ class UnitReader:
 
     def _read_table(self, wrap: Element, place: Place) -> None:
         label, captions = self._read_caption(wrap, place)
-        for table in [wrap] if wrap.tag == "table" else outermost(wrap, "table"):
+        for table in outermost(wrap, "table") if wrap.tag == "table-wrap" else [wrap]:
             rows = list(_rows(table))
             n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
             cells = [[self._cell(cell) for cell in row] for row, _ in rows]
-            self._writer.add_table(cells, n_heads=n_heads, label=label, caption=" ".join(captions), place=place)
+            self._writer.add_table(
+                cells, n_heads=n_heads or None, label=label, caption=next(iter(captions), ""), place=place
+            )
         notes = (note for foot in outermost(wrap, "table-wrap-foot") for note in outermost(foot, "fn", "p", "attrib"))
         texts = [text for note in notes for text in self._paragraphs(note, place)]
         self._writer.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=place)
@@ -282,7 +284,7 @@ class UnitReader:
         label = _label(element)
         parts = outermost(element, "caption", "title")
         texts = [text for part in parts for text in self._paragraphs(part, place) if not _NO_CAPTION.match(text)]
-        texts = [text for text in texts if text.rstrip(" .:") != label]
+        texts = [text for text in texts if text.rstrip(" .:") != label and split_caption(text)[1]]
         if texts and not label:
             label, texts[0] = split_caption(texts[0])
         self._writer.add_notes(texts, UnitKind.CAPTION, label=label, place=place)
@@ -291,7 +293,7 @@ class UnitReader:
     def _read_list(self, element: Element, place: Place) -> None:
         label = _title_of(element) or _end_title(element)
         if element.tag == "custom-meta":
-            label, *values = (part.text for part in element.elements)
+            label, *values = [part.text for part in element.elements] or [""]
             values = values if _SAID_META.search(label) else []
         else:
             values = [part.text for part in element.all(*_LISTS[element.tag])] or [element.text]

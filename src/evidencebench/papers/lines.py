@@ -14,6 +14,12 @@ _LONGEST_PART = 60
 # "pre- and post-operative": the hyphen and the space stay.
 _CONJUNCTIONS = frozenset({"and", "or", "to"})
 
+# Words that a compound hardly begins with, but a word that is broken does: "no-table".
+_LINKS = frozenset({"a", "and", "at", "by", "for", "in", "of", "on", "the", "to", "up"})  # within a compound
+_SYLLABLES = frozenset(
+    {"an", "are", "as", "at", "be", "do", "he", "her", "his", "is", "it", "no", "or", "so", "the", "we"}
+)
+
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text in small letters, those that a line's end breaks apart."""
@@ -24,12 +30,14 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     """Return how many characters of a line's end go, and what stands between it and the line behind it.
 
     The hyphen at a line's end stays where the text has the word with it, where it has both parts as words of their own,
-    behind a single letter ("p-value"), and before a capital or a digit. Both lines come without white space around
-    them, ``words`` from `words_of`.
+    in a chain ("off-the-shelf"), behind a single letter ("p-value"), and before a capital or a digit unless the text
+    has the joined word ("GENECONV"). Both lines come without white space around them, ``words`` from `words_of`.
 
     >>> words = words_of("A double-blind trial of treatment for long and term")
     >>> [joint(*lines, words) for lines in [("the treat-", "ment"), ("double-", "blind"), ("long-", "term")]]
     [(1, ''), (0, ''), (0, '')]
+    >>> [joint(*lines, words) for lines in [("no-", "long"), ("TREAT-", "MENT"), ("off-the-", "shelf")]]
+    [(1, ''), (1, ''), (0, '')]
     >>> [joint(*lines, words) for lines in [("of tea", "was"), ("COX-", "2 rose"), ("pre-", "and post")]]
     [(0, ' '), (0, ''), (0, ' ')]
     """
@@ -41,11 +49,14 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
         return 0, " "
     left = reversed_left[0][::-1]
     first, second = left.lower(), right[0].lower()
+    is_joined = first + second in words and f"{first}-{second}" not in words
+    is_chain = "-" in line.rsplit(maxsplit=1)[-1][:-1] and first in _LINKS and not is_joined  # "off-the-shelf"
     stays = (
-        not (left.isalpha() and right[0].islower())
+        (not (left.isalpha() and right[0][0].islower()) and not (is_joined and right[0].isalpha()))
         or len(first) == 1  # no word is broken behind its first letter
+        or is_chain
         or f"{first}-{second}" in words
-        or (first + second not in words and first in words and second in words)
+        or (first + second not in words and first in words and second in words and first not in _SYLLABLES)
     )
     return (0 if stays else 1), ""
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Never
 from urllib.parse import unquote, urlsplit
@@ -20,6 +21,7 @@ from evidencebench.provenance import require_extra
 
 _HEAD_BYTES = 1 << 16
 _Fields = dict[str, list[str]]  # of a record: its values by its format's own name of a field, in small letters
+_Read = Callable[[str, str], Iterator[_Fields]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class ListedPaper:
         return next((self.ids[scheme] for scheme in ("pmcid", "doi", "pmid") if scheme in self.ids), None)
 
 
-def _tagged(text: str, tag: re.Pattern[str], first: str) -> Iterator[_Fields]:
+def _tagged(text: str, _: str, *, tag: re.Pattern[str], first: str) -> Iterator[_Fields]:
     """Yield the records of a format with a tag a line; other lines go on with the value above them."""
     record: _Fields = {}
     values: list[str] = []
@@ -54,16 +56,8 @@ def _tagged(text: str, tag: re.Pattern[str], first: str) -> Iterator[_Fields]:
         yield record
 
 
-_RIS_TAG = re.compile(r"\s?([A-Z][A-Z0-9]) {1,2}-(?: (.*)|\s*$)")
-_MEDLINE_TAG = re.compile(r"([A-Z]{2,4}) *- (.*)")
-
-
-def _ris(text: str, _: str) -> Iterator[_Fields]:
-    return _tagged(text, _RIS_TAG, "TY")
-
-
-def _medline(text: str, _: str) -> Iterator[_Fields]:
-    return _tagged(text, _MEDLINE_TAG, "PMID")
+_ris = partial(_tagged, tag=re.compile(r"\s?([A-Z][A-Z0-9]) {1,2}-(?: (.*)|\s*$)"), first="TY")
+_medline = partial(_tagged, tag=re.compile(r"([A-Z]{2,4}) *- (.*)"), first="PMID")
 
 
 def _bibtex(text: str, name: str) -> Iterator[_Fields]:
@@ -105,8 +99,11 @@ def _pubmed_text(text: str, _: str) -> Iterator[_Fields]:
 
 
 # How each format begins, and what reads it.
-_FORMATS: Sequence[tuple[re.Pattern[str], Callable[[str, str], Iterator[_Fields]]]] = (
-    (re.compile(r"(?:\s|\d+\.?[ \r]*\n|(?:Provider|Content|Database)\b.*\n)*TY {1,2}- ?\w"), _ris),
+_FORMATS: Sequence[tuple[re.Pattern[str], _Read]] = (
+    (
+        re.compile(r"(?:\s|\d+\.?[ \r]*\n|(?:Provider|Content|Database)\b.*\n)*TY {1,2}- ?\w"),
+        _ris,
+    ),
     (re.compile(r"\s*PMID- ?\d"), _medline),
     (re.compile(r"(?i)(?:\s|%.*\n)*@(?:comment|string|preamble|[a-z]+\s*[{(]\s*[^\s,{}()]*\s*,)"), _bibtex),
     (re.compile(r'(?s)\s*(?:\{\s*"items"\s*:\s*)?\[\s*\{.*?"(?:DOI|issued|container-title|citation-key)"\s*:'), _csl),
@@ -136,8 +133,12 @@ def refuse_list(_: bytes, name: str) -> Never:
 
 def is_list(content: bytes) -> bool:
     """Say whether content is a list of papers."""
+    return _reader(content) is not None
+
+
+def _reader(content: bytes) -> _Read | None:
     head = beginning(content[:_HEAD_BYTES])
-    return any(pattern.match(head) for pattern, _ in _FORMATS)
+    return next((read for pattern, read in _FORMATS if pattern.match(head)), None)
 
 
 def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
@@ -146,9 +147,9 @@ def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
     try:
         text = content[len(mark) :].decode(encoding or "utf-8")
     except UnicodeDecodeError:
-        text = content.decode("cp1252", errors="replace")
-    read = next(read for pattern, read in _FORMATS if pattern.match(text[:_HEAD_BYTES]))
-    return list(map(_listed, read(text, name)))
+        text = content[len(mark) :].decode("cp1252", errors="replace")
+    read = _reader(content)
+    return list(map(_listed, read(text, name))) if read else []
 
 
 def _listed(fields: _Fields) -> ListedPaper:

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Literal, NamedTuple
@@ -125,6 +125,11 @@ class Paper:
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.name), counted(len(self.sentences), "sentence"))
+
+    def place(self, index: int) -> Place:
+        """Return where a sentence stands, with its own page: in a PDF, its paragraph may begin on the page before."""
+        place, boxes = self.places[index], self.boxes[index] if self.boxes else ()
+        return replace(place, page=boxes[0].page) if boxes else place
 
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
         """Return what a system is asked about this paper; raises `EvidenceBenchError` for an empty hypothesis."""

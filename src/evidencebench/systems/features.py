@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from evidencebench.systems.lexicon import CUES, Role
+from evidencebench.systems.lexicon import CUES, Role, asks, compares, tells_of_baseline, tells_of_others
 from evidencebench.systems.paper_columns import Flags, Floats, PaperColumns
 from evidencebench.systems.relevance import PARTS, Part, windowed
 
@@ -81,7 +81,7 @@ def _rank_within(values: Floats, flags: Flags) -> Floats:
 
 def _finding(paper: PaperColumns) -> Floats:
     sums: Floats = np.sum([np.minimum(1.0, _cue(name, paper)) for name in _FINDING_CUES], axis=0)
-    return sums * ~paper.asks
+    return sums * ~paper.where(asks)
 
 
 def _match(paper: PaperColumns) -> Floats:
@@ -105,7 +105,7 @@ def _to_conclusion(paper: PaperColumns) -> Floats:
 def _of_other_arm(paper: PaperColumns) -> Floats:
     """Flag what names the comparator alone and does not compare, where the paper names the intervention too."""
     own = paper.relevance.own
-    is_other: Flags = (own["comparator"] > 0) & (own["intervention"] == 0) & ~paper.compares
+    is_other: Flags = (own["comparator"] > 0) & (own["intervention"] == 0) & ~paper.where(compares)
     return np.where(own["intervention"].any(), is_other, 0.0)
 
 
@@ -198,9 +198,9 @@ def _part_columns(part: Part) -> Columns:
 _RELEVANCE: Columns = {
     **{name: column for part in PARTS for name, column in _part_columns(part).items()},
     "arms": lambda p: p.relevance.held["intervention"] * p.relevance.held["comparator"],
-    "asks": lambda p: p.asks.astype(float),
-    "of_others": lambda p: p.of_others.astype(float),
-    "of_baseline": lambda p: p.of_baseline.astype(float),
+    "asks": lambda p: p.where(asks).astype(float),
+    "of_others": lambda p: p.where(tells_of_others).astype(float),
+    "of_baseline": lambda p: p.where(tells_of_baseline).astype(float),
     "of_other_arm": _of_other_arm,
     "intervention_own": lambda p: p.relevance.own["intervention"],
     "comparator_own": lambda p: p.relevance.own["comparator"],

@@ -1,7 +1,7 @@
 """Finder and its model."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,13 +20,13 @@ from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature, feature_table
 from evidencebench.systems.fusion import standard_scores
-from evidencebench.systems.paper_columns import Flags, Floats, PaperColumns, columns_of
+from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.question import question_of
-from evidencebench.systems.relevance import PARTS
 from evidencebench.systems.trees import Forest
-from evidencebench.systems.verdict import SIGNS, VerdictWeights, mentioned_shares, paper_signs
+from evidencebench.systems.verdict import SIGNS, VerdictWeights, paper_signs, parts_held
 
 Table = NDArray[np.float32]
+Indices = NDArray[np.intp]
 
 FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
 """The columns that training gives a finder."""
@@ -46,6 +46,8 @@ class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     sha256: str
     weights: tuple[float, ...] = ()  # one a feature
+    order: str = ""  # the file of the trees that order the best sentences, if any
+    order_sha256: str = ""
 
 
 class Regression(NamedTuple):
@@ -85,16 +87,21 @@ class FinderModel:
         self.card = card
         self.forests = forests
         self._columns = [_COLUMN[name] for name in card.features]
-        self._members = {
-            (member.wish, member.scope): Regression(forests[member.file], member.weights) for member in card.members
-        }
+        self._members = {(member.wish, member.scope): member for member in card.members}
 
     def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
         """Return one number a sentence; where the training data labels no results, one model serves both scopes."""
         if paper.n == 0:
             return np.zeros(0)
-        regression = self._members.get((wish, scope)) or self._members[wish, "all"]
-        return regression.predict(finder_table(paper)[:, self._columns])
+        member = self._members.get((wish, scope)) or self._members[wish, "all"]
+        table = finder_table(paper)[:, self._columns]
+        scores = Regression(self.forests[member.file], member.weights).predict(table)
+        left = shares_left(table, self.card.features) if wish == "answer" else np.ones(paper.n)
+        scores = np.minimum(scores, left * scores)
+        if member.order:
+            best = best_of(scores, left)
+            scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
+        return scores
 
 
 def finder_table(paper: PaperColumns) -> Table:
@@ -103,14 +110,35 @@ def finder_table(paper: PaperColumns) -> Table:
     return np.column_stack([blind, feature_table(paper, _LISTENING)])[:, _ORDER].astype(np.float32)
 
 
-# What is left of the score of a sentence that only asks. Of 3,996 such sentences in Evidence Inference, 4 were marked,
-# too few for trees to learn how little they answer in a short text.
-_OF_ASKING = 0.1
+# What is left of the score of a sentence that reports no result of its paper, by the feature that says so. Of 3,996
+# sentences of Evidence Inference that only ask, 4 were marked, too few for trees to learn how little they answer in a
+# short text. Of those that tell of other studies, of the baseline or of the other arm alone, about 1 % of the marked
+# sentences are, and 3 to 12 % of the others.
+_LEFT: Mapping[str, float] = {"asks": 0.1, "of_others": 0.5, "of_baseline": 0.5, "of_other_arm": 0.5}
+_N_BEST = 25
 
 
-def lowered(scores: Floats, asks: Flags) -> Floats:
-    """Return the scores by which answers are ordered: lower ones for sentences that only ask."""
-    return np.where(asks, np.minimum(scores, _OF_ASKING * scores), scores)
+def shares_left(table: Table, features: Sequence[str]) -> Floats:
+    """Return what is left of each sentence's score where an answer is wanted: 1 for one that may report a result."""
+    left = np.ones(len(table))
+    for name, share in _LEFT.items():
+        if name in features:
+            left[table[:, features.index(name)] > 0] *= share
+    return left
+
+
+def best_of(scores: Floats, left: Floats) -> Indices:
+    """Return the sentences that a second model orders: the best ones by score that may report a result."""
+    order = np.argsort(-scores, kind="stable")
+    best: Indices = order[left[order] == 1][:_N_BEST]
+    return best
+
+
+def reordered(scores: Floats, best: Indices, worth: Floats) -> Floats:
+    """Return the scores of the best sentences exchanged among them, so that their order is that of their worth."""
+    scores = scores.copy()
+    scores[best[np.argsort(-worth, kind="stable")]] = scores[best]
+    return scores
 
 
 def asked_columns(query: Query, wish: Wish) -> PaperColumns:
@@ -127,16 +155,18 @@ def load_finder(folder: Path, card_sha256: str) -> FinderModel:
     card = read_model_card(folder, FinderCard, sha256=card_sha256)
     try:
         _require_sound(card)
-        forests = {member.file: _read_forest(folder, member, len(card.features)) for member in card.members}
+        files = {member.file: member.sha256 for member in card.members}
+        files |= {member.order: member.order_sha256 for member in card.members if member.order}
+        forests = {name: _read_forest(folder, name, files[name], len(card.features)) for name in files}
     except ModelError as error:
         raise ModelError(f"{folder}: {error}; train the model again") from error
     return FinderModel(card, forests)
 
 
-def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
-    forest = Forest.from_text(read_named_part(folder, member.file, member.sha256))
+def _read_forest(folder: Path, name: str, sha256: str, n_features: int) -> Forest:
+    forest = Forest.from_text(read_named_part(folder, name, sha256))
     if forest.n_features != n_features:
-        raise ModelError(f"{member.file}: expected trees on {n_features} features, got {forest.n_features}")
+        raise ModelError(f"{name}: expected trees on {n_features} features, got {forest.n_features}")
     return forest
 
 
@@ -256,8 +286,7 @@ class Finder:
         if verdict is None or not query.sentences:
             return None
         _, paper, scores = _score(model, wish, query, "all")
-        held = np.column_stack([paper.relevance.held[part] for part in PARTS])
-        return verdict.chance(paper_signs(held, mentioned_shares(paper.relevance), scores))
+        return verdict.chance(paper_signs(scores, parts_held(paper.relevance, verdict.common)))
 
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"
@@ -285,8 +314,7 @@ def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> 
 @lru_cache(maxsize=4)
 def _score(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[slice, PaperColumns, Floats]:
     article, paper = _read(query, wish)
-    scores = model.scores(paper, wish, scope)
-    return article, paper, lowered(scores, paper.asks) if wish == "answer" else scores
+    return article, paper, model.scores(paper, wish, scope)
 
 
 @lru_cache(maxsize=2)

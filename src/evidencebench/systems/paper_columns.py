@@ -10,17 +10,7 @@ from numpy.typing import NDArray
 from evidencebench.query import Kind, Query
 from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.diverse import WordSimilarity
-from evidencebench.systems.lexicon import (
-    CUES,
-    Role,
-    asks,
-    compares,
-    count_cues,
-    roles_of,
-    runs_of,
-    tells_of_baseline,
-    tells_of_others,
-)
+from evidencebench.systems.lexicon import CUES, Role, count_cues, roles_of, runs_of
 from evidencebench.systems.question import ParsedQuestion, question_of
 from evidencebench.systems.relevance import PaperWords, Relevance
 from evidencebench.systems.tfidf import TfIdf
@@ -136,21 +126,9 @@ class PaperColumns:
         sums: Floats = np.log1p(self.cues[:, columns]).sum(axis=1)
         return sums
 
-    @_of_paper
-    def asks(self) -> Flags:
-        return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
-
-    @_of_paper
-    def of_others(self) -> Flags:
-        return np.array([tells_of_others(sentence) for sentence in self.query.sentences], dtype=bool)
-
-    @_of_paper
-    def of_baseline(self) -> Flags:
-        return np.array([tells_of_baseline(sentence) for sentence in self.query.sentences], dtype=bool)
-
-    @_of_paper
-    def compares(self) -> Flags:
-        return np.array([compares(sentence) for sentence in self.query.sentences], dtype=bool)
+    def where(self, says: Callable[[str], bool]) -> Flags:
+        """Flag the sentences of which a function says so; it is asked once for a paper."""
+        return self.of_paper(says, lambda: np.array([says(sentence) for sentence in self.query.sentences], dtype=bool))
 
     @_of_paper
     def n_characters(self) -> Floats:

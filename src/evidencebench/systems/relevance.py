@@ -312,7 +312,7 @@ def topic_words(text: str) -> tuple[str, ...]:
 def unmentioned_words(hypothesis: str, sentences: Iterable[str]) -> tuple[str, ...]:
     """Return the topic words of a hypothesis that no sentence holds in any form."""
     seen = _vocabulary(tuple(sentences))
-    return tuple(word for word in topic_words(hypothesis) if not _has_form(seen, root(word)))
+    return tuple(word for word in topic_words(hypothesis) if not has_form(seen, root(word)))
 
 
 @lru_cache(maxsize=2)  # many hypotheses are asked of one paper
@@ -320,7 +320,7 @@ def _vocabulary(sentences: tuple[str, ...]) -> list[str]:
     return sorted({stem for sentence in sentences for stem in roots(sentence)})
 
 
-def _has_form(vocabulary: Sequence[str], stem: str) -> bool:
+def has_form(vocabulary: Sequence[str], stem: str) -> bool:
     """Return whether a sorted vocabulary has the root of a word, one that it begins, or one that begins it."""
     beginnings = {stem, *(stem[:end] for end in range(LEAST_BEGINNING, len(stem)))}
     at = bisect_left(vocabulary, stem)

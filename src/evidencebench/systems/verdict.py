@@ -1,47 +1,44 @@
 """Whether a paper answers a question: signs of the paper as a whole, weighed by a linear model."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from evidencebench.system import PaperChance
 from evidencebench.systems.paper_columns import Floats
-from evidencebench.systems.relevance import PARTS, Relevance
+from evidencebench.systems.relevance import Part, Relevance
 
-SIGN_FEATURES = tuple(f"{part}_held" for part in PARTS)
-"""The features that signs are computed from, beside scores and which words a paper has at all."""
+# The comparator is left out: many questions have none, and it is the other part that tells papers apart.
+_PARTS: tuple[Part, ...] = ("intervention", "outcome", "whole")
+_N_TOP = 3
+SIGNS = ("top", f"top_{_N_TOP}", *(f"{part}_{sign}" for part in _PARTS for sign in ("mentioned", "most")))
+"""Of a paper: its highest score and the mean of its three highest; and of each part's words, weighed by how rare they
+are in papers, the share that it has at all, and the highest that one sentence has."""
 
-_PART_SIGNS = ("mentioned", "most")
-SIGNS = ("top", "top_3", "together", "best_together", *(f"{part}_{sign}" for part in PARTS for sign in _PART_SIGNS))
-"""The signs of a paper, in the order of `paper_signs`: whether scores are high, and how much of each part is there."""
-
-_N_BEST, _N_TOP = 5, 3
-
-
-def mentioned_shares(relevance: Relevance) -> tuple[float, ...]:
-    """Return, for each part, the share of its words that the paper has at all; NaN for a part without words."""
-    return tuple(
-        sum(word in relevance.idf for word in words) / len(words) if words else math.nan
-        for words in (relevance.wanted[part] for part in PARTS)
-    )
+LEAST_SHARE = 0.05
+"""A word that fewer papers have counts as rare as one that this share of them has."""
 
 
-def paper_signs(held: Floats, mentioned: Sequence[float], scores: Floats) -> Floats:
-    """Return the signs of a paper: ``held`` has a row a sentence and a column a part, as `SIGN_FEATURES` says.
-
-    A part without words counts as one that is there, so that a question without a comparator is no worse.
-    """
-    best = np.argsort(-scores, kind="stable")[:_N_BEST]
-    arms = np.minimum(held[:, PARTS.index("intervention")], held[:, PARTS.index("outcome")])
-    signs = [scores[best[0]], scores[best[:_N_TOP]].mean(), arms.max(), arms[best].max()]
-    for share, column in zip(mentioned, held.T, strict=True):
-        if math.isnan(share):
-            signs += [1.0] * len(_PART_SIGNS)
+def parts_held(relevance: Relevance, common: Mapping[str, float]) -> list[float]:
+    """Return the signs that need no scores; ``common`` is the share of papers that have a root, of the common ones."""
+    shares = []
+    for part in _PARTS:
+        rarity = {word: -math.log(max(LEAST_SHARE, common.get(word, 0.0))) for word in relevance.wanted[part]}
+        total = sum(rarity.values())
+        if total:
+            mentioned = sum(weight for word, weight in rarity.items() if word in relevance.idf)
+            most = max(sum(rarity[word] for word in rarity if word in count) for count in relevance.counts)
+            shares += [mentioned / total, most / total]
         else:
-            signs += [share, column.max()]
-    return np.array(signs, dtype=float)
+            shares += [1.0, 1.0]
+    return shares
+
+
+def paper_signs(scores: Floats, of_parts: Sequence[float]) -> list[float]:
+    top = np.sort(scores)[-_N_TOP:]
+    return [float(top[-1]), float(top.mean()), *of_parts]
 
 
 class VerdictWeights(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +49,8 @@ class VerdictWeights(msgspec.Struct, frozen=True, kw_only=True):
     start: float
     none_below: float
     found_from: float
+    common: dict[str, float]  # root -> the share of papers that have it, if it is over `LEAST_SHARE`
 
-    def chance(self, signs: Floats) -> PaperChance:
-        total = self.start + float(signs @ np.array(self.weights))
+    def chance(self, signs: Sequence[float]) -> PaperChance:
+        total = self.start + math.fsum(sign * weight for sign, weight in zip(signs, self.weights, strict=True))
         return PaperChance(1 / (1 + math.exp(-max(-30.0, min(30.0, total)))), self.none_below, self.found_from)

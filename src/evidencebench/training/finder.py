@@ -27,18 +27,21 @@ from evidencebench.systems.finder import (
     FinderCard,
     FinderMember,
     FinderModel,
+    Indices,
     Regression,
     Table,
     asked_columns,
+    best_of,
     finder_table,
-    lowered,
+    reordered,
+    shares_left,
 )
 from evidencebench.systems.paper_columns import Flags, Floats
 from evidencebench.systems.question import question_of
-from evidencebench.systems.trees import Forest, mean_forest
-from evidencebench.systems.verdict import SIGN_FEATURES, VerdictWeights, mentioned_shares, paper_signs
+from evidencebench.systems.trees import Forest, Tree, mean_forest
+from evidencebench.systems.verdict import paper_signs, parts_held
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
-from evidencebench.training.verdicts import fit_verdict, similar_papers
+from evidencebench.training.verdicts import NO_FOREIGN, Foreign, fit_verdict, foreign_papers
 
 SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
@@ -61,8 +64,12 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
 class FinderExample:
     table: Table
     shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
-    mentioned: tuple[float, ...] = ()  # for each part of the hypothesis, the share of its words that the paper has
+    of_parts: Sequence[float] = ()  # the signs of the paper that need no scores
     is_foreign: bool = False  # whether the paper is another than the one that is asked about, so that nothing answers
+
+    @property
+    def is_evidence(self) -> Flags:
+        return self.shares["all"] > 0 if "all" in self.shares else np.zeros(len(self.table), bool)
 
     def targets(self, wish: Wish, scope: AspectScope) -> Floats:
         """Return what is predicted: whether it answers, or its share of aspects relative to the highest."""
@@ -102,14 +109,14 @@ def finder_examples(
     *,
     features: Sequence[str] = FEATURE_NAMES,
     mixed: bool,
-    others: Mapping[str, Query] = MappingProxyType({}),
+    foreign: Foreign = NO_FOREIGN,
     seed: int,
     on_read: Callable[[], object] = lambda: None,
 ) -> list[list[FinderExample]]:
     """Return the examples of each instance: its paper alone and, if ``mixed``, with another one's sentences beside.
 
-    Then each is asked in one of `WORDINGS`, and ``others`` (paper id -> another paper) are asked the same, one after
-    the own. The tables lie in a file without a name in the folder, which is free again when they are no longer used.
+    Then each is asked in one of `WORDINGS`, and the ``foreign`` papers are asked the same, each after the own. The
+    tables lie in a file without a name in the folder, which is free again when they are no longer used.
     Raises `DataError` where it cannot be written.
     """
     columns = [FEATURE_NAMES.index(name) for name in features]
@@ -119,7 +126,7 @@ def finder_examples(
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
             for instance, asked in zip(
-                instances, _asked(instances, mixed=mixed, others=others, seed=seed), strict=True
+                instances, _asked(instances, mixed=mixed, others=foreign.others, seed=seed), strict=True
             ):
                 examples.append([])
                 for query, offset in asked:
@@ -129,7 +136,7 @@ def finder_examples(
                     example = FinderExample(
                         table=np.zeros((0, len(columns)), np.float32),  # it is read from the file below
                         shares={} if offset is None else _shares(instance, paper.n, offset),
-                        mentioned=mentioned_shares(paper.relevance),
+                        of_parts=parts_held(paper.relevance, foreign.common) if foreign.common else (),
                         is_foreign=offset is None,
                     )
                     examples[-1].append(example)
@@ -209,7 +216,7 @@ _PARAMETERS: Mapping[str, Any] = {
     "force_row_wise": True,
 }
 # The mean of several, since what is drawn at random moves recall by a point or two.
-_N_TREES, _N_FORESTS = 200, 3
+_N_TREES, _N_FORESTS, _N_ORDERS = 200, 3, 2
 _RIDGE = 1000.0
 # Of more sentences, those that are no evidence are sampled, and of more that are, those too.
 _MOST_ROWS = 150_000
@@ -252,21 +259,25 @@ class FinderTraining:
         indices_of: dict[Wish, list[int]] = {wish: indices for wish, indices in all_indices.items() if indices}
         examples: dict[Wish, list[list[FinderExample]]] = {}
         folds: dict[Wish, list[tuple[int, ...]]] = {}
+        foreign: dict[Wish, Foreign] = {}
         report: TrainingProgress = on_progress or (lambda *_: None)
         numbers = count(1)
         for wish, indices in (indices_of or {"study": []}).items():
             paper_folds = inner_folds([papers[index] for index in indices], seed=seed, what=f"training: wish '{wish}'")
             folds[wish] = paper_folds if self.figures else []
+            if MIXED[wish] and self.hypothesis:
+                foreign[wish] = foreign_papers([[instances[indices[at]].query for at in fold] for fold in folds[wish]])
             examples[wish] = finder_examples(
                 instances if len(indices_of) == 1 else [instances[index] for index in indices],
                 folder.parent,
                 features=features,
                 mixed=MIXED[wish] and self.hypothesis,
-                others=_others(instances, indices, folds[wish]) if MIXED[wish] and self.hypothesis else {},
+                foreign=foreign.get(wish, NO_FOREIGN),
                 seed=seed,
                 on_read=lambda: report(next(numbers), len(instances)),
             )
-        model = fit_finder(examples, features=features, folds=folds, seed=seed, on_progress=report)
+        common = {wish: of_wish.common for wish, of_wish in foreign.items()}
+        model = fit_finder(examples, features=features, folds=folds, common=common, seed=seed, on_progress=report)
         card = msgspec.structs.replace(
             model.card, data=data_entries(papers, data), versions=version_entries("lightgbm", "numpy")
         )
@@ -274,17 +285,12 @@ class FinderTraining:
         return card
 
 
-def _others(instances: Sequence[Instance], indices: Sequence[int], folds: Sequence[Sequence[int]]) -> dict[str, Query]:
-    """Return paper id -> the most similar other paper of its fold."""
-    of_folds = (similar_papers([instances[indices[place]].query for place in fold]) for fold in folds)
-    return {paper: other for of_fold in of_folds for paper, other in of_fold.items()}
-
-
 def fit_finder(
     examples: Mapping[Wish, Sequence[Sequence[FinderExample]]],
     *,
     features: Sequence[str] = FEATURE_NAMES,
     folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
+    common: Mapping[Wish, Mapping[str, float]] = MappingProxyType({}),
     seed: int,
     most_rows: int = _MOST_ROWS,
     on_progress: TrainingProgress = lambda *_: None,
@@ -292,6 +298,7 @@ def fit_finder(
     """Return the model that is fitted to the examples of each wish, some an instance.
 
     ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
+    ``common`` are the roots that the examples' papers share, for a verdict.
     """
     n_all, numbers = sum(1 + len(folds.get(wish, ())) for wish in examples), count()
 
@@ -301,29 +308,47 @@ def fit_finder(
     tell_fitted()
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
+
+    def named(forest: Forest) -> tuple[str, str]:
+        sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
+        forests[name := f"trees-{sha256[:16]}.txt"] = forest
+        return name, sha256
+
+    held_back: dict[Wish, _HeldBack] = {}
     for wish, of_wish in examples.items():
+        if folds.get(wish):
+            held_back[wish] = _held_back(
+                of_wish, folds[wish], wish, features=features, seed=seed, most_rows=most_rows, tell=tell_fitted
+            )
+        of_best = held_back[wish].order if wish in held_back else None
+        order = named(of_best) if of_best else ("", "")
         labelled = {scope for together in of_wish for example in together for scope in example.shares}
         # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
         for scope in SCOPES if wish == "study" and "results" in labelled else SCOPES[:1]:
             fitted = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
-            sha256 = hashlib.sha256(fitted.forest.text().encode()).hexdigest()
-            name = f"trees-{sha256[:16]}.txt"
-            forests[name] = fitted.forest
-            members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256, weights=fitted.weights))
+            name, sha256 = named(fitted.forest)
+            members.append(
+                FinderMember(
+                    wish=wish,
+                    scope=scope,
+                    file=name,
+                    sha256=sha256,
+                    weights=fitted.weights,
+                    order=order[0],
+                    order_sha256=order[1],
+                )
+            )
         tell_fitted()
-    held_back = {
-        wish: _calibrate(
-            of_wish, folds[wish], wish, features=features, seed=seed, most_rows=most_rows, tell_fitted=tell_fitted
-        )
-        for wish, of_wish in examples.items()
-        if folds.get(wish)
-    }
     card = FinderCard(
         features=tuple(features),
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
-        calibrations={wish: calibration for wish, (calibration, _) in held_back.items()},
-        verdicts={wish: verdict for wish, (_, verdict) in held_back.items() if verdict},
+        calibrations={wish: calibrated(held.scores, held.is_evidence) for wish, held in held_back.items()},
+        verdicts={
+            wish: fit_verdict(*held.signs, common[wish])
+            for wish, held in held_back.items()
+            if common.get(wish) and len(held.signs[1])
+        },
         training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": dict(_PARAMETERS)},
     )
     return FinderModel(card, forests)
@@ -378,7 +403,16 @@ def _ridge(table: Table, values: Floats) -> tuple[float, ...]:
     return tuple(np.divide(np.linalg.solve(squares, products), scale).tolist())
 
 
-def _calibrate(
+class _HeldBack(NamedTuple):
+    """What models say of papers that they were not trained on."""
+
+    scores: Floats  # of all sentences
+    is_evidence: Flags
+    signs: tuple[Floats, Floats]  # those of papers asked their own question, a row each, and of those asked another's
+    order: Forest | None  # what orders the best sentences
+
+
+def _held_back(
     examples: Sequence[Sequence[FinderExample]],
     folds: Sequence[Sequence[int]],
     wish: Wish,
@@ -386,37 +420,72 @@ def _calibrate(
     features: Sequence[str],
     seed: int,
     most_rows: int,
-    tell_fitted: Callable[[], None],
-) -> tuple[Calibration, VerdictWeights | None]:
-    """Return the share of evidence by score, from models that were not trained on the paper, and the verdict.
-
-    There is a verdict where questions were put to other papers too.
-    """
-    scores, is_evidence = [], []
-    signs: dict[bool, list[Floats]] = {True: [], False: []}
-    held = [features.index(name) for name in SIGN_FEATURES if name in features]
-    asks = features.index("asks") if wish == "answer" and "asks" in features else None
+    tell: Callable[[], None],
+) -> _HeldBack:
+    of_folds: list[list[_Told]] = []
+    signs: tuple[list[list[float]], list[list[float]]] = ([], [])
+    is_ordered = MIXED[wish] and bool(examples[0][0].of_parts)
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
         # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
         most = most_rows * len(seen) // len(examples)
         fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
-        tell_fitted()
-        for together in held_back:
-            has_other = any(example.is_foreign for example in together)
-            for example in (together[0], *(example for example in together if example.is_foreign)):
-                of_example = fitted.predict(example.table)
-                if asks is not None:
-                    of_example = lowered(of_example, example.table[:, asks] > 0)
-                if has_other and len(of_example):
-                    rows = example.table[:, held].astype(float)
-                    signs[example.is_foreign].append(paper_signs(rows, example.mentioned, of_example))
-                if not example.is_foreign:
-                    scores.append(of_example)
-                    n = len(of_example)
-                    is_evidence.append(example.shares["all"] > 0 if "all" in example.shares else np.zeros(n, bool))
-    verdict = fit_verdict(np.array(signs[False]), np.array(signs[True])) if signs[True] else None
-    return calibrated(np.concatenate(scores), np.concatenate(is_evidence)), verdict
+        tell()
+        of_folds.append([])
+        for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
+            scores = fitted.predict(example.table)
+            left = shares_left(example.table, features) if wish == "answer" else np.ones(len(scores))
+            scores = np.minimum(scores, left * scores)
+            if example.of_parts and len(scores):
+                signs[example.is_foreign].append(paper_signs(scores, example.of_parts))
+            if not example.is_foreign:
+                of_folds[-1].append(_Told(example, scores, best_of(scores, left)))
+    if is_ordered:
+        # Each fold's sentences are ordered by what the other folds' best taught, as a new paper's are.
+        orders = [
+            _fit_order([told for other in of_folds if other is not fold for told in other], seed=seed)
+            for fold in of_folds
+        ]
+        of_folds = [[told.ordered_by(order) for told in fold] for fold, order in zip(of_folds, orders, strict=True)]
+    all_told = [told for fold in of_folds for told in fold]
+    return _HeldBack(
+        scores=np.concatenate([told.scores for told in all_told]),
+        is_evidence=np.concatenate([told.example.is_evidence for told in all_told]),
+        signs=(np.array(signs[0]), np.array(signs[1])),
+        order=_fit_order(all_told, seed=seed) if is_ordered else None,
+    )
+
+
+class _Told(NamedTuple):
+    """A paper that was held back, with its scores and the best sentences by them."""
+
+    example: FinderExample
+    scores: Floats
+    best: Indices
+
+    def ordered_by(self, order: Forest) -> "_Told":
+        return self._replace(scores=reordered(self.scores, self.best, order.predict(self.example.table[self.best])))
+
+
+def _fit_order(all_told: Sequence[_Told], *, seed: int) -> Forest:
+    """Return trees that put what is evidence before the other best sentences of its paper."""
+    import lightgbm  # noqa: PLC0415 - an extra, and slow to import
+
+    with_some = [told for told in all_told if told.example.is_evidence[told.best].any()]
+    if not with_some:
+        return Forest([Tree(leaf=(0.0,))], all_told[0].example.table.shape[1])
+    parameters = {**_PARAMETERS, "objective": "lambdarank"}
+    dataset = lightgbm.Dataset(
+        np.concatenate([told.example.table[told.best] for told in with_some]),
+        np.concatenate([told.example.is_evidence[told.best].astype(float) for told in with_some]),
+        group=[len(told.best) for told in with_some],
+        params=parameters,
+    )
+    boosters = [
+        lightgbm.train({**parameters, "seed": seed * _N_ORDERS + number}, dataset, _N_TREES)
+        for number in range(_N_ORDERS)
+    ]
+    return mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
 
 
 def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STEP) -> Calibration:

@@ -2,77 +2,102 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from evidencebench.query import Query
 from evidencebench.systems.paper_columns import Floats
 from evidencebench.systems.relevance import root
-from evidencebench.systems.verdict import SIGNS, VerdictWeights
+from evidencebench.systems.verdict import LEAST_SHARE, SIGNS, VerdictWeights
 from evidencebench.systems.words import words_of
 
 _PENALTY, _N_STEPS = 3.0, 25
-# "None" is told to nine in ten questions of the most similar other paper, unless more of a paper's own would be lost.
+# "None" is told to so many questions of the most similar other paper, unless more of a paper's own would be lost.
 # Of those told "found", so many may be another paper's, where both are asked as often.
-_NONE, _LOST, _WRONG = 0.9, 0.04, 0.02
+_NONE, _LOST, _WRONG = 0.85, 0.04, 0.02
 _MOST_PAPERS = 300
 
 
-def similar_papers(queries: Sequence[Query]) -> dict[str, Query]:
-    """Return paper id -> the most similar other paper, by the TF-IDF cosine of their words; of the first 300 papers."""
-    papers = list({query.paper_id: query for query in reversed(queries)}.values())[:_MOST_PAPERS]
-    if len(papers) < 2:  # noqa: PLR2004 - of a single paper there is no other
-        return {}
-    counts: list[Counter[str]] = []
-    for paper in papers:
-        words = words_of(paper.sentences)
-        n_of = np.bincount(words.numbers, minlength=len(words.words)).tolist()
-        of_roots: Counter[str] = Counter()
-        for word, n in zip(words.words, n_of, strict=True):
-            of_roots[root(word)] += n
-        counts.append(of_roots)
+class Foreign(NamedTuple):
+    """What a verdict is trained with beside papers' own questions."""
+
+    others: Mapping[str, Query]  # paper id -> the most similar other paper of its fold
+    common: Mapping[str, float]  # root -> the share of papers that have it, if that is over `LEAST_SHARE`
+
+
+NO_FOREIGN = Foreign(others={}, common={})
+
+
+def foreign_papers(folds: Iterable[Iterable[Query]]) -> Foreign:
+    """Return what a verdict is trained with: of the first 300 papers of each fold; shares, of the first 300 of all."""
+    others: dict[str, Query] = {}
+    n_holding: Counter[str] = Counter()
+    n_papers = 0
+    for fold in folds:
+        of_paper: dict[str, Query] = {}
+        for query in fold:
+            if query.paper_id not in of_paper and len(of_paper) < _MOST_PAPERS:
+                of_paper[query.paper_id] = query
+        papers = list(of_paper.values())
+        counts = [_root_counts(paper) for paper in papers]
+        of_common = counts[: _MOST_PAPERS - n_papers]
+        n_holding.update(word for count in of_common for word in count)
+        n_papers += len(of_common)
+        if len(papers) > 1:
+            others.update((paper.paper_id, papers[at]) for paper, at in zip(papers, _most_similar(counts), strict=True))
+    shares = {word: round(n / n_papers, 3) for word, n in sorted(n_holding.items())}
+    return Foreign(others=others, common={word: share for word, share in shares.items() if share > LEAST_SHARE})
+
+
+def _root_counts(query: Query) -> Counter[str]:
+    words = words_of(query.sentences)
+    counts: Counter[str] = Counter()
+    for word, n in zip(words.words, np.bincount(words.numbers, minlength=len(words.words)).tolist(), strict=True):
+        counts[root(word)] += n
+    return counts
+
+
+def _most_similar(counts: Sequence[Counter[str]]) -> list[int]:
+    """Return, for each paper, the place of the other one with the highest TF-IDF cosine."""
     column_of = {word: column for column, word in enumerate(dict.fromkeys(word for count in counts for word in count))}
-    vectors = np.zeros((len(papers), len(column_of)), np.float32)
+    vectors = np.zeros((len(counts), len(column_of)), np.float32)
     for row, count in enumerate(counts):
-        columns = [column_of[word] for word in count]
-        vectors[row, columns] = 1 + np.log(list(count.values()))
-    vectors *= np.log(len(papers) / (vectors > 0).sum(axis=0))
+        vectors[row, [column_of[word] for word in count]] = 1 + np.log(list(count.values()))
+    vectors *= np.log(len(counts) / (vectors > 0).sum(axis=0))
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -1)
-    nearest = cosines.argmax(axis=1).tolist()
-    return {paper.paper_id: papers[other] for paper, other in zip(papers, nearest, strict=True)}
+    nearest: list[int] = cosines.argmax(axis=1).tolist()
+    return nearest
 
 
-def fit_verdict(own: Floats, other: Floats) -> VerdictWeights:
+def fit_verdict(own: Floats, other: Floats, common: Mapping[str, float]) -> VerdictWeights:
     """Return the verdict that tells apart the signs of papers that answer from those of papers that do not, in rows."""
     table, answers = np.concatenate([own, other]), np.repeat([1.0, 0.0], [len(own), len(other)])
     center, scale = table.mean(axis=0), np.maximum(table.std(axis=0), 1e-6)
     standard = np.column_stack([(table - center) / scale, np.ones(len(table))])
-    penalty = np.full(standard.shape[1], _PENALTY)
-    penalty[-1] = 1e-6
-    weights = np.zeros(standard.shape[1])
+    penalty = np.append(np.full(len(center), _PENALTY), 1e-6)
+    weights = np.zeros(len(penalty))
     for _ in range(_N_STEPS):  # Newton's
         chances = 1 / (1 + np.exp(-standard @ weights))
         slope = standard.T @ (chances - answers) + penalty * weights
         bend = (standard * (chances * (1 - chances))[:, None]).T @ standard + np.diag(penalty)
         weights -= np.linalg.solve(bend, slope)
     raw = weights[:-1] / scale
-    verdict = VerdictWeights(
-        signs=SIGNS, weights=tuple(raw.tolist()), start=float(weights[-1] - raw @ center), none_below=0, found_from=1
-    )
-    told = [np.sort([verdict.chance(signs).chance for signs in rows]) for rows in (own, other)]
-    none_below = min(float(told[0][math.floor(_LOST * len(own))]), float(told[1][math.floor(_NONE * len(other))]))
+    start = float(weights[-1] - raw @ center)
+    told_own, told_other = (np.sort(1 / (1 + np.exp(-(start + rows @ raw)))) for rows in (own, other))
     # How many of both are told "found" from each own chance on.
-    n_own = np.arange(len(own), 0, -1)
-    n_other = len(other) - np.searchsorted(told[1], told[0])
+    n_own, n_other = np.arange(len(own), 0, -1), len(other) - np.searchsorted(told_other, told_own)
     is_sure = n_other / len(other) <= _WRONG * (n_own / len(own) + n_other / len(other))
-    found_from = float(told[0][int(is_sure.argmax())]) if is_sure.any() else 1.0
+    none_below = min(told_own[math.floor(_LOST * len(own))], told_other[math.floor(_NONE * len(other))])
+    found_from = told_own[is_sure.argmax()] if is_sure.any() else 1.0
     return VerdictWeights(
-        signs=verdict.signs,
-        weights=verdict.weights,
-        start=verdict.start,
-        none_below=none_below,
-        found_from=max(none_below, found_from),
+        signs=SIGNS,
+        weights=tuple(raw.tolist()),
+        start=start,
+        none_below=float(none_below),
+        found_from=float(max(none_below, found_from)),
+        common=dict(common),
     )

@@ -134,7 +134,7 @@ def test_words_that_no_sentence_has_are_told_with_what_was_searched_also_where_n
     expect(status).to_have_class("find-status")
     page.get_by_label("Hypothesis").fill("Xyzzy harms unrelated cats.")
     page.get_by_label("Hypothesis").press("Enter")
-    told = f"'xyzzy', 'harms', 'unrelated' and 'cats' are not in {_SEARCHED} No sentence was named as evidence."
+    told = f"No evidence found in what was read. 'xyzzy', 'harms', 'unrelated' and 'cats' are not in {_SEARCHED}"
     expect(status).to_have_text(told)
     expect(page.locator(".sentence.is-evidence")).to_have_count(0)
 

@@ -26,7 +26,7 @@ from evidencebench.pages.findings import (
     findings_ris,
     findings_table,
     grouped_units,
-    strength,
+    strengths,
 )
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
@@ -98,11 +98,10 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         finding = find(decode(request.state.body, _Question))
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
         units = [
-            {"heading": heading, "lines": [{"text": unit.text, "told": about_unit(unit)} for unit in units]}
+            {"heading": heading, "lines": [{"text": text, "told": about_unit(unit)} for text, unit in units]}
             for heading, units in grouped_units(finding)
         ]
-        strengths, most_nearest = list(map(strength, finding.evidence)), MOST_NEAREST
-        how = {"strengths": strengths, "most_nearest": most_nearest, "unit_groups": units}
+        how = {"strengths": strengths(finding), "most_nearest": MOST_NEAREST, "unit_groups": units}
         return json_response({**finding_record(finding), **words, **how})
 
     def export(request: Request) -> Response:

@@ -27,7 +27,7 @@ function showFindPage(root) {
   root.append(
     h("div.find-side", {},
       h("form.find-form", { onsubmit: ask },
-        labelled("Paper: PDF, XML, HTML, Markdown or text", file),
+        labelled("Paper: PDF, XML, HTML, Word, EPUB, Markdown or text", file),
         pasted,
         labelled("Hypothesis", hypothesis),
         labelled("Show", wish),
@@ -144,7 +144,7 @@ function showFindPage(root) {
 
   function showAnswer() {
     const evidence = shown();
-    marked?.mark(evidence, state.answer?.strengths ?? [], split.checked);
+    marked?.mark(evidence, state.answer?.strengths ?? {}, split.checked);
     answer.replaceChildren(...groupsOf(evidence), ...unitsOf(), ...meaningsOf(evidence));
     status.classList.toggle("is-warning", Boolean(state.answer?.told) || isNear());
     exporting.hidden = state.answer === null;

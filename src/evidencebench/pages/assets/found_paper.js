@@ -13,7 +13,7 @@ function foundPaper(paper) {
       const direction = rank > 0 && isSplit ? evidence[rank - 1].direction : "not said";
       element.classList.toggle("is-evidence", rank > 0);
       element.dataset.direction = direction;
-      element.dataset.strength = strengths[rank - 1] ?? "";
+      element.dataset.strength = (rank > 0 && strengths[index]) || "";
       label.textContent = rank > 0 ? [rank, direction !== "not said" && direction].filter(Boolean).join(" ") : "";
     }
   }

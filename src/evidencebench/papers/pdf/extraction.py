@@ -181,12 +181,13 @@ _ERRORS = {
 # An accent without a letter -> the one that combines with the letter before it.
 _COMBINING = dict(
     zip(
-        "\u00a8\u00b4`\u02c6\u02dc\u02c7\u02d8\u02d9\u02da\u00b8",
-        "\u0308\u0301\u0300\u0302\u0303\u030c\u0306\u0307\u030a\u0327",
+        "\u00a8\u00b4`\u02c6\u02dc\u02c7\u02d8\u02d9\u02da\u00b8\u02dd",
+        "\u0308\u0301\u0300\u0302\u0303\u030c\u0306\u0307\u030a\u0327\u030b",
         strict=True,
     )
 )
 _ACCENTS = re.compile(f"[{''.join(_COMBINING)}]")
+_SYMBOLS, _ARROW = re.compile(r"(?:CM|MT|TX|RM)\d?SY"), "\u2192"  # TeX's fonts whose "!" is an arrow
 _NOTHING = "\x00"  # of no width: `lines_of` passes it over
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -240,12 +241,17 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
     if answer.error:
         raise UnreadableError(f"{name}: PDF: {_ERRORS[answer.error].format(amount=answer.amount)}")
     pages: list[PdfPage] = []
+    symbols = {number for number, font in enumerate(answer.fonts) if _SYMBOLS.search(font.name)}
     start = 0
     for number, sent in enumerate(answer.pages, start=1):
         arrays = PageArrays()
         for values, sent_bytes in zip(arrays.all, sent or (), strict=False):
             values.frombytes(sent_bytes)
-        text = _with_accents(_SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes))), arrays)
+        letters = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
+        if symbols and "!" in letters:
+            pairs = zip(letters, arrays.fonts, strict=True)
+            letters = "".join(_ARROW if letter == "!" and font in symbols else letter for letter, font in pairs)
+        text = _with_accents(letters, arrays)
         seen = [not flags & (GENERATED | OFF_PAGE) for flags in arrays.flags]
         directions = Counter(compress(arrays.directions, seen))
         direction = max((0, 1, 3, 2), key=directions.__getitem__)

@@ -19,6 +19,8 @@ _SAME_ROW = 0.3
 _SCRIPT_SHIFT = 0.75
 _LONGEST_LABEL = 5
 
+_LONE_ACCENTS = "\u00a8\u02c6\u02c7\u02d8\u02d9\u02dd"  # over a letter that has no character with them
+
 _BOLD = re.compile(
     r"bold|black|heavy|demi|CMBX|CMSSBX|\.B(?![a-z])|-B(?![a-z])|AdvP?[A-Z]+-?b$|-Medi(?!um)", re.IGNORECASE
 )
@@ -117,7 +119,8 @@ def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[PrintedLine
             has_space = True
             has_own_space = has_own_space or not arrays.flags[index] & GENERATED
             continue
-        if arrays.directions[index] != page.direction or not page.is_shown(index) or character < " ":
+        is_seen = arrays.directions[index] == page.direction and page.is_shown(index)
+        if not is_seen or character < " " or character in _LONE_ACCENTS:
             continue
         if group:
             last = group[-1].index

@@ -44,6 +44,7 @@ def with_highlights(content: bytes, highlights: Sequence[Highlight], name: str) 
 def _marked(content: bytes, highlights: Sequence[Highlight]) -> tuple[bytes, str]:
     """Return the bytes, or why there are none."""
     from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 - an extra
+    from pypdf.errors import PyPdfError  # noqa: PLC0415
     from pypdf.generic import DecodedStreamObject, NameObject, TextStringObject, read_object  # noqa: PLC0415
 
     reader = PdfReader(io.BytesIO(content))
@@ -52,7 +53,10 @@ def _marked(content: bytes, highlights: Sequence[Highlight]) -> tuple[bytes, str
     form = reader.root_object.get("/AcroForm")
     if "/Perms" in reader.root_object or (form and form.get_object().get("/SigFlags")):
         return b"", _SIGNED
-    writer = PdfWriter(reader, incremental=True)
+    try:
+        writer = PdfWriter(PdfReader(io.BytesIO(content), strict=True), incremental=True)
+    except PyPdfError:  # damaged: what is added to such bytes, few viewers find
+        writer = PdfWriter(clone_from=reader)
     for highlight in highlights:
         look, annotation = (
             cast("DictionaryObject", read_object(io.BytesIO(fields.encode()), reader)) for fields in _fields(highlight)

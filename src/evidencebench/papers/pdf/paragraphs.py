@@ -25,7 +25,7 @@ KEYWORDS = re.compile(r"(?:key ?-?words?(?: and phrases)?|index terms|mesh terms
 # What may follow in a heading that is told by its type too: "Outcomes and follow-up", "Funding, and thanks".
 _PART_GOES_ON = re.compile(r"(?:,| and|/) ?[a-z, ]+$")
 _BACK_MATTER = re.compile(rf"(?:{BACK_MATTER_STEMS})[ ,/][^.]{{0,50}}")
-_BODY = re.compile("appendix.*|statistical analys[ei]s")
+_BODY = re.compile("(?:[a-z]\\.? )?appendi(?:x|ces)[^.]*|statistical analys[ei]s")
 _LEAST_SPACED = 4  # letters of a word that is spaced out
 
 
@@ -60,7 +60,7 @@ _USUAL_STEP = 1.2
 
 _MUCH_ROOM = 0.4  # of the column
 
-ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]|\[[\d, \u2013-]+\])*$")
+ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]*\d|\[[\d, \u2013-]+\])*$")
 BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u2013\u2014-] )")
 
 

@@ -22,8 +22,12 @@ _WORD = re.compile(
     r"[(\[\"'\u201c\u2018]*[^\W\d_](?:[^\W\d_]|[\u2019'/\u2013-])+[)\]\"'\u201d\u2019.,;:?!]*(?:\d{1,3})?"
 )
 _UNFINISHED = re.compile(r"[^.?!:]$")
-_NAMES = re.compile(r"(?:\(|\b(?:in|see|and|from|of|to|with|by|or|the|as|on))$")  # what a table or a figure may follow
+_NAMES = re.compile(
+    r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$"
+)  # what a table or a figure may follow
 _NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
+_COUNT = re.compile(r"\d+(?!\w)")  # "12-Month survival", but no "1Department"
+_ITEM = re.compile(r"(?:\(?[\da-z]{1,3}[.)]|[\u2022\u25cf\u25aa\u2013-]) ")  # of a list, whose other lines are set in
 _CITATION = re.compile(r"\[\d[\d, \u2010-\u2015-]*\]\.?")
 _FORMULA = re.compile(
     r"[=<>\u2264\u2265\u2248\u00b1\u2211\u220f\u222b\u221a\u2202\u2207\u2208\u2212+]|\(\d{1,3}[a-z]?\)$"
@@ -105,6 +109,10 @@ class _TextRow:
     def is_unfinished(self) -> bool:
         return _UNFINISHED.search(self.text) is not None
 
+    def begins_with(self, line: PrintedLine) -> bool:
+        """Whether a line is a heading in the row, far before the text."""
+        return line is self.lines[0] and line.is_bold and not self.look[0] and line.text[-1] == "."
+
     def is_alike(self, other: "_TextRow") -> bool:
         return abs(self.size - other.size) < _SAME_SIZE * max(self.size, other.size)
 
@@ -179,7 +187,7 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
             is_front = number == 0 and at < first_text and row.size > body - _SMALLER
             is_read = row.is_text or row.is_heading or is_front or is_end_text
             if is_references or (is_read and not row.caption):
-                read += [replace(line, is_heading=row.is_heading) for line in row.lines]
+                read += [replace(line, is_heading=row.is_heading or row.begins_with(line)) for line in row.lines]
                 continue
             sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
             regions.left_out.extend((sort, line) for line in row.lines)
@@ -226,7 +234,8 @@ def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
         row = rows[-1] if rows else _TextRow.of([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
-        is_beside = -_LEVEL * size < line.left - row.right < _SIDE_BY_SIDE * size
+        most = _SIDE_BY_SIDE * (2 if row.look[0] and row.text[-1] == "." else 1)  # a run-in heading may stand far apart
+        is_beside = -_LEVEL * size < line.left - row.right < most * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
             rows[-1] = _TextRow.of([*row.lines, line], reach)
         else:
@@ -286,11 +295,12 @@ def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
         return False
     is_at_top = row.is_top_of_column_behind(above)
     indent = 0.0 if is_at_top else (row.left - above.left) / row.size
-    is_rest = len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)
+    is_far = is_at_top and row.left > row.lines[0].column[0] + _INDENT * row.size
+    is_rest = not is_far and len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)
     is_sentence = row.n_small_words > 0 and row.share_of_words > _SOME_WORDS
     is_other = row.stands_out_from(above) and (row.look[0] or not above.is_unfinished)
     is_next = row.is_beside(above) or (above.is_unfinished and is_at_top)
-    is_within = -_INDENT < indent < _LEAST_INDENT
+    is_within = -_INDENT < indent < (_INDENT if _ITEM.match(above.text) else _LEAST_INDENT)
     return (
         is_within and is_next and not is_other and (is_rest or is_sentence or (_is_full(row, width) and _is_wordy(row)))
     )
@@ -329,7 +339,7 @@ def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float, *, is_late
     if (
         sum(map(str.isalpha, text)) < _LEAST_LETTERS
         or len(text) > _LONGEST_HEADING
-        or not (text[0].isupper() or number_of(text) or section_of(text) is SectionSort.ABSTRACT)
+        or not (text[0].isupper() or _COUNT.match(text) or section_of(text) is SectionSort.ABSTRACT)
         or text[-1] in ",;-="
         or captioned(text)
     ):
