@@ -38,7 +38,7 @@ CHANCE_MEANING = (
 )
 
 DIRECTION_MEANING = (
-    "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 27 of the "
+    "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 23 of the "
     "significant findings as their opposite (docs/papers.md)."
 )
 _DIRECTIONS: Mapping[ReportedDirection, str] = {

@@ -76,6 +76,7 @@ _NO_FINDING = re.compile(
     r"(?=.*\b(?:at baseline|before (?:the )?(?:treatment|intervention|study|surgery)|baseline characteristics?)\b)"
 )
 _MOST_JOINT = 10  # the first sentences, which say something of the others
+_MOST_AGAINST = 0.5  # by how much a sentence's own words may speak for something else than is read with the others'
 _USUAL_COMPARATORS = "placebo control controls sham"
 _OTHER_ARM = {"I": "C", "C": "I"}
 _UNMARKED = STOPWORDS | _LINKS | frozenset(_COMPARISONS)  # of a sentence they say more than of a part
@@ -281,8 +282,7 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
         own = np.array([self._scores(words) for words in texts])
         shares = own * [[0.5 / rank if rank <= _MOST_JOINT else 0.0] for rank in range(1, len(texts) + 1)]
         joint = own - shares + shares.sum(axis=0)
-        none = ReportedDirection.NOT_SAID, -1.0
-        return [_lead(scores) if any(alone) else none for alone, scores in zip(own, joint.tolist(), strict=True)]
+        return [_lead(scores, alone) for scores, alone in zip(joint.tolist(), own.tolist(), strict=True)]
 
     def _scores(self, words: Sequence[str]) -> Sequence[float]:
         if not reports_comparison(words):
@@ -294,9 +294,11 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
         return [scores[1], scores[0], scores[2]] if is_turned else scores
 
 
-def _lead(scores: Sequence[float]) -> tuple[ReportedDirection, float]:
+def _lead(scores: Sequence[float], alone: Sequence[float]) -> tuple[ReportedDirection, float]:
     _, second, first = sorted(scores)
     direction, lead = LEARNED[scores.index(first)], first - second
+    if not any(alone) or alone[scores.index(first)] < max(alone) - _MOST_AGAINST:  # of another outcome, most often
+        return direction if any(alone) else ReportedDirection.NOT_SAID, -1.0
     # To tell the opposite is worse than to miss a difference.
     against = math.inf if direction is ReportedDirection.NO_DIFFERENCE else abs(scores[0] - scores[1]) / 2
     return direction, min(lead, against)
