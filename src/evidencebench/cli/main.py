@@ -230,7 +230,7 @@ COMMANDS = {
     "llm": "List providers, show prompts and replies, serve a fake model.",
     "cache": "List and prune what is kept between runs.",
     "find": "Find the evidence in papers of your own.",
-    "mcp": "Serve the papers of folders to an assistant.",
+    "mcp": "Serve the papers of folders to an assistant (MCP).",
     "run": "Run SYSTEM over a data set into a run file.",
     "train": "Fit a model to labelled data and write it into a folder.",
     "crossval": "Cross-validate SYSTEM, trained anew for every fold of papers.",

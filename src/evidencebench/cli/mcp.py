@@ -27,7 +27,7 @@ def mcp(
     ],
     base_url: Annotated[str, option("--base-url URL", "Address of the service that papers come from.")] = BASE_URL,
 ) -> None:
-    """Serve the papers of folders to an assistant, by the Model Context Protocol.
+    """Serve the papers of folders to an assistant (MCP).
 
     An assistant starts this command and speaks with it on standard input and
     output (extra mcp). It can list the papers of each FOLDER, read them, and find

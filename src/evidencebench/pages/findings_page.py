@@ -64,9 +64,7 @@ def findings_page(
         link = links.get(of_paper[0].paper.name)
         section = _Section(number, of_paper, hypotheses, split=split, link=link)
         text = "".join(map(as_html, section.nodes()))
-        # Where there are scripts, browsers read this as one text, so that a page of hundreds of papers opens at once.
-        shown_text = f"<noscript>{text}</noscript>" if has_table else text
-        sections.append(f'<section id="paper-{number}">{shown_text}</section>')
+        sections.append(f'<section id="paper-{number}">{text}</section>')
     body = (
         *("<main>", as_html(node("h1", {"dir": "auto"}, title)), *map(as_html, _failures(failed))),
         *('<div class="papers">', as_html(_table(papers, hypotheses)) if has_table else "", *sections, "</div>"),

@@ -154,8 +154,8 @@ class BlockReader:
         text = self._text.finish()
         self._text = RunningText()
         self._is_lead = False
-        if text.text:
-            without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
+        without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
+        if without_marks:
             self._count.keep(self._part, without_marks)
             self.n_paragraphs += kind is not Kind.HEADING
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
-from evidencebench.files.disk import read_bytes
+from evidencebench.files.disk import PathText, read_bytes
 from evidencebench.papers.bioc import is_bioc_json, read_bioc_json, read_bioc_xml
 from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
@@ -81,7 +81,7 @@ READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
 )
 
 
-def read_paper(source: str | Path | bytes, *, name: str = "paper") -> Paper:
+def read_paper(source: PathText | bytes, *, name: str = "paper") -> Paper:
     r"""Read one paper from a file, or from its content.
 
     Parameters

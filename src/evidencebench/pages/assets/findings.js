@@ -1,7 +1,6 @@
-// A page of many findings: its table sorts and filters, and a chosen paper is made and stands beside it. Without scripts
-// all papers stand below.
+// A page of many findings: its table sorts and filters; a chosen paper stands beside it (below, without scripts).
 
-const VERDICTS = { "": "any verdict", found: "found", unsure: "unsure", none: "none" };
+const VERDICTS_SHOWN = { "": "any verdict", found: "found", unsure: "unsure", none: "none" };
 
 function showFindings(answers) {
   const body = answers.querySelector("tbody");
@@ -9,7 +8,7 @@ function showFindings(answers) {
   const words = rows.map((row) => row.textContent.toLowerCase());
   const main = document.querySelector("main");
   const status = h("span", { role: "status" });
-  const verdict = h("select", { id: "verdict", onchange: filter }, ...Object.entries(VERDICTS).map(([value, text]) => h("option", { value }, text)));
+  const verdict = h("select", { id: "verdict", onchange: filter }, ...Object.entries(VERDICTS_SHOWN).map(([value, text]) => h("option", { value }, text)));
   const text = h("input", { id: "words", type: "search", oninput: filter });
   const close = h("button", { hidden: true, onclick: () => (location.hash = "") }, "Close the paper");
   let open = null;
@@ -47,8 +46,6 @@ function showFindings(answers) {
   // Shows the paper that the address names; of a question of it, only that answer and its marks.
   function show() {
     const section = document.getElementById(/^#(paper-\d+)/.exec(location.hash)?.[1] ?? "");
-    const unread = section?.querySelector("noscript");
-    if (unread) section.innerHTML = unread.textContent; // this page's own HTML, in which text is escaped
     const target = section && document.getElementById(location.hash.slice(1));
     const isSentence = target?.matches("mark");
     if (open !== section) open?.classList.remove("is-open");
