@@ -1,16 +1,18 @@
 """Search of what a paper says beside its running text: the units that share most with a question."""
 
 import math
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from evidencebench.papers.paper import Paper, Unit, UnitKind
 from evidencebench.systems.question import question_of
 from evidencebench.systems.relevance import (
     LEAST_BEGINNING,
     abbreviations,
+    beginning_with,
+    forms_in,
     has_form,
     root,
     roots,
@@ -47,7 +49,8 @@ class UnitIndex:
         self._full_names = [(root(short), tuple(map(root, words))) for short, words in names]
         kinds = {UnitKind.END_MATTER: True, UnitKind.FOOTNOTE: False}  # whether a note is one with a label
         notes = {number for number, unit in enumerate(units) if kinds.get(unit.kind) == bool(unit.label)}
-        self._alike = [(stems, notes & self._with(self._beginning_with(*stems))) for stems in _ALIKE]
+        alike = (chain(*(beginning_with(self._stems, start) for start in starts)) for starts in _ALIKE)
+        self._alike = [(starts, notes & self._with(stems)) for starts, stems in zip(_ALIKE, alike, strict=True)]
 
     def search(self, hypothesis: str) -> tuple[Unit, ...]:
         """Return the units that hold most of a question's words, weighed by rarity and part, best first."""
@@ -70,7 +73,7 @@ class UnitIndex:
 
     def holding(self, stem: str) -> set[int]:
         """Return the numbers of the units that hold a word in any form, its abbreviation or its full name."""
-        numbers = self._with(self._forms(stem))
+        numbers = self._with(forms_in(self._stems, stem))
         for short, full in self._full_names:
             if stem in full:
                 numbers |= self._holding.get(short, set())
@@ -86,17 +89,6 @@ class UnitIndex:
 
     def _with(self, stems: Iterable[str]) -> set[int]:
         return set().union(*(self._holding[stem] for stem in stems if stem in self._holding))
-
-    def _forms(self, stem: str) -> list[str]:
-        beginnings = [stem[:end] for end in range(LEAST_BEGINNING, len(stem))]
-        return [stem, *beginnings, *(self._beginning_with(stem) if len(stem) >= LEAST_BEGINNING else ())]
-
-    def _beginning_with(self, *starts: str) -> Iterator[str]:
-        for start in starts:
-            at = bisect_left(self._stems, start)
-            while at < len(self._stems) and self._stems[at].startswith(start):
-                yield self._stems[at]
-                at += 1
 
 
 @lru_cache(maxsize=2)  # many hypotheses are asked of one paper

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 
@@ -338,23 +338,38 @@ class SectionFinder:
 
     def _inline(self, element: Element) -> Element:
         """Return an element of a line, or a heading, as JATS has it, without what is left out."""
-        top = _as_jats(element)
-        waiting = [(top, iter([] if top.tag == "math" else element.children))]
-        while waiting:
-            parent, children = waiting[-1]
-            child = next(children, None)
-            if child is None:
-                waiting.pop()
-            elif isinstance(child, Characters):
-                parent.children.append(child)
-            elif sort := sort_left_out(child):
+
+        def copy(child: Element) -> Element | None:
+            if sort := sort_left_out(child):
                 self._count_out(sort, child)
-            elif child.tag != "a" or child.text not in _SIGNS:
-                copied = _as_jats(child)
-                parent.children.append(copied)
-                if copied.tag != "math":
-                    waiting.append((copied, iter(child.children)))
+                return None
+            return _as_jats(child)
+
+        top = _as_jats(element)
+        if top is not element:  # which a formula is
+            _copy_into(top, element.children, copy)
         return top
+
+
+def _copy_into(
+    top: Element, children: Iterable[Element | Characters], copy: Callable[[Element], Element | None]
+) -> None:
+    """Fill an element with copies of children and of what is in them; None: left out, itself: taken as it is.
+
+    Links that are a mere sign are left out too, and a label stands in the outermost element.
+    """
+    waiting = [(top, iter(children))]
+    while waiting:
+        parent, rest = waiting[-1]
+        child = next(rest, None)
+        if child is None:
+            waiting.pop()
+        elif isinstance(child, Characters):
+            parent.children.append(child)
+        elif (made := copy(child)) is not None and (child.tag != "a" or child.text not in _SIGNS):
+            (top if made.tag == "label" else parent).children.append(made)
+            if made is not child:
+                waiting.append((made, iter(child.children)))
 
 
 def _as_jats(element: Element) -> Element:
@@ -373,19 +388,12 @@ def _as_jats(element: Element) -> Element:
 def _beside_as_jats(root: Element, tag: str) -> Element:
     """Return a table, a figure or notes as JATS has them: label, caption, rows, foot."""
     is_captioned = tag in ("table-wrap", "fig")
+
+    def copy(child: Element) -> Element | None:
+        return None if sort_left_out(child) in _NO_TEXT else _part_as_jats(child, is_captioned=is_captioned)
+
     top = Element(tag)
-    waiting = [(top, iter([root] if root.tag == "table" else root.children))]
-    while waiting:
-        parent, children = waiting[-1]
-        child = next(children, None)
-        if child is None:
-            waiting.pop()
-        elif isinstance(child, Characters):
-            parent.children.append(child)
-        elif sort_left_out(child) not in _NO_TEXT and (child.tag != "a" or child.text not in _SIGNS):
-            made = _part_as_jats(child, is_captioned=is_captioned)
-            (top if made.tag == "label" else parent).children.append(made)
-            waiting.append((made, iter([] if made is child else child.children)))
+    _copy_into(top, [root] if root.tag == "table" else root.children, copy)
     if is_captioned and not top.first("caption"):  # it is what stands before the table, or around the picture
         is_behind = False
         for number, part in enumerate(top.children):

@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal, get_args
@@ -321,9 +321,20 @@ def _vocabulary(sentences: tuple[str, ...]) -> list[str]:
 
 
 def has_form(vocabulary: Sequence[str], stem: str) -> bool:
-    """Return whether a sorted vocabulary has the root of a word, one that it begins, or one that begins it."""
-    beginnings = {stem, *(stem[:end] for end in range(LEAST_BEGINNING, len(stem)))}
-    at = bisect_left(vocabulary, stem)
-    if len(stem) >= LEAST_BEGINNING and at < len(vocabulary) and vocabulary[at].startswith(stem):
-        return True
-    return any((at := bisect_left(vocabulary, one)) < len(vocabulary) and vocabulary[at] == one for one in beginnings)
+    return next(forms_in(vocabulary, stem), None) is not None
+
+
+def forms_in(vocabulary: Sequence[str], stem: str) -> Iterator[str]:
+    """Yield what a sorted vocabulary has of the root of a word, the roots that begin it, and those that it begins."""
+    if len(stem) >= LEAST_BEGINNING:
+        yield from beginning_with(vocabulary, stem)
+    for start in {stem, *(stem[:end] for end in range(LEAST_BEGINNING, len(stem)))}:
+        if next(beginning_with(vocabulary, start), None) == start:
+            yield start
+
+
+def beginning_with(vocabulary: Sequence[str], start: str) -> Iterator[str]:
+    for at in range(bisect_left(vocabulary, start), len(vocabulary)):
+        if not vocabulary[at].startswith(start):
+            break
+        yield vocabulary[at]

@@ -1,6 +1,6 @@
 // A page of many findings: its table sorts and filters; a chosen paper stands beside it (below, without scripts).
 
-const VERDICTS_SHOWN = { "": "any verdict", found: "found", unsure: "unsure", none: "none" };
+const VERDICT_CHOICES = { "": "any verdict", found: "found", unsure: "unsure", none: "none" };
 
 function showFindings(answers) {
   const body = answers.querySelector("tbody");
@@ -8,7 +8,7 @@ function showFindings(answers) {
   const words = rows.map((row) => row.textContent.toLowerCase());
   const main = document.querySelector("main");
   const status = h("span", { role: "status" });
-  const verdict = h("select", { id: "verdict", onchange: filter }, ...Object.entries(VERDICTS_SHOWN).map(([value, text]) => h("option", { value }, text)));
+  const verdict = h("select", { id: "verdict", onchange: filter }, ...Object.entries(VERDICT_CHOICES).map(([value, text]) => h("option", { value }, text)));
   const text = h("input", { id: "words", type: "search", oninput: filter });
   const close = h("button", { hidden: true, onclick: () => (location.hash = "") }, "Close the paper");
   let open = null;
