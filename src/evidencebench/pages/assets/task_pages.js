@@ -56,6 +56,7 @@ async function showTasks(root) {
     if (shown !== name) await pages[shown]?.leave?.(); // while it can be measured
     if (asked !== turn) return;
     for (const [other, page] of Object.entries(pages)) page.element.hidden = other !== name;
+    if (document.activeElement?.closest("[hidden]")) document.activeElement.blur(); // browsers wait for the next frame
     shown = name;
     await pages[name].show(...told);
   }
