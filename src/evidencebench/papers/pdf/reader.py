@@ -147,7 +147,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
         loss=count,
         units=units_of(regions.floats, parts, words),
         warnings=warnings,
-        locate=page_boxes(pages, fonts),
+        locate=page_boxes(lines),
     )
 
 
