@@ -12,9 +12,9 @@ from evidencebench.papers.lines import split_caption
 from evidencebench.papers.paper import Place, Unit, UnitKind
 from evidencebench.papers.pdf.front import is_notice
 from evidencebench.papers.pdf.lines import PrintedLine
-from evidencebench.papers.pdf.paragraphs import KEYWORDS, paragraphs_of, section_of, text_of_lines
+from evidencebench.papers.pdf.paragraphs import KEYWORDS, PartRole, paragraphs_of, section_of, text_of_lines
 from evidencebench.papers.pdf.regions import PageFloat, RegionSort
-from evidencebench.papers.pdf.roles import PaperPart, PartRole
+from evidencebench.papers.pdf.roles import PaperPart
 from evidencebench.papers.sections import SectionSort
 from evidencebench.papers.units import Cell, UnitWriter
 
@@ -81,11 +81,13 @@ def _add_table(
 ) -> None:
     rows = _level_rows([cell for line in lines for cell in _cells(line)])
     columns = _columns(rows)
+    width = max((line.right for line in lines), default=0) - min((line.left for line in lines), default=0)
     cells: list[list[Cell]] = []
     notes: list[str] = []
     for above, row in pairwise([[], *rows]):
         text = " ".join(text_of_lines([line], words).text for line in row)
-        if len(row) == 1 and cells and _is_note(row[0], lines, text):
+        is_long = len(row) == 1 and row[0].right - row[0].left > _WIDE * width
+        if is_long and cells and len(_SMALL_WORD.findall(text)) >= _FEWEST_WORDS:
             notes.append(text)
             continue
         placed = _placed(row, columns, words)
@@ -97,7 +99,7 @@ def _add_table(
             ]
         else:
             cells.append(placed)
-    n_heads = next((n for n, row in enumerate(cells[: _MOST_HEADS + 1]) if _has_values(row) or _is_group(row, n)), 1)
+    n_heads = next((n for n, row in enumerate(cells[: _MOST_HEADS + 1]) if _is_below_heads(row, n)), 1)
     writer.add_table(cells, n_heads=n_heads if len(columns) > 1 else 0, label=label, caption=caption, place=place)
     writer.add_notes([" ".join(notes)] if notes else [], UnitKind.FOOTNOTE, label=label, place=place)
 
@@ -180,16 +182,8 @@ def _goes_on(above: Sequence[Cell], row: Sequence[Cell]) -> bool:
     return is_below and not any(map(_VALUE.match, texts))
 
 
-def _has_values(row: Sequence[Cell]) -> bool:
+def _is_below_heads(row: Sequence[Cell], n_above: int) -> bool:
+    """Whether a row has values, or is a label alone below others."""
     texts = [cell.text for cell in row[1:] if cell.text]
-    return 2 * sum(_VALUE.match(text) is not None for text in texts) >= len(texts) > 0
-
-
-def _is_group(row: Sequence[Cell], n_above: int) -> bool:
-    """Whether a row below others is the label of those behind it."""
-    return n_above > 0 and bool(row[0].text) and not any(cell.text for cell in row[1:])
-
-
-def _is_note(line: PrintedLine, lines: Sequence[PrintedLine], text: str) -> bool:
-    width = max(other.right for other in lines) - min(other.left for other in lines)
-    return line.right - line.left > _WIDE * width and len(_SMALL_WORD.findall(text)) >= _FEWEST_WORDS
+    has_values = 2 * sum(_VALUE.match(text) is not None for text in texts) >= len(texts) > 0
+    return has_values or (n_above > 0 and bool(row[0].text) and not texts)

@@ -18,13 +18,14 @@ from evidencebench.papers.pdf.paragraphs import (
     ABSTRACT_LABEL,
     BEGINS,
     ENDED,
+    PartRole,
     PrintedParagraph,
     paragraphs_of,
     text_of_lines,
 )
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.regions import regions_of
-from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
+from evidencebench.papers.pdf.roles import PaperPart, parts_of
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 

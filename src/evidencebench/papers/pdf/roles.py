@@ -3,12 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeAlias
 
-from evidencebench.papers.pdf.front import find_abstract, is_notice, is_sentence
+from evidencebench.papers.pdf.front import FrontSearch, is_notice, is_sentence
 from evidencebench.papers.pdf.lines import TypeStyle
-from evidencebench.papers.pdf.paragraphs import KEYWORDS, PrintedParagraph, section_of
+from evidencebench.papers.pdf.paragraphs import KEYWORDS, PartRole, PrintedParagraph, section_of
 from evidencebench.papers.sections import SectionSort, number_of
 
 _Rank: TypeAlias = tuple[int, bool, bool, bool]
@@ -23,21 +22,6 @@ _LEAST_PROSE = 60
 
 _LEAST_TITLE_WORDS = 4
 _PROSE_WIDTH = 0.6  # of the usual column
-
-
-class PartRole(StrEnum):
-    """What a paragraph is; the values of those that are left out are words of the loss report."""
-
-    TITLE = "title"
-    HEADING = "heading"
-    LABEL = "label of a part of the abstract"
-    ABSTRACT = "abstract"
-    BODY = "body"
-    AUTHORS = "author or affiliation"
-    KEYWORDS = "keyword"
-    NOTE = "note in small type"
-    REFERENCES = "references"
-    BACK_MATTER = "other back matter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +50,8 @@ class _Reading:
         places = [at for at, paragraph in enumerate(paragraphs) if at != self._title and _is_heading(paragraph)]
         self._levels = dict(zip(places, _levels([paragraphs[at] for at in places]), strict=True))
         ranks = {at: _rank(paragraphs[at]) for at in places}
-        self._abstract = find_abstract(paragraphs, self._title + 1, ranks, self._body)
-        self._state = PartRole.BODY if self._title < 0 and self._abstract is None else PartRole.AUTHORS
+        self._front = FrontSearch(paragraphs, self._title + 1, ranks, self._body).roles()
+        self._state = PartRole.BODY if self._title < 0 and not self._front else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
         self._is_first = True  # whether no heading of the body has come
         self._left_out = 0  # the level of the last heading of what is left out
@@ -88,8 +72,8 @@ class _Reading:
             return PartRole.TITLE, 0
         if KEYWORDS.match(paragraph.text):
             return PartRole.KEYWORDS, 0
-        if self._abstract and at < self._abstract.stop:
-            return self._in_abstract(at)
+        if role := self._front.get(at):
+            return role, int(role is PartRole.HEADING)
         if level and (heading := self._heading(at, level)):
             return heading
         if not level and self._state is PartRole.AUTHORS and self._is_text(at):
@@ -97,16 +81,6 @@ class _Reading:
         usual = min(self._body.size, self._size or self._body.size)
         is_note = self._state is PartRole.BODY and not self._is_headed and paragraph.style.size < usual - _SMALLER
         return PartRole.NOTE if is_note else self._state, 0
-
-    def _in_abstract(self, at: int) -> tuple[PartRole, int]:
-        """Return the role of a paragraph before the abstract's end."""
-        if self._abstract is None or at < self._abstract.start:
-            return PartRole.AUTHORS, 0
-        if at == self._abstract.start and section_of(self._paragraphs[at].text) is SectionSort.ABSTRACT:
-            return PartRole.HEADING, 1
-        if at in self._abstract.labels:
-            return PartRole.LABEL, 0
-        return (PartRole.ABSTRACT if at in self._abstract.texts else PartRole.AUTHORS), 0
 
     def _heading(self, at: int, level: int) -> tuple[PartRole, int] | None:
         """Return the role and the level of a heading; None where it belongs to what is left out."""
