@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from evidencebench.papers.pdf.lines import TypeStyle
 from evidencebench.papers.pdf.paragraphs import (
@@ -25,6 +26,8 @@ _SAME, _SMALLEST = 0.35, 2.6  # points
 _NARROWER = 0.75
 _FIRST_NAMES = ("introduction", "background", "backgrounds")
 _LEAST_TEXT = 25  # words below a heading of the body
+
+Rank: TypeAlias = tuple[int, bool, bool, bool]
 
 # What stands beside an abstract, in sentences too: how it begins, or what it holds.
 _NOTICE = re.compile(
@@ -54,11 +57,7 @@ class FrontSearch:
     """Finds the abstract from a place on; ``headings`` have the places of all headings and how they stand out."""
 
     def __init__(
-        self,
-        paragraphs: Sequence[PrintedParagraph],
-        first: int,
-        headings: Mapping[int, tuple[int, ...]],
-        body: TypeStyle,
+        self, paragraphs: Sequence[PrintedParagraph], first: int, headings: Mapping[int, Rank], body: TypeStyle
     ) -> None:
         self._paragraphs, self._first, self._headings, self._body = paragraphs, first, headings, body
         self._texts = [paragraph.text for paragraph in paragraphs]
@@ -151,7 +150,7 @@ class FrontSearch:
         n_plain = sum(len(self._texts[at].split()) for at in plain)
         if plain and self._limit < self._end and _LEAST_WORDS <= n_plain <= _MOST_WORDS:
             return plain[0]
-        is_wide = len(plain) > 1 and _width(self._paragraphs[plain[1]]) < _NARROWER * _width(self._paragraphs[plain[0]])
+        is_wide = len(plain) > 1 and self._is_narrower(plain[1], plain[0])
         return plain[0] if is_wide and len(self._texts[plain[0]].split()) >= _LEAST_WORDS else None
 
     def _is_prose(self, at: int) -> bool:
@@ -166,26 +165,26 @@ class FrontSearch:
         """Whether a heading stands within the abstract: the first right behind its heading, the others alike."""
         text = self._texts[at]
         is_known, name = is_abstract_part(text), name_of(text)
-        rank = self._headings.get(at, ())
+        rank = self._headings.get(at)
         if name in {name_of(self._texts[label]) for label in labels} or not rank:
             return is_known and not rank
         if at >= self._limit and not is_named:
             return False
-        above = self._headings.get(start, ())
+        above = self._headings.get(start)
         is_lower = rank > above if is_named and above else not self._has_body_type(at + 1)
         is_like = any(self._headings.get(label) == rank for label in labels) if labels else at <= start + 1
         return is_like and (is_known or is_lower)
 
     def _goes_on(self, at: int, first: int) -> bool:
         """Whether a paragraph looks like the abstract's first, and is no column of the body below it."""
-        paragraph, before = self._paragraphs[at], self._paragraphs[first]
         (size, *look), (first_size, *first_look) = self._look(at), self._look(first)
-        return (
-            abs(size - first_size) < _SAME
-            and look == first_look
-            and not (self._has_body_type(at) and _width(paragraph) < _NARROWER * _width(before))
+        is_column = self._has_body_type(at) and self._is_narrower(at, first)
+        return abs(size - first_size) < _SAME and look == first_look and not is_column
+
+    def _is_narrower(self, at: int, other: int) -> bool:
+        own, others = (
+            max(line.right for line in self._paragraphs[place].lines)
+            - min(line.left for line in self._paragraphs[place].lines)
+            for place in (at, other)
         )
-
-
-def _width(paragraph: PrintedParagraph) -> float:
-    return max(line.right for line in paragraph.lines) - min(line.left for line in paragraph.lines)
+        return own < _NARROWER * others

@@ -3,14 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from evidencebench.papers.pdf.front import FrontSearch, is_notice, is_sentence
+from evidencebench.papers.pdf.front import FrontSearch, Rank, is_notice, is_sentence
 from evidencebench.papers.pdf.lines import TypeStyle
 from evidencebench.papers.pdf.paragraphs import KEYWORDS, PartRole, PrintedParagraph, section_of
 from evidencebench.papers.sections import SectionSort, number_of
-
-_Rank: TypeAlias = tuple[int, bool, bool, bool]
 
 # In points.
 _LARGER = 0.5  # than the body
@@ -146,7 +143,7 @@ def _is_heading(paragraph: PrintedParagraph) -> bool:
 def _levels(headings: Sequence[PrintedParagraph]) -> list[int]:
     """Return the level of each heading: by its number, or else by how much it stands out."""
     ranks, depths = list(map(_rank, headings)), [len(number_of(heading.text)) for heading in headings]
-    usual: dict[_Rank, Counter[int]] = defaultdict(Counter)
+    usual: dict[Rank, Counter[int]] = defaultdict(Counter)
     for rank, depth in zip(ranks, depths, strict=True):
         if depth:
             usual[rank][depth] += 1
@@ -155,7 +152,7 @@ def _levels(headings: Sequence[PrintedParagraph]) -> list[int]:
     return [depth or levels[rank] for rank, depth in zip(ranks, depths, strict=True)]
 
 
-def _rank(heading: PrintedParagraph) -> _Rank:
+def _rank(heading: PrintedParagraph) -> Rank:
     is_bold = all(line.is_bold for line in heading.lines)
     is_italic = all(line.is_italic for line in heading.lines)
     return -round(heading.style.size), not heading.text.isupper(), not is_bold, is_italic
