@@ -21,10 +21,8 @@ _SMALL_WORD = re.compile(r"\b[a-z]{2,}\b")
 _WORD = re.compile(
     r"[(\[\"'\u201c\u2018]*[^\W\d_](?:[^\W\d_]|[\u2019'/\u2013-])+[)\]\"'\u201d\u2019.,;:?!]*(?:\d{1,3})?"
 )
-_UNFINISHED = re.compile(r"[^.?!:]$")
-_NAMES = re.compile(
-    r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$"
-)  # what a table or a figure may follow
+# What the name of a table or a figure may follow.
+_NAMES = re.compile(r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$")
 _NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
 _COUNT = re.compile(r"\d+(?!\w)")  # "12-Month survival", but no "1Department"
 _ITEM = re.compile(r"(?:\(?[\da-z]{1,3}[.)]|[\u2022\u25cf\u25aa\u2013-]) ")  # of a list, whose other lines are set in
@@ -61,53 +59,26 @@ class RegionSort(StrEnum):
     NOTE = "note in small type"
 
 
-@dataclass(slots=True)
 class _TextRow:
     """Lines side by side in one column."""
 
-    lines: list[PrintedLine]
-    text: str
-    left: float
-    right: float
-    baseline: float
-    size: float
-    reach: float  # the farthest step from line to line, in sizes of type
-    is_text: bool = False
-    is_heading: bool = False
-    is_note: bool = False  # at the foot of a page, behind a mark
-    caption: RegionSort | None = None  # what it is part of the caption of
-    first: "_TextRow | None" = None  # the caption's first row
-
-    @classmethod
-    def of(cls, lines: list[PrintedLine], reach: float) -> "_TextRow":
+    def __init__(self, lines: list[PrintedLine], reach: float) -> None:
         longest = max(lines, key=lambda line: len(line.glyphs))
-        return cls(
-            lines=lines,
-            text=" ".join(line.text for line in lines),
-            left=min(line.left for line in lines),
-            right=max(line.right for line in lines),
-            baseline=longest.baseline,
-            size=longest.size,
-            reach=reach,
-        )
-
-    @property
-    def look(self) -> tuple[bool, bool]:
-        """Whether all of it is bold, and whether it is italic."""
-        return all(line.is_bold for line in self.lines), all(line.is_italic for line in self.lines)
-
-    @property
-    def n_small_words(self) -> int:
-        return len(_SMALL_WORD.findall(self.text))
-
-    @property
-    def share_of_words(self) -> float:
+        self.lines = lines
+        self.text = " ".join(line.text for line in lines)
+        self.left, self.right = min(line.left for line in lines), max(line.right for line in lines)
+        self.baseline, self.size = longest.baseline, longest.size
+        self.reach = reach  # the farthest step from line to line, in sizes of type
+        self.look = all(line.is_bold for line in lines), all(line.is_italic for line in lines)
         words = self.text.split()
-        return sum(_WORD.fullmatch(word) is not None for word in words) / max(1, len(words))
-
-    @property
-    def is_unfinished(self) -> bool:
-        return _UNFINISHED.search(self.text) is not None
+        self.n_small_words = len(_SMALL_WORD.findall(self.text))
+        self.share_of_words = sum(_WORD.fullmatch(word) is not None for word in words) / max(1, len(words))
+        self.is_wordy = self.share_of_words > _MOST_WORDS
+        self.is_unfinished = self.text[-1] not in ".?!:"
+        self.is_text = self.is_heading = False
+        self.is_note = False  # at the foot of a page, behind a mark
+        self.caption: RegionSort | None = None  # what it is part of the caption of
+        self.first: _TextRow | None = None  # the caption's first row
 
     def begins_with(self, line: PrintedLine) -> bool:
         """Whether a line is a heading in the row, far before the text."""
@@ -124,12 +95,8 @@ class _TextRow:
 
     def is_beside(self, text: "_TextRow") -> bool:
         """Whether it stands right above or below a row of running text, in type of its size."""
-        size = max(text.size, self.size)
-        return (
-            text.is_text
-            and self.is_alike(text)
-            and _LEAST_STEP < abs(self.baseline - text.baseline) / size < self.reach
-        )
+        step = abs(self.baseline - text.baseline) / max(text.size, self.size)
+        return text.is_text and self.is_alike(text) and _LEAST_STEP < step < self.reach
 
     def is_second_line_of(self, above: "_TextRow") -> bool:
         """Whether it stands right below a row of the same look."""
@@ -231,27 +198,25 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]
 def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
-        row = rows[-1] if rows else _TextRow.of([line], reach)
+        row = rows[-1] if rows else _TextRow([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
         most = _SIDE_BY_SIDE * (2 if row.look[0] and row.text[-1] == "." else 1)  # a run-in heading may stand far apart
         is_beside = -_LEVEL * size < line.left - row.right < most * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
-            rows[-1] = _TextRow.of([*row.lines, line], reach)
+            rows[-1] = _TextRow([*row.lines, line], reach)
         else:
-            rows.append(_TextRow.of([line], reach))
+            rows.append(_TextRow([line], reach))
     return rows
 
 
 def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
     for row in rows:
-        row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and _is_wordy(row)
+        row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and row.is_wordy
     for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
         text = " ".join(row.text for row in block)
         is_title = block[0].size > body + _LARGER and text[-1] != "."
-        is_long = len(text) > _LONGEST_HEADING * (1 + 2 * is_title) or (
-            text[-1] == "." and len(text) > _LONGEST_SENTENCE
-        )
+        is_long = len(text) > (_LONGEST_SENTENCE if text[-1] == "." else _LONGEST_HEADING * (1 + 2 * is_title))
         is_other = abs(block[0].size - body) > _FLUSH and text[-1].isalnum()
         if block[0].size > body + _LARGER or is_other or any(block[0].look) or number_of(text):
             is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
@@ -263,15 +228,11 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
         row.is_text = row.is_text or _begins(row, below, width)
     for row in rows:  # a paragraph of one line
         is_sentence = row.text[0].isupper() and row.text[-1] in ".:?!" and row.n_small_words > _LEAST_SMALL_WORDS
-        row.is_text |= is_sentence and abs(row.size - body) < _LARGER and _is_wordy(row) and not row.look[0]
+        row.is_text |= is_sentence and abs(row.size - body) < _LARGER and row.is_wordy and not row.look[0]
 
 
 def _is_full(row: _TextRow, width: float) -> bool:
     return row.right - row.left >= _FULL * width
-
-
-def _is_wordy(row: _TextRow) -> bool:
-    return row.share_of_words > _MOST_WORDS
 
 
 def _blocks_alike(rows: Sequence[_TextRow], width: float) -> list[list[_TextRow]]:
@@ -289,9 +250,7 @@ def _blocks_alike(rows: Sequence[_TextRow], width: float) -> list[list[_TextRow]
 
 def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
     """Whether a row goes on with the text above it, or with that at the foot of the column before."""
-    if captioned(row.text) and not above.is_unfinished:
-        return False
-    if len(number_of(row.text)) > 1 and not above.is_unfinished:  # "2.1 Overview"
+    if not above.is_unfinished and (captioned(row.text) or len(number_of(row.text)) > 1):  # "2.1 Overview"
         return False
     is_at_top = row.is_top_of_column_behind(above)
     indent = 0.0 if is_at_top else (row.left - above.left) / row.size
@@ -301,9 +260,8 @@ def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
     is_other = row.stands_out_from(above) and (row.look[0] or not above.is_unfinished)
     is_next = row.is_beside(above) or (above.is_unfinished and is_at_top)
     is_within = -_INDENT < indent < (_INDENT if _ITEM.match(above.text) else _LEAST_INDENT)
-    return (
-        is_within and is_next and not is_other and (is_rest or is_sentence or (_is_full(row, width) and _is_wordy(row)))
-    )
+    is_line = is_rest or is_sentence or (_is_full(row, width) and row.is_wordy)
+    return is_within and is_next and is_line and not is_other
 
 
 def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
@@ -311,11 +269,10 @@ def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
     if captioned(row.text) or (row.stands_out_from(below) and not below.lines[0].n_lead):
         return False
     is_flush = max(abs(row.left - below.left), abs(row.right - below.right)) < _FLUSH * row.size
-    is_wide = row.right > below.left + _WIDE * width and (
-        _is_full(row, width) or row.n_small_words >= _LEAST_SMALL_WORDS
-    )
+    is_long = row.is_wordy and (_is_full(row, width) or row.n_small_words >= _LEAST_SMALL_WORDS)
+    is_wide = is_long and row.right > below.left + _WIDE * width
     is_within = -_LEAST_INDENT < (row.left - below.left) / row.size < _INDENT
-    return is_within and row.is_beside(below) and (is_flush or (is_wide and _is_wordy(row)))
+    return is_within and row.is_beside(below) and (is_flush or is_wide)
 
 
 def _find_captions(rows: Sequence[_TextRow]) -> None:

@@ -18,7 +18,6 @@ _LONGEST_TITLE = 500
 _LEAST_PROSE = 60
 
 _LEAST_TITLE_WORDS = 4
-_PROSE_WIDTH = 0.6  # of the usual column
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ class _Reading:
     def __init__(self, paragraphs: Sequence[PrintedParagraph]) -> None:
         self._paragraphs = paragraphs
         self._body = _body_style(paragraphs)
-        self._width = _usual_width(paragraphs, self._body)
         title = _title(paragraphs, self._body)
         self._title = next((at for at, paragraph in enumerate(paragraphs) if paragraph is title), -1)
         places = [at for at, paragraph in enumerate(paragraphs) if at != self._title and _is_heading(paragraph)]
@@ -103,11 +101,10 @@ class _Reading:
 
     def _is_text(self, at: int) -> bool:
         """Whether a paragraph before the body is its first: running text, no notice."""
-        if at >= len(self._paragraphs):
+        if at >= len(self._paragraphs) or self._paragraphs[at].style.size < self._body.size - _SMALLER:
             return False
-        paragraph = self._paragraphs[at]
-        is_prose = _is_prose(paragraph, self._body, self._width) and len(paragraph.text) > _LEAST_PROSE
-        return is_prose and is_sentence(paragraph.text) and not is_notice(paragraph.text)
+        text = self._paragraphs[at].text
+        return len(text) > _LEAST_PROSE and is_sentence(text) and not is_notice(text)
 
 
 def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
@@ -156,20 +153,3 @@ def _rank(heading: PrintedParagraph) -> Rank:
     is_bold = all(line.is_bold for line in heading.lines)
     is_italic = all(line.is_italic for line in heading.lines)
     return -round(heading.style.size), not heading.text.isupper(), not is_bold, is_italic
-
-
-def _usual_width(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> float:
-    counts: Counter[int] = Counter()
-    for paragraph in paragraphs:
-        for line in paragraph.lines:
-            if line.style == body:
-                counts[round(line.column[1] - line.column[0])] += len(line.glyphs)
-    return counts.most_common(1)[0][0]
-
-
-def _is_prose(paragraph: PrintedParagraph, body: TypeStyle, width: float) -> bool:
-    """Whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
-    if paragraph.style.size < body.size - _SMALLER:
-        return False
-    widest = max(line.right - line.left for line in paragraph.lines)
-    return len(paragraph.text) > _LEAST_PROSE or widest > _PROSE_WIDTH * width
