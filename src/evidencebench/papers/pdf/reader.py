@@ -132,10 +132,10 @@ def read_pdf(content: bytes, name: str) -> Paper:
     rows = [with_labels(_without(row, line_numbers(row), "line number", count)) for row in rows]
     running = running_lines(rows)
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
-    regions = regions_of(rows)
-    for sort, line in regions.left_out:
-        count.leave_out(sort.value, line.text)
-    lines = [line for page in regions.read for line in page]
+    lines, floats = regions_of(rows)
+    for beside in floats:
+        for line in (*beside.caption, *beside.lines):
+            count.leave_out(beside.sort.value, line.text)
     words = words_of("\n".join(line.text for line in lines))
     parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
@@ -146,7 +146,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
         file_format="PDF",
         title=text_of_lines(title.paragraph.lines, words).text if title else "",
         loss=count,
-        units=units_of(regions.floats, parts, words),
+        units=units_of(floats, parts, words),
         warnings=warnings,
         locate=page_boxes(lines),
     )

@@ -117,19 +117,11 @@ class PageFloat:
     lines: list[PrintedLine] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Regions:
-    """The lines that are read, page by page, and the others with what they belong to."""
-
-    read: list[list[PrintedLine]]
-    left_out: list[tuple[RegionSort, PrintedLine]]
-    floats: list[PageFloat]
-
-
-def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
-    """Tell the lines of pages, each in reading order, apart; those that are read are in reading order too."""
+def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine], list[PageFloat]]:
+    """Return the lines that are read, in reading order, and the others; those of each page come in reading order."""
     body, width, step = _usual(pages)
-    regions = Regions([], [], [])
+    all_read: list[PrintedLine] = []
+    all_floats: list[PageFloat] = []
     is_references = is_end = False
     for number, lines in enumerate(pages):
         rows = _rows(lines, max(_NEXT, _FARTHER * step))
@@ -157,22 +149,21 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
                 read += [replace(line, is_heading=row.is_heading or row.begins_with(line)) for line in row.lines]
                 continue
             sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
-            regions.left_out.extend((sort, line) for line in row.lines)
             beside = floats.setdefault(id(caption.first) if caption else sort, PageFloat(sort))
             (beside.caption if row.caption else beside.lines).extend(row.lines)
             if caption is not None and row.overlaps(caption):
                 marked.setdefault(id(caption.first), []).append(row)
-        regions.floats.extend(floats.values())
+        all_floats.extend(floats.values())
         # What is left out parts the text above it from the text below, as wide as it is.
-        marks = [replace(_bounds(group), glyphs=()) for group in marked.values()]
-        regions.read.append([line for line in in_reading_order([*read, *marks]) if line.glyphs])
-    return regions
+        marks = list(map(_mark, marked.values()))
+        all_read += [line for line in in_reading_order([*read, *marks]) if line.glyphs]
+    return all_read, all_floats
 
 
-def _bounds(rows: Sequence[_TextRow]) -> PrintedLine:
+def _mark(rows: Sequence[_TextRow]) -> PrintedLine:
     heights = [row.baseline for row in rows]
     left, right = min(row.left for row in rows), max(row.right for row in rows)
-    return replace(rows[0].lines[0], left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
+    return replace(rows[0].lines[0], glyphs=(), left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
 
 
 def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]:
@@ -316,7 +307,7 @@ def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float, *, is_late
 
 def _stands_alone(rows: Sequence[_TextRow], row: _TextRow, *, any_font: bool) -> bool:
     """Whether nothing stands beside a row of its column, and another font below it."""
-    at = next(at for at, other in enumerate(rows) if other is row)
+    at = rows.index(row)
     around = [*rows[max(0, at - 1) : at], *rows[at + 1 : at + 2]]
     is_beside = any(abs(other.baseline - row.baseline) < _LEVEL * row.size for other in around)
     below = around[-1] if around else row
@@ -344,9 +335,8 @@ def _sort(rows: Sequence[_TextRow], at: int, body: float) -> tuple[RegionSort, _
     is_in_text = any(other.is_text and abs(other.baseline - row.baseline) < _NEAR_TEXT * body for other in around)
     if is_in_text and row.size > body - _SMALLER and _FORMULA.search(row.text):
         return RegionSort.FORMULA, None
-    is_small = row.size < body - _SMALLEST_HEADING
     goes_on = at > 0 and rows[at - 1].is_note and row.is_second_line_of(rows[at - 1])
-    row.is_note = is_small and (goes_on or _NOTED.match(row.text) is not None)
+    row.is_note = row.size < body - _SMALLEST_HEADING and (goes_on or _NOTED.match(row.text) is not None)
     if row.is_note:
         return RegionSort.NOTE, None
     texts = [other.baseline for other in rows if other.is_text and row.overlaps(other)]

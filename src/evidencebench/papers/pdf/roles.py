@@ -40,8 +40,7 @@ class _Reading:
     def __init__(self, paragraphs: Sequence[PrintedParagraph]) -> None:
         self._paragraphs = paragraphs
         self._body = _body_style(paragraphs)
-        title = _title(paragraphs, self._body)
-        self._title = next((at for at, paragraph in enumerate(paragraphs) if paragraph is title), -1)
+        self._title = _title(paragraphs, self._body)
         places = [at for at, paragraph in enumerate(paragraphs) if at != self._title and _is_heading(paragraph)]
         self._levels = dict(zip(places, _levels([paragraphs[at] for at in places]), strict=True))
         ranks = {at: _rank(paragraphs[at]) for at in places}
@@ -117,20 +116,19 @@ def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
     return counts.most_common(1)[0][0]
 
 
-def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> PrintedParagraph | None:
-    """Return the paragraph of the first page in the largest type, or a first heading where all are of one size."""
-    first = [
-        paragraph
-        for paragraph in paragraphs
+def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> int:
+    """Return the place of what is in the first page's largest type, or a first heading where all is of one size; -1."""
+    sizes = {
+        at: paragraph.style.size
+        for at, paragraph in enumerate(paragraphs)
         if paragraph.lines[0].page is paragraphs[0].lines[0].page
         and len(paragraph.text.split()) >= _LEAST_TITLE_WORDS
         and len(paragraph.text) <= _LONGEST_TITLE
-    ]
-    larger = [paragraph for paragraph in first if paragraph.style.size > body.size + _LARGER]
-    if larger:
-        return max(larger, key=lambda paragraph: paragraph.style.size)
-    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0])
-    return paragraphs[0] if is_heading and section_of(paragraphs[0].text) is None else None
+    }
+    largest = max(sizes, key=sizes.__getitem__, default=0)
+    if sizes and sizes[largest] > body.size + _LARGER:
+        return largest
+    return 0 if 0 in sizes and _is_heading(paragraphs[0]) and section_of(paragraphs[0].text) is None else -1
 
 
 def _is_heading(paragraph: PrintedParagraph) -> bool:
