@@ -40,7 +40,7 @@ def units_of(floats: Iterable[PageFloat], parts: Sequence[PaperPart], words: Abs
         lines = beside.caption or beside.lines
         place = Place(page=lines[0].page.number)
         label, caption = split_caption(text_of_lines(beside.caption, words).text)
-        writer.add_notes([caption] if caption else [], UnitKind.CAPTION, label=label, place=place)
+        writer.add_notes([caption], UnitKind.CAPTION, label=label, place=place)
         if "table" in label.lower():
             _add_table(writer, beside.lines, words, label=label, caption=caption, place=place)
         elif beside.sort is RegionSort.NOTE:
@@ -55,10 +55,10 @@ def units_of(floats: Iterable[PageFloat], parts: Sequence[PaperPart], words: Abs
         elif part.role is PartRole.KEYWORDS:
             rest = KEYWORDS.sub("", text, count=1).lstrip(" :.\u2014\u2013-")
             writer.add_notes([rest], UnitKind.END_MATTER, label="Keywords", place=place)
-        elif part.role in (PartRole.BACK_MATTER, PartRole.NOTE) or (
-            part.role is PartRole.AUTHORS and _DECLARES.search(text)
-        ):
-            _add_note(writer, text, place, label if part.role is PartRole.BACK_MATTER else "")
+        elif part.role is PartRole.BACK_MATTER:
+            _add_note(writer, text, place, label)
+        elif part.role is PartRole.NOTE or (part.role is PartRole.AUTHORS and _DECLARES.search(text)):
+            _add_note(writer, text, place)
     return tuple(writer.units)
 
 
@@ -103,7 +103,7 @@ def _add_table(
             cells.append(placed)
     n_heads = next((n for n, row in enumerate(cells[: _MOST_HEADS + 1]) if _is_below_heads(row, n)), 1)
     writer.add_table(cells, n_heads=n_heads if len(columns) > 1 else 0, label=label, caption=caption, place=place)
-    writer.add_notes([" ".join(notes)] if notes else [], UnitKind.FOOTNOTE, label=label, place=place)
+    writer.add_notes([" ".join(notes)], UnitKind.FOOTNOTE, label=label, place=place)
 
 
 def _cells(line: PrintedLine, words: AbstractSet[str]) -> Iterator[_PrintedCell]:

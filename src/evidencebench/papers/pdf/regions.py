@@ -80,10 +80,6 @@ class _TextRow:
         self.caption: RegionSort | None = None  # what it is part of the caption of
         self.first: _TextRow | None = None  # the caption's first row
 
-    def begins_with(self, line: PrintedLine) -> bool:
-        """Whether a line is a heading in the row, far before the text."""
-        return line is self.lines[0] and line.is_bold and not self.look[0] and line.text[-1] == "."
-
     def is_alike(self, other: "_TextRow") -> bool:
         return abs(self.size - other.size) < _SAME_SIZE * max(self.size, other.size)
 
@@ -102,10 +98,6 @@ class _TextRow:
         """Whether it stands right below a row of the same look."""
         is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < self.reach
         return is_near and self.is_alike(above) and self.look == above.look and self.overlaps(above)
-
-    def is_top_of_column_behind(self, text: "_TextRow") -> bool:
-        is_higher = self.baseline < text.baseline - self.reach * self.size
-        return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
 
 
 @dataclass(slots=True)
@@ -133,8 +125,8 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine
         marked: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
         floats: dict[int | RegionSort, PageFloat] = {}
         for at, row in enumerate(rows):
-            above = rows[at - 1] if at and rows[at - 1].is_heading and not section_of(rows[at - 1].text) else None
-            goes_on = above is not None and row.is_second_line_of(above)
+            above = rows[max(0, at - 1)]
+            goes_on = above.is_heading and row.is_second_line_of(above) and not section_of(above.text)
             is_heading = goes_on or _is_heading(rows, row, body, is_late=is_late)
             row.is_heading = is_heading and not (row.is_text or row.caption)
             section = section_of(row.text) if row.is_heading or row.is_text else None
@@ -146,7 +138,10 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine
             is_front = number == 0 and at < first_text and row.size > body - _SMALLER
             is_read = row.is_text or row.is_heading or is_front or is_end_text
             if is_references or (is_read and not row.caption):
-                read += [replace(line, is_heading=row.is_heading or row.begins_with(line)) for line in row.lines]
+                lead = row.lines[0]  # which may be a heading far before the text
+                is_led = lead.is_bold and not row.look[0] and lead.text[-1] == "."
+                read.append(replace(lead, is_heading=row.is_heading or is_led))
+                read += [replace(line, is_heading=row.is_heading) for line in row.lines[1:]]
                 continue
             sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
             beside = floats.setdefault(id(caption.first) if caption else sort, PageFloat(sort))
@@ -243,7 +238,8 @@ def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
     """Whether a row goes on with the text above it, or with that at the foot of the column before."""
     if not above.is_unfinished and (captioned(row.text) or len(number_of(row.text)) > 1):  # "2.1 Overview"
         return False
-    is_at_top = row.is_top_of_column_behind(above)
+    is_higher = row.baseline < above.baseline - row.reach * row.size
+    is_at_top = above.is_text and row.is_alike(above) and is_higher and row.left > above.right  # of the next column
     indent = 0.0 if is_at_top else (row.left - above.left) / row.size
     is_far = is_at_top and row.left > row.lines[0].column[0] + _INDENT * row.size
     is_rest = not is_far and len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)

@@ -1,7 +1,7 @@
 """What each paragraph of a PDF is: title, heading, abstract, body, or something that is left out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evidencebench.papers.pdf.front import FrontSearch, Rank, is_notice, is_sentence
@@ -41,9 +41,9 @@ class _Reading:
         self._paragraphs = paragraphs
         self._body = _body_style(paragraphs)
         self._title = _title(paragraphs, self._body)
-        places = [at for at, paragraph in enumerate(paragraphs) if at != self._title and _is_heading(paragraph)]
-        self._levels = dict(zip(places, _levels([paragraphs[at] for at in places]), strict=True))
-        ranks = {at: _rank(paragraphs[at]) for at in places}
+        headings = {at: one for at, one in enumerate(paragraphs) if at != self._title and _is_heading(one)}
+        ranks = {at: _rank(heading) for at, heading in headings.items()}
+        self._levels = _levels(headings, ranks)
         self._front = FrontSearch(paragraphs, self._title + 1, ranks, self._body).roles()
         self._state = PartRole.BODY if self._title < 0 and not self._front else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
@@ -135,16 +135,15 @@ def _is_heading(paragraph: PrintedParagraph) -> bool:
     return all(line.is_heading for line in paragraph.lines)
 
 
-def _levels(headings: Sequence[PrintedParagraph]) -> list[int]:
+def _levels(headings: Mapping[int, PrintedParagraph], ranks: Mapping[int, Rank]) -> dict[int, int]:
     """Return the level of each heading: by its number, or else by how much it stands out."""
-    ranks, depths = list(map(_rank, headings)), [len(number_of(heading.text)) for heading in headings]
+    depths = {at: len(number_of(heading.text)) for at, heading in headings.items()}
     usual: dict[Rank, Counter[int]] = defaultdict(Counter)
-    for rank, depth in zip(ranks, depths, strict=True):
-        if depth:
-            usual[rank][depth] += 1
-    levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
+    for at in filter(depths.__getitem__, depths):
+        usual[ranks[at]][depths[at]] += 1
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
-    return [depth or levels[rank] for rank, depth in zip(ranks, depths, strict=True)]
+    return {at: depths[at] or levels[rank] for at, rank in ranks.items()}
 
 
 def _rank(heading: PrintedParagraph) -> Rank:
