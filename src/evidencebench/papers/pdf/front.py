@@ -76,8 +76,6 @@ class FrontSearch:
         if start is None:
             return {}
         texts, labels = list[int](), list[int]()
-        if not is_named and start - 1 in self._headings and is_abstract_part(self._texts[start - 1]):
-            start -= 1
         n_words, stop = 0, start
         is_alone = is_named and section_of(self._texts[start]) is SectionSort.ABSTRACT
         for stop in range(start + is_alone, len(self._paragraphs)):
@@ -108,19 +106,11 @@ class FrontSearch:
         text, below = self._texts[at], "".join(self._texts[at + 1 : at + 2])
         section, has_text = section_of(text), len(below.split()) >= _LEAST_TEXT and self._has_body_type(at + 1)
         if is_abstract_part(text) and not number_of(text):
-            return (has_text or at + 1 in self._headings) and not self._comes_again(at)
+            later = [name for place, name in self._names.items() if place > at]
+            return (has_text or at + 1 in self._headings) and self._names[at] not in later
         if section is SectionSort.BODY or number_of(text):
             return True
         return section is None and has_text and is_sentence(below)
-
-    def _comes_again(self, at: int) -> bool:
-        """Whether a heading of this name comes later, or an introduction that stands out more."""
-        return any(
-            name == self._names[at]
-            or (name in _FIRST_NAMES and place < self._end and self._headings[place] < self._headings[at])
-            for place, name in self._names.items()
-            if place > at
-        )
 
     def _named(self) -> int | None:
         """Return the place of the word "Abstract", alone or before the text."""
@@ -148,10 +138,7 @@ class FrontSearch:
             return next(at for at in prose if self._look(at) == look)
         plain = [at for at in prose if self._has_body_type(at)]
         n_plain = sum(len(self._texts[at].split()) for at in plain)
-        if plain and self._limit < self._end and _LEAST_WORDS <= n_plain <= _MOST_WORDS:
-            return plain[0]
-        is_wide = len(plain) > 1 and self._is_narrower(plain[1], plain[0])
-        return plain[0] if is_wide and len(self._texts[plain[0]].split()) >= _LEAST_WORDS else None
+        return plain[0] if plain and self._limit < self._end and _LEAST_WORDS <= n_plain <= _MOST_WORDS else None
 
     def _is_prose(self, at: int) -> bool:
         is_small = self._paragraphs[at].style.size < self._body.size - _SMALLEST
@@ -178,13 +165,7 @@ class FrontSearch:
     def _goes_on(self, at: int, first: int) -> bool:
         """Whether a paragraph looks like the abstract's first, and is no column of the body below it."""
         (size, *look), (first_size, *first_look) = self._look(at), self._look(first)
-        is_column = self._has_body_type(at) and self._is_narrower(at, first)
+        edges = [[(line.left, line.right) for line in self._paragraphs[place].lines] for place in (at, first)]
+        width, first_width = (max(right for _, right in lines) - min(left for left, _ in lines) for lines in edges)
+        is_column = self._has_body_type(at) and width < _NARROWER * first_width
         return abs(size - first_size) < _SAME and look == first_look and not is_column
-
-    def _is_narrower(self, at: int, other: int) -> bool:
-        own, others = (
-            max(line.right for line in self._paragraphs[place].lines)
-            - min(line.left for line in self._paragraphs[place].lines)
-            for place in (at, other)
-        )
-        return own < _NARROWER * others

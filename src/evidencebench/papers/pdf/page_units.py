@@ -37,8 +37,7 @@ def units_of(floats: Iterable[PageFloat], parts: Sequence[PaperPart], words: Abs
     """Return the units of all pages, tables, figures and notes before the end matter."""
     writer = UnitWriter()
     for beside in floats:
-        lines = beside.caption or beside.lines
-        place = Place(page=lines[0].page.number)
+        place = Place(page=(beside.caption or beside.lines)[0].page.number)
         label, caption = split_caption(text_of_lines(beside.caption, words).text)
         writer.add_notes([caption], UnitKind.CAPTION, label=label, place=place)
         if "table" in label.lower():
@@ -95,8 +94,10 @@ def _add_table(
             notes.append(text)
             continue
         placed = _placed(row, columns)
-        is_wrapped = above and line.baseline - above[0].line.baseline < _WRAPPED * line.size
-        if cells and len(columns) > 1 and is_wrapped and _goes_on(cells[-1], placed):
+        is_near = above and line.baseline - above[0].line.baseline < _WRAPPED * line.size
+        is_led = bool(placed[0].text) and not placed[0].text[0].islower()
+        has_values = any(_VALUE.match(cell.text) for cell in placed)
+        if cells and len(columns) > 1 and len(cells[-1]) == len(placed) and is_near and not (is_led or has_values):
             pairs = zip(cells[-1], placed, strict=True)
             cells[-1] = [one._replace(text=f"{one.text} {other.text}".strip()) for one, other in pairs]
         else:
@@ -159,13 +160,6 @@ def _placed(row: Sequence[_PrintedCell], columns: Sequence[tuple[float, float]])
         placed += [Cell("")] * (spanned[0] - at) + [Cell(cell.text, spanned[-1] - spanned[0] + 1)]
         at = spanned[-1] + 1
     return [*placed, *[Cell("")] * (len(columns) - at)]
-
-
-def _goes_on(above: Sequence[Cell], row: Sequence[Cell]) -> bool:
-    """Whether the cells of a row go on with those of the row above: words without a label or a value."""
-    texts = [cell.text for cell in row if cell.text]
-    is_below = len(above) == len(row) and (not row[0].text or row[0].text[0].islower())
-    return is_below and not any(map(_VALUE.match, texts))
 
 
 def _is_below_heads(row: Sequence[Cell], n_above: int) -> bool:

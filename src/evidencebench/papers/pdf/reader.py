@@ -32,9 +32,7 @@ from evidencebench.tables import shortened
 _OCR = "recognise its text first, as with 'ocrmypdf"
 _LEAST_CHARACTERS = 80  # of a page that holds text; the last one of a paper may have less
 _ALMOST_NONE = 25
-_MOST = 0.5
-"""A PDF is refused where more than this share of its pages has no text, or gibberish."""
-
+_MOST = 0.5  # of the pages may have no text, or gibberish
 _LONGEST_LIST = 60
 _LONGEST_RUN_IN, _LEAST_RUN_IN = 24, 3  # words and letters of a heading within a paragraph's first line
 
@@ -190,10 +188,9 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
                     last[1].extend(lines)
                     continue
             last = part, lines
-            rejoined.append(last)
-        else:
-            last = None if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL) else last
-            rejoined.append((part, lines))
+        elif part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL):
+            last = None
+        rejoined.append((part, lines))
     return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in rejoined]
 
 
