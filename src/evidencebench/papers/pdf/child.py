@@ -23,11 +23,7 @@ def ask_process(module: str, content: bytes, name: str) -> bytes:
     """Return what a module of this package, run as a program, writes for bytes; ``name`` is that of the PDF."""
     try:
         ended = subprocess.run(  # noqa: S603 our own program
-            [sys.executable, "-P", "-m", module],
-            input=content,
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
+            [sys.executable, "-P", "-m", module], input=content, capture_output=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise UnreadableError(

@@ -145,10 +145,11 @@ def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[PrintedLine
 
 def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) -> PrintedLine:
     arrays = page.arrays
+    own = [styles[arrays.fonts[glyph.index]] for glyph in group]
     style = styles[Counter(arrays.fonts[glyph.index] for glyph in group).most_common(1)[0][0]]
     heights: defaultdict[float, float] = defaultdict(float)
-    for glyph in group:
-        heights[round(arrays.baselines[glyph.index], 1)] += styles[arrays.fonts[glyph.index]].size
+    for glyph, its in zip(group, own, strict=True):
+        heights[round(arrays.baselines[glyph.index], 1)] += its.size
     baseline = max(heights, key=heights.__getitem__)
     size = max(style.size, 1.0)
     glyphs = tuple(
@@ -157,9 +158,8 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         else glyph
         for glyph in group
     )
-    letters = [
-        styles[arrays.fonts[glyph.index]] for glyph in glyphs if not glyph.script and page.text[glyph.index].isalpha()
-    ]
+    pairs = zip(glyphs, own, strict=True)
+    letters = [its for glyph, its in pairs if not glyph.script and page.text[glyph.index].isalpha()]
     left = min(arrays.lefts[glyph.index] for glyph in group)
     right = max(arrays.rights[glyph.index] for glyph in group)
     return PrintedLine(
@@ -172,9 +172,9 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) ->
         style=style,
         is_bold=bool(letters) and all(letter.is_bold for letter in letters),
         is_italic=bool(letters) and all(letter.is_italic for letter in letters),
-        begins_italic=styles[arrays.fonts[group[0].index]].is_italic,
+        begins_italic=own[0].is_italic,
         column=(left, right),
-        n_lead=_n_lead([styles[arrays.fonts[glyph.index]] for glyph in group]),
+        n_lead=_n_lead(own),
     )
 
 
@@ -206,24 +206,21 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
     pages_from_top = [sorted(lines, key=lambda line: line.baseline) for lines in pages]
     # The lines at the top and at the foot of each page that stand apart from its text.
     edges = [[*_apart(lines), *_apart(lines[::-1])] for lines in pages_from_top]
-    places: dict[tuple[str, int], set[int]] = defaultdict(set)  # pattern and height -> pages
-    keys = {
-        id(line): (_NUMBER.sub("#", line.text.casefold()), round(line.baseline / _SAME_PLACE))
-        for lines in edges
+    placed = [
+        (number, line, _NUMBER.sub("#", line.text.casefold()), round(line.baseline / _SAME_PLACE))
+        for number, lines in enumerate(edges)
         for line in lines
-    }
-    for number, lines in enumerate(edges):
-        for line in lines:
-            places[keys[id(line)]].add(number)
+    ]
+    places: dict[tuple[str, int], set[int]] = defaultdict(set)  # pattern and height -> pages
+    for number, _, pattern, height in placed:
+        places[pattern, height].add(number)
     least = max(2, round(_LEAST_REPEATED * len(pages)))
     running = set()
-    for number, lines in enumerate(edges):
-        for line in lines:
-            pattern, height = keys[id(line)]
-            n_near = sum(len(places.get((pattern, height + step), ())) for step in (-1, 0, 1))
-            is_number = _PAGE_NUMBER.fullmatch(line.text) is not None
-            if n_near >= least or (is_number and (len(pages) == 1 or _counts(edges, number, line))):
-                running.add(id(line))
+    for number, line, pattern, height in placed:
+        n_near = sum(len(places.get((pattern, height + step), ())) for step in (-1, 0, 1))
+        is_number = _PAGE_NUMBER.fullmatch(line.text) is not None
+        if n_near >= least or (is_number and (len(pages) == 1 or _counts(edges, number, line))):
+            running.add(id(line))
     return running
 
 

@@ -2,19 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from evidencebench.papers.lines import split_caption
 from evidencebench.papers.paper import Place, Unit, UnitKind
 from evidencebench.papers.pdf.front import is_notice
 from evidencebench.papers.pdf.lines import PrintedLine
-from evidencebench.papers.pdf.paragraphs import KEYWORDS, paragraphs_of, section_of, text_of_lines
+from evidencebench.papers.pdf.paragraphs import KEYWORDS, PartRole, paragraphs_of, section_of, text_of_lines
 from evidencebench.papers.pdf.regions import PageFloat, RegionSort
-from evidencebench.papers.pdf.roles import PaperPart, PartRole
+from evidencebench.papers.pdf.roles import PaperPart
 from evidencebench.papers.sections import SectionSort
 from evidencebench.papers.units import Cell, UnitWriter
 
@@ -36,16 +37,27 @@ def units_of(floats: Iterable[PageFloat], parts: Sequence[PaperPart], words: Abs
     """Return the units of all pages, tables, figures and notes before the end matter."""
     writer = UnitWriter()
     for beside in floats:
-        lines = beside.caption or beside.lines
-        place = Place(page=lines[0].page.number)
+        place = Place(page=(beside.caption or beside.lines)[0].page.number)
         label, caption = split_caption(text_of_lines(beside.caption, words).text)
-        writer.add_notes([caption] if caption else [], UnitKind.CAPTION, label=label, place=place)
+        writer.add_notes([caption], UnitKind.CAPTION, label=label, place=place)
         if "table" in label.lower():
             _add_table(writer, beside.lines, words, label=label, caption=caption, place=place)
         elif beside.sort is RegionSort.NOTE:
             for paragraph in paragraphs_of(beside.lines):
                 _add_note(writer, text_of_lines(paragraph.lines, words).text, place)
-    _add_parts(writer, parts, words)
+    label = ""
+    for part in parts:
+        lines = part.paragraph.lines
+        text, place = text_of_lines(lines, words).text, Place(page=lines[0].page.number)
+        if part.role is PartRole.BACK_MATTER and section_of(text) is SectionSort.BACK_MATTER:
+            label = text.rstrip(" .:")
+        elif part.role is PartRole.KEYWORDS:
+            rest = KEYWORDS.sub("", text, count=1).lstrip(" :.\u2014\u2013-")
+            writer.add_notes([rest], UnitKind.END_MATTER, label="Keywords", place=place)
+        elif part.role is PartRole.BACK_MATTER:
+            _add_note(writer, text, place, label)
+        elif part.role is PartRole.NOTE or (part.role is PartRole.AUTHORS and _DECLARES.search(text)):
+            _add_note(writer, text, place)
     return tuple(writer.units)
 
 
@@ -60,50 +72,43 @@ def _add_note(writer: UnitWriter, text: str, place: Place, label: str = "") -> N
         writer.add_notes([text], kind, label=label, place=place)
 
 
-def _add_parts(writer: UnitWriter, parts: Sequence[PaperPart], words: AbstractSet[str]) -> None:
-    label = ""
-    for part in parts:
-        lines = part.paragraph.lines
-        text, place = text_of_lines(lines, words).text, Place(page=lines[0].page.number)
-        if part.role is PartRole.BACK_MATTER and section_of(text) is SectionSort.BACK_MATTER:
-            label = text.rstrip(" .:")
-        elif part.role is PartRole.BACK_MATTER:
-            _add_note(writer, text, place, label)
-        elif part.role is PartRole.KEYWORDS:
-            rest = KEYWORDS.sub("", text, count=1).lstrip(" :.\u2014\u2013-")
-            writer.add_notes([rest], UnitKind.END_MATTER, label="Keywords", place=place)
-        elif part.role is PartRole.NOTE or (part.role is PartRole.AUTHORS and _DECLARES.search(text)):
-            _add_note(writer, text, place)
+class _PrintedCell(NamedTuple):
+    text: str
+    left: float
+    right: float
+    line: PrintedLine  # that it is a part of
 
 
 def _add_table(
     writer: UnitWriter, lines: Sequence[PrintedLine], words: AbstractSet[str], *, label: str, caption: str, place: Place
 ) -> None:
-    rows = _level_rows([cell for line in lines for cell in _cells(line)])
+    rows = _level_rows([cell for line in lines for cell in _cells(line, words)])
     columns = _columns(rows)
+    width = max((line.right for line in lines), default=0) - min((line.left for line in lines), default=0)
     cells: list[list[Cell]] = []
     notes: list[str] = []
     for above, row in pairwise([[], *rows]):
-        text = " ".join(text_of_lines([line], words).text for line in row)
-        if len(row) == 1 and cells and _is_note(row[0], lines, text):
+        text, line = row[0].text, row[0].line
+        is_long = len(row) == 1 and row[0].right - row[0].left > _WIDE * width
+        if is_long and cells and len(_SMALL_WORD.findall(text)) >= _FEWEST_WORDS:
             notes.append(text)
             continue
-        placed = _placed(row, columns, words)
-        is_wrapped = above and row[0].baseline - above[0].baseline < _WRAPPED * row[0].size
-        if cells and len(columns) > 1 and is_wrapped and _goes_on(cells[-1], placed):
-            cells[-1] = [
-                before._replace(text=" ".join(filter(None, (before.text, cell.text))))
-                for before, cell in zip(cells[-1], placed, strict=True)
-            ]
+        placed = _placed(row, columns)
+        is_near = above and line.baseline - above[0].line.baseline < _WRAPPED * line.size
+        is_led = bool(placed[0].text) and not placed[0].text[0].islower()
+        has_values = any(_VALUE.match(cell.text) for cell in placed)
+        if cells and len(columns) > 1 and len(cells[-1]) == len(placed) and is_near and not (is_led or has_values):
+            pairs = zip(cells[-1], placed, strict=True)
+            cells[-1] = [one._replace(text=f"{one.text} {other.text}".strip()) for one, other in pairs]
         else:
             cells.append(placed)
-    n_heads = next((n for n, row in enumerate(cells[: _MOST_HEADS + 1]) if _has_values(row) or _is_group(row, n)), 1)
+    n_heads = next((n for n, row in enumerate(cells[: _MOST_HEADS + 1]) if _is_below_heads(row, n)), 1)
     writer.add_table(cells, n_heads=n_heads if len(columns) > 1 else 0, label=label, caption=caption, place=place)
-    writer.add_notes([" ".join(notes)] if notes else [], UnitKind.FOOTNOTE, label=label, place=place)
+    writer.add_notes([" ".join(notes)], UnitKind.FOOTNOTE, label=label, place=place)
 
 
-def _cells(line: PrintedLine) -> list[PrintedLine]:
-    """Return the parts of a line with more white space between them than words have."""
+def _cells(line: PrintedLine, words: AbstractSet[str]) -> Iterator[_PrintedCell]:
+    """Yield the parts of a line with more white space between them than words have."""
     is_words = len(_SMALL_WORD.findall(line.text)) >= _FEWEST_WORDS  # which may be spread over a column's width
     arrays, cells = line.page.arrays, [[line.glyphs[0]]]
     for before, glyph in pairwise(line.glyphs):
@@ -112,84 +117,53 @@ def _cells(line: PrintedLine) -> list[PrintedLine]:
             cells.append([replace(glyph, has_space=False)])
         else:
             cells[-1].append(glyph)
-    if len(cells) == 1:
-        return [line]
-    return [
-        replace(
-            line,
-            glyphs=tuple(cell),
-            text="".join(" " * glyph.has_space + line.page.text[glyph.index] for glyph in cell),
-            left=arrays.lefts[cell[0].index],
-            right=arrays.rights[cell[-1].index],
-        )
-        for cell in cells
-    ]
+    for cell in cells:
+        text = text_of_lines([replace(line, glyphs=tuple(cell))], words).text
+        yield _PrintedCell(text, arrays.lefts[cell[0].index], arrays.rights[cell[-1].index], line)
 
 
-def _level_rows(lines: Sequence[PrintedLine]) -> list[list[PrintedLine]]:
-    """Return lines that stand side by side together, from top to bottom, each from left to right."""
-    rows: list[list[PrintedLine]] = []
-    for line in sorted(lines, key=lambda line: line.baseline):
-        if rows and line.baseline - rows[-1][0].baseline < _LEVEL * line.size:
-            rows[-1].append(line)
+def _level_rows(cells: Sequence[_PrintedCell]) -> list[list[_PrintedCell]]:
+    """Return cells that stand side by side together, from top to bottom, each from left to right."""
+    rows: list[list[_PrintedCell]] = []
+    for cell in sorted(cells, key=lambda cell: cell.line.baseline):
+        if rows and cell.line.baseline - rows[-1][0].line.baseline < _LEVEL * cell.line.size:
+            rows[-1].append(cell)
         else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.left) for row in rows]
+            rows.append([cell])
+    return [sorted(row, key=lambda cell: cell.left) for row in rows]
 
 
-def _columns(rows: Sequence[Sequence[PrintedLine]]) -> list[tuple[float, float]]:
+def _columns(rows: Sequence[Sequence[_PrintedCell]]) -> list[tuple[float, float]]:
     """Return the left and right edges of a table's columns; none where most rows do not agree on them."""
     counts = Counter(len(row) for row in rows if len(row) > 1)
     n_columns = max(counts, key=lambda n: n * counts[n], default=0)
     full = [row for row in rows if len(row) == n_columns]
-    edges = [
-        (median(line.left for line in column), median(line.right for line in column))
-        for column in zip(*full, strict=True)
-    ]
+    columns = list(zip(*full, strict=True))
+    edges = [(median(cell.left for cell in column), median(cell.right for cell in column)) for column in columns]
     is_clear = all(before[1] < after[0] for before, after in pairwise(edges))
     return edges if is_clear and len(full) >= _ALIGNED * sum(counts[n] for n in counts if n >= n_columns) else []
 
 
-def _placed(row: Sequence[PrintedLine], columns: Sequence[tuple[float, float]], words: AbstractSet[str]) -> list[Cell]:
+def _placed(row: Sequence[_PrintedCell], columns: Sequence[tuple[float, float]]) -> list[Cell]:
     """Return the cells of a row, an empty one for a column without any; one cell where no columns are known."""
-    texts = [text_of_lines([line], words).text for line in row]
     if not columns:
-        return [Cell("; ".join(texts))]
-    places: list[tuple[int, int]] = []
-    for line in row:
-        middles = [(left + right) / 2 for left, right in columns]
-        within = [at for at, middle in enumerate(middles) if line.left <= middle <= line.right]
-        distances = [max(left - line.right, line.left - right) for left, right in columns]
-        nearest = min(range(len(columns)), key=distances.__getitem__)
-        places.append((within[0], within[-1]) if within else (nearest, nearest))
-    cells: list[Cell] = []
+        return [Cell("; ".join(cell.text for cell in row))]
+    placed: list[Cell] = []
     at = 0
-    for (first, last), text in zip(places, texts, strict=True):
-        if cells and first < at:  # in the same column as the cell before
-            cells[-1] = cells[-1]._replace(text=f"{cells[-1].text} {text}")
+    for cell in row:
+        distances = [max(left - cell.right, cell.left - right) for left, right in columns]
+        within = [n for n, (left, right) in enumerate(columns) if cell.left <= (left + right) / 2 <= cell.right]
+        spanned = within or [distances.index(min(distances))]
+        if spanned[0] < at:  # in the same column as the cell before
+            placed[-1] = placed[-1]._replace(text=f"{placed[-1].text} {cell.text}")
             continue
-        cells += [Cell("")] * (first - at) + [Cell(text, last - first + 1)]
-        at = last + 1
-    return [*cells, *[Cell("")] * (len(columns) - at)]
+        placed += [Cell("")] * (spanned[0] - at) + [Cell(cell.text, spanned[-1] - spanned[0] + 1)]
+        at = spanned[-1] + 1
+    return [*placed, *[Cell("")] * (len(columns) - at)]
 
 
-def _goes_on(above: Sequence[Cell], row: Sequence[Cell]) -> bool:
-    """Whether the cells of a row go on with those of the row above: words without a label or a value."""
-    texts = [cell.text for cell in row if cell.text]
-    is_below = len(above) == len(row) and (not row[0].text or row[0].text[0].islower())
-    return is_below and not any(map(_VALUE.match, texts))
-
-
-def _has_values(row: Sequence[Cell]) -> bool:
+def _is_below_heads(row: Sequence[Cell], n_above: int) -> bool:
+    """Whether a row has values, or is a label alone below others."""
     texts = [cell.text for cell in row[1:] if cell.text]
-    return 2 * sum(_VALUE.match(text) is not None for text in texts) >= len(texts) > 0
-
-
-def _is_group(row: Sequence[Cell], n_above: int) -> bool:
-    """Whether a row below others is the label of those behind it."""
-    return n_above > 0 and bool(row[0].text) and not any(cell.text for cell in row[1:])
-
-
-def _is_note(line: PrintedLine, lines: Sequence[PrintedLine], text: str) -> bool:
-    width = max(other.right for other in lines) - min(other.left for other in lines)
-    return line.right - line.left > _WIDE * width and len(_SMALL_WORD.findall(text)) >= _FEWEST_WORDS
+    has_values = 2 * sum(_VALUE.match(text) is not None for text in texts) >= len(texts) > 0
+    return has_values or (n_above > 0 and bool(row[0].text) and not texts)

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -80,6 +81,21 @@ class PrintedParagraph:
         for line in self.lines:
             styles[line.style] += len(line.glyphs)
         return styles.most_common(1)[0][0]
+
+
+class PartRole(StrEnum):
+    """What a paragraph is; the values of those that are left out are words of the loss report."""
+
+    TITLE = "title"
+    HEADING = "heading"
+    LABEL = "label of a part of the abstract"
+    ABSTRACT = "abstract"
+    BODY = "body"
+    AUTHORS = "author or affiliation"
+    KEYWORDS = "keyword"
+    NOTE = "note in small type"
+    REFERENCES = "references"
+    BACK_MATTER = "other back matter"
 
 
 def paragraphs_of(lines: Sequence[PrintedLine]) -> list[PrintedParagraph]:

@@ -18,22 +18,21 @@ from evidencebench.papers.pdf.paragraphs import (
     ABSTRACT_LABEL,
     BEGINS,
     ENDED,
+    PartRole,
     PrintedParagraph,
     paragraphs_of,
     text_of_lines,
 )
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.regions import regions_of
-from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
+from evidencebench.papers.pdf.roles import PaperPart, parts_of
 from evidencebench.query import Kind
 from evidencebench.tables import shortened
 
 _OCR = "recognise its text first, as with 'ocrmypdf"
 _LEAST_CHARACTERS = 80  # of a page that holds text; the last one of a paper may have less
 _ALMOST_NONE = 25
-_MOST = 0.5
-"""A PDF is refused where more than this share of its pages has no text, or gibberish."""
-
+_MOST = 0.5  # of the pages may have no text, or gibberish
 _LONGEST_LIST = 60
 _LONGEST_RUN_IN, _LEAST_RUN_IN = 24, 3  # words and letters of a heading within a paragraph's first line
 
@@ -131,10 +130,10 @@ def read_pdf(content: bytes, name: str) -> Paper:
     rows = [with_labels(_without(row, line_numbers(row), "line number", count)) for row in rows]
     running = running_lines(rows)
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
-    regions = regions_of(rows)
-    for sort, line in regions.left_out:
-        count.leave_out(sort.value, line.text)
-    lines = [line for page in regions.read for line in page]
+    lines, floats = regions_of(rows)
+    for beside in floats:
+        for line in (*beside.caption, *beside.lines):
+            count.leave_out(beside.sort.value, line.text)
     words = words_of("\n".join(line.text for line in lines))
     parts = _rejoined(parts_of(paragraphs_of(lines)))
     title = next((part for part in parts if part.role is PartRole.TITLE), None)
@@ -145,9 +144,9 @@ def read_pdf(content: bytes, name: str) -> Paper:
         file_format="PDF",
         title=text_of_lines(title.paragraph.lines, words).text if title else "",
         loss=count,
-        units=units_of(regions.floats, parts, words),
+        units=units_of(floats, parts, words),
         warnings=warnings,
-        locate=page_boxes(pages, fonts),
+        locate=page_boxes(lines),
     )
 
 
@@ -189,10 +188,9 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
                     last[1].extend(lines)
                     continue
             last = part, lines
-            rejoined.append(last)
-        else:
-            last = None if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL) else last
-            rejoined.append((part, lines))
+        elif part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL):
+            last = None
+        rejoined.append((part, lines))
     return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in rejoined]
 
 

@@ -10,9 +10,7 @@ from operator import attrgetter
 
 from evidencebench.papers.pdf.lines import PrintedLine
 
-_MOST_BLOCKS = 500
-"""Of a page; one with more holds no columns of text, and keeps the order of the file."""
-
+_MOST_BLOCKS = 500  # a page with more holds no columns of text, and keeps the order of the file
 _MOST_CUTS = 40
 _GUTTER = 0.6  # the narrowest white space between columns, in sizes of type
 _OVERFULL = 8  # of so many lines, one may reach into the next column

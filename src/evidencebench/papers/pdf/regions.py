@@ -21,10 +21,8 @@ _SMALL_WORD = re.compile(r"\b[a-z]{2,}\b")
 _WORD = re.compile(
     r"[(\[\"'\u201c\u2018]*[^\W\d_](?:[^\W\d_]|[\u2019'/\u2013-])+[)\]\"'\u201d\u2019.,;:?!]*(?:\d{1,3})?"
 )
-_UNFINISHED = re.compile(r"[^.?!:]$")
-_NAMES = re.compile(
-    r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$"
-)  # what a table or a figure may follow
+# What the name of a table or a figure may follow.
+_NAMES = re.compile(r"(?:\(|\b(?:in|[Ss]ee|and|from|of|to|with|by|or|the|as|on))$")
 _NOTED = re.compile(r"[*\u2020\u2021\u00a7]{1,2}\s?[A-Z]|\d{1,2}\s?(?:[A-Z][a-z]* [a-z]|https?:)")
 _COUNT = re.compile(r"\d+(?!\w)")  # "12-Month survival", but no "1Department"
 _ITEM = re.compile(r"(?:\(?[\da-z]{1,3}[.)]|[\u2022\u25cf\u25aa\u2013-]) ")  # of a list, whose other lines are set in
@@ -61,57 +59,26 @@ class RegionSort(StrEnum):
     NOTE = "note in small type"
 
 
-@dataclass(slots=True)
 class _TextRow:
     """Lines side by side in one column."""
 
-    lines: list[PrintedLine]
-    text: str
-    left: float
-    right: float
-    baseline: float
-    size: float
-    reach: float  # the farthest step from line to line, in sizes of type
-    is_text: bool = False
-    is_heading: bool = False
-    is_note: bool = False  # at the foot of a page, behind a mark
-    caption: RegionSort | None = None  # what it is part of the caption of
-    first: "_TextRow | None" = None  # the caption's first row
-
-    @classmethod
-    def of(cls, lines: list[PrintedLine], reach: float) -> "_TextRow":
+    def __init__(self, lines: list[PrintedLine], reach: float) -> None:
         longest = max(lines, key=lambda line: len(line.glyphs))
-        return cls(
-            lines=lines,
-            text=" ".join(line.text for line in lines),
-            left=min(line.left for line in lines),
-            right=max(line.right for line in lines),
-            baseline=longest.baseline,
-            size=longest.size,
-            reach=reach,
-        )
-
-    @property
-    def look(self) -> tuple[bool, bool]:
-        """Whether all of it is bold, and whether it is italic."""
-        return all(line.is_bold for line in self.lines), all(line.is_italic for line in self.lines)
-
-    @property
-    def n_small_words(self) -> int:
-        return len(_SMALL_WORD.findall(self.text))
-
-    @property
-    def share_of_words(self) -> float:
+        self.lines = lines
+        self.text = " ".join(line.text for line in lines)
+        self.left, self.right = min(line.left for line in lines), max(line.right for line in lines)
+        self.baseline, self.size = longest.baseline, longest.size
+        self.reach = reach  # the farthest step from line to line, in sizes of type
+        self.look = all(line.is_bold for line in lines), all(line.is_italic for line in lines)
         words = self.text.split()
-        return sum(_WORD.fullmatch(word) is not None for word in words) / max(1, len(words))
-
-    @property
-    def is_unfinished(self) -> bool:
-        return _UNFINISHED.search(self.text) is not None
-
-    def begins_with(self, line: PrintedLine) -> bool:
-        """Whether a line is a heading in the row, far before the text."""
-        return line is self.lines[0] and line.is_bold and not self.look[0] and line.text[-1] == "."
+        self.n_small_words = len(_SMALL_WORD.findall(self.text))
+        self.share_of_words = sum(_WORD.fullmatch(word) is not None for word in words) / max(1, len(words))
+        self.is_wordy = self.share_of_words > _MOST_WORDS
+        self.is_unfinished = self.text[-1] not in ".?!:"
+        self.is_text = self.is_heading = False
+        self.is_note = False  # at the foot of a page, behind a mark
+        self.caption: RegionSort | None = None  # what it is part of the caption of
+        self.first: _TextRow | None = None  # the caption's first row
 
     def is_alike(self, other: "_TextRow") -> bool:
         return abs(self.size - other.size) < _SAME_SIZE * max(self.size, other.size)
@@ -124,21 +91,13 @@ class _TextRow:
 
     def is_beside(self, text: "_TextRow") -> bool:
         """Whether it stands right above or below a row of running text, in type of its size."""
-        size = max(text.size, self.size)
-        return (
-            text.is_text
-            and self.is_alike(text)
-            and _LEAST_STEP < abs(self.baseline - text.baseline) / size < self.reach
-        )
+        step = abs(self.baseline - text.baseline) / max(text.size, self.size)
+        return text.is_text and self.is_alike(text) and _LEAST_STEP < step < self.reach
 
     def is_second_line_of(self, above: "_TextRow") -> bool:
         """Whether it stands right below a row of the same look."""
         is_near = _LEAST_STEP < (self.baseline - above.baseline) / self.size < self.reach
         return is_near and self.is_alike(above) and self.look == above.look and self.overlaps(above)
-
-    def is_top_of_column_behind(self, text: "_TextRow") -> bool:
-        is_higher = self.baseline < text.baseline - self.reach * self.size
-        return text.is_text and self.is_alike(text) and is_higher and self.left > text.right
 
 
 @dataclass(slots=True)
@@ -150,19 +109,11 @@ class PageFloat:
     lines: list[PrintedLine] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Regions:
-    """The lines that are read, page by page, and the others with what they belong to."""
-
-    read: list[list[PrintedLine]]
-    left_out: list[tuple[RegionSort, PrintedLine]]
-    floats: list[PageFloat]
-
-
-def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
-    """Tell the lines of pages, each in reading order, apart; those that are read are in reading order too."""
+def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> tuple[list[PrintedLine], list[PageFloat]]:
+    """Return the lines that are read, in reading order, and the others; those of each page come in reading order."""
     body, width, step = _usual(pages)
-    regions = Regions([], [], [])
+    all_read: list[PrintedLine] = []
+    all_floats: list[PageFloat] = []
     is_references = is_end = False
     for number, lines in enumerate(pages):
         rows = _rows(lines, max(_NEXT, _FARTHER * step))
@@ -174,8 +125,8 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
         marked: dict[int, list[_TextRow]] = {}  # the rows of each table and figure, by its caption's first
         floats: dict[int | RegionSort, PageFloat] = {}
         for at, row in enumerate(rows):
-            above = rows[at - 1] if at and rows[at - 1].is_heading and not section_of(rows[at - 1].text) else None
-            goes_on = above is not None and row.is_second_line_of(above)
+            above = rows[max(0, at - 1)]
+            goes_on = above.is_heading and row.is_second_line_of(above) and not section_of(above.text)
             is_heading = goes_on or _is_heading(rows, row, body, is_late=is_late)
             row.is_heading = is_heading and not (row.is_text or row.caption)
             section = section_of(row.text) if row.is_heading or row.is_text else None
@@ -187,25 +138,27 @@ def regions_of(pages: Sequence[Sequence[PrintedLine]]) -> Regions:
             is_front = number == 0 and at < first_text and row.size > body - _SMALLER
             is_read = row.is_text or row.is_heading or is_front or is_end_text
             if is_references or (is_read and not row.caption):
-                read += [replace(line, is_heading=row.is_heading or row.begins_with(line)) for line in row.lines]
+                lead = row.lines[0]  # which may be a heading far before the text
+                is_led = lead.is_bold and not row.look[0] and lead.text[-1] == "."
+                read.append(replace(lead, is_heading=row.is_heading or is_led))
+                read += [replace(line, is_heading=row.is_heading) for line in row.lines[1:]]
                 continue
             sort, caption = (row.caption, row) if row.caption else _sort(rows, at, body)
-            regions.left_out.extend((sort, line) for line in row.lines)
             beside = floats.setdefault(id(caption.first) if caption else sort, PageFloat(sort))
             (beside.caption if row.caption else beside.lines).extend(row.lines)
             if caption is not None and row.overlaps(caption):
                 marked.setdefault(id(caption.first), []).append(row)
-        regions.floats.extend(floats.values())
+        all_floats.extend(floats.values())
         # What is left out parts the text above it from the text below, as wide as it is.
-        marks = [replace(_bounds(group), glyphs=()) for group in marked.values()]
-        regions.read.append([line for line in in_reading_order([*read, *marks]) if line.glyphs])
-    return regions
+        marks = list(map(_mark, marked.values()))
+        all_read += [line for line in in_reading_order([*read, *marks]) if line.glyphs]
+    return all_read, all_floats
 
 
-def _bounds(rows: Sequence[_TextRow]) -> PrintedLine:
+def _mark(rows: Sequence[_TextRow]) -> PrintedLine:
     heights = [row.baseline for row in rows]
     left, right = min(row.left for row in rows), max(row.right for row in rows)
-    return replace(rows[0].lines[0], left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
+    return replace(rows[0].lines[0], glyphs=(), left=left, right=right, baseline=(min(heights) + max(heights)) / 2)
 
 
 def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]:
@@ -231,27 +184,25 @@ def _usual(pages: Sequence[Sequence[PrintedLine]]) -> tuple[float, float, float]
 def _rows(lines: Sequence[PrintedLine], reach: float) -> list[_TextRow]:
     rows: list[_TextRow] = []
     for line in lines:
-        row = rows[-1] if rows else _TextRow.of([line], reach)
+        row = rows[-1] if rows else _TextRow([line], reach)
         size = max(line.size, row.size)
         is_level = abs(line.baseline - row.baseline) < _LEVEL * size and abs(line.size - row.size) < _ABOUT_SIZE * size
         most = _SIDE_BY_SIDE * (2 if row.look[0] and row.text[-1] == "." else 1)  # a run-in heading may stand far apart
         is_beside = -_LEVEL * size < line.left - row.right < most * size
         if rows and is_level and is_beside and line.column == row.lines[-1].column:
-            rows[-1] = _TextRow.of([*row.lines, line], reach)
+            rows[-1] = _TextRow([*row.lines, line], reach)
         else:
-            rows.append(_TextRow.of([line], reach))
+            rows.append(_TextRow([line], reach))
     return rows
 
 
 def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
     for row in rows:
-        row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and _is_wordy(row)
+        row.is_text = _is_full(row, width) and row.n_small_words >= _LEAST_SMALL_WORDS and row.is_wordy
     for block in _blocks_alike(rows, width):  # what stands out as headings do is text only where it is long
         text = " ".join(row.text for row in block)
         is_title = block[0].size > body + _LARGER and text[-1] != "."
-        is_long = len(text) > _LONGEST_HEADING * (1 + 2 * is_title) or (
-            text[-1] == "." and len(text) > _LONGEST_SENTENCE
-        )
+        is_long = len(text) > (_LONGEST_SENTENCE if text[-1] == "." else _LONGEST_HEADING * (1 + 2 * is_title))
         is_other = abs(block[0].size - body) > _FLUSH and text[-1].isalnum()
         if block[0].size > body + _LARGER or is_other or any(block[0].look) or number_of(text):
             is_text = is_long and 2 * sum(row.is_text for row in block) >= len(block)
@@ -263,15 +214,11 @@ def _find_text(rows: Sequence[_TextRow], body: float, width: float) -> None:
         row.is_text = row.is_text or _begins(row, below, width)
     for row in rows:  # a paragraph of one line
         is_sentence = row.text[0].isupper() and row.text[-1] in ".:?!" and row.n_small_words > _LEAST_SMALL_WORDS
-        row.is_text |= is_sentence and abs(row.size - body) < _LARGER and _is_wordy(row) and not row.look[0]
+        row.is_text |= is_sentence and abs(row.size - body) < _LARGER and row.is_wordy and not row.look[0]
 
 
 def _is_full(row: _TextRow, width: float) -> bool:
     return row.right - row.left >= _FULL * width
-
-
-def _is_wordy(row: _TextRow) -> bool:
-    return row.share_of_words > _MOST_WORDS
 
 
 def _blocks_alike(rows: Sequence[_TextRow], width: float) -> list[list[_TextRow]]:
@@ -289,11 +236,10 @@ def _blocks_alike(rows: Sequence[_TextRow], width: float) -> list[list[_TextRow]
 
 def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
     """Whether a row goes on with the text above it, or with that at the foot of the column before."""
-    if captioned(row.text) and not above.is_unfinished:
+    if not above.is_unfinished and (captioned(row.text) or len(number_of(row.text)) > 1):  # "2.1 Overview"
         return False
-    if len(number_of(row.text)) > 1 and not above.is_unfinished:  # "2.1 Overview"
-        return False
-    is_at_top = row.is_top_of_column_behind(above)
+    is_higher = row.baseline < above.baseline - row.reach * row.size
+    is_at_top = above.is_text and row.is_alike(above) and is_higher and row.left > above.right  # of the next column
     indent = 0.0 if is_at_top else (row.left - above.left) / row.size
     is_far = is_at_top and row.left > row.lines[0].column[0] + _INDENT * row.size
     is_rest = not is_far and len(row.lines) == 1 and (above.is_unfinished or _CITATION.fullmatch(row.text) is not None)
@@ -301,9 +247,8 @@ def _goes_on(above: _TextRow, row: _TextRow, width: float) -> bool:
     is_other = row.stands_out_from(above) and (row.look[0] or not above.is_unfinished)
     is_next = row.is_beside(above) or (above.is_unfinished and is_at_top)
     is_within = -_INDENT < indent < (_INDENT if _ITEM.match(above.text) else _LEAST_INDENT)
-    return (
-        is_within and is_next and not is_other and (is_rest or is_sentence or (_is_full(row, width) and _is_wordy(row)))
-    )
+    is_line = is_rest or is_sentence or (_is_full(row, width) and row.is_wordy)
+    return is_within and is_next and is_line and not is_other
 
 
 def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
@@ -311,11 +256,10 @@ def _begins(row: _TextRow, below: _TextRow, width: float) -> bool:
     if captioned(row.text) or (row.stands_out_from(below) and not below.lines[0].n_lead):
         return False
     is_flush = max(abs(row.left - below.left), abs(row.right - below.right)) < _FLUSH * row.size
-    is_wide = row.right > below.left + _WIDE * width and (
-        _is_full(row, width) or row.n_small_words >= _LEAST_SMALL_WORDS
-    )
+    is_long = row.is_wordy and (_is_full(row, width) or row.n_small_words >= _LEAST_SMALL_WORDS)
+    is_wide = is_long and row.right > below.left + _WIDE * width
     is_within = -_LEAST_INDENT < (row.left - below.left) / row.size < _INDENT
-    return is_within and row.is_beside(below) and (is_flush or (is_wide and _is_wordy(row)))
+    return is_within and row.is_beside(below) and (is_flush or is_wide)
 
 
 def _find_captions(rows: Sequence[_TextRow]) -> None:
@@ -359,7 +303,7 @@ def _is_heading(rows: Sequence[_TextRow], row: _TextRow, body: float, *, is_late
 
 def _stands_alone(rows: Sequence[_TextRow], row: _TextRow, *, any_font: bool) -> bool:
     """Whether nothing stands beside a row of its column, and another font below it."""
-    at = next(at for at, other in enumerate(rows) if other is row)
+    at = rows.index(row)
     around = [*rows[max(0, at - 1) : at], *rows[at + 1 : at + 2]]
     is_beside = any(abs(other.baseline - row.baseline) < _LEVEL * row.size for other in around)
     below = around[-1] if around else row
@@ -387,9 +331,8 @@ def _sort(rows: Sequence[_TextRow], at: int, body: float) -> tuple[RegionSort, _
     is_in_text = any(other.is_text and abs(other.baseline - row.baseline) < _NEAR_TEXT * body for other in around)
     if is_in_text and row.size > body - _SMALLER and _FORMULA.search(row.text):
         return RegionSort.FORMULA, None
-    is_small = row.size < body - _SMALLEST_HEADING
     goes_on = at > 0 and rows[at - 1].is_note and row.is_second_line_of(rows[at - 1])
-    row.is_note = is_small and (goes_on or _NOTED.match(row.text) is not None)
+    row.is_note = row.size < body - _SMALLEST_HEADING and (goes_on or _NOTED.match(row.text) is not None)
     if row.is_note:
         return RegionSort.NOTE, None
     texts = [other.baseline for other in rows if other.is_text and row.overlaps(other)]

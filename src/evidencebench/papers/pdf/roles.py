@@ -1,17 +1,13 @@
 """What each paragraph of a PDF is: title, heading, abstract, body, or something that is left out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TypeAlias
 
-from evidencebench.papers.pdf.front import find_abstract, is_notice, is_sentence
+from evidencebench.papers.pdf.front import FrontSearch, Rank, is_notice, is_sentence
 from evidencebench.papers.pdf.lines import TypeStyle
-from evidencebench.papers.pdf.paragraphs import KEYWORDS, PrintedParagraph, section_of
+from evidencebench.papers.pdf.paragraphs import KEYWORDS, PartRole, PrintedParagraph, section_of
 from evidencebench.papers.sections import SectionSort, number_of
-
-_Rank: TypeAlias = tuple[int, bool, bool, bool]
 
 # In points.
 _LARGER = 0.5  # than the body
@@ -22,22 +18,6 @@ _LONGEST_TITLE = 500
 _LEAST_PROSE = 60
 
 _LEAST_TITLE_WORDS = 4
-_PROSE_WIDTH = 0.6  # of the usual column
-
-
-class PartRole(StrEnum):
-    """What a paragraph is; the values of those that are left out are words of the loss report."""
-
-    TITLE = "title"
-    HEADING = "heading"
-    LABEL = "label of a part of the abstract"
-    ABSTRACT = "abstract"
-    BODY = "body"
-    AUTHORS = "author or affiliation"
-    KEYWORDS = "keyword"
-    NOTE = "note in small type"
-    REFERENCES = "references"
-    BACK_MATTER = "other back matter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +40,12 @@ class _Reading:
     def __init__(self, paragraphs: Sequence[PrintedParagraph]) -> None:
         self._paragraphs = paragraphs
         self._body = _body_style(paragraphs)
-        self._width = _usual_width(paragraphs, self._body)
-        title = _title(paragraphs, self._body)
-        self._title = next((at for at, paragraph in enumerate(paragraphs) if paragraph is title), -1)
-        places = [at for at, paragraph in enumerate(paragraphs) if at != self._title and _is_heading(paragraph)]
-        self._levels = dict(zip(places, _levels([paragraphs[at] for at in places]), strict=True))
-        ranks = {at: _rank(paragraphs[at]) for at in places}
-        self._abstract = find_abstract(paragraphs, self._title + 1, ranks, self._body)
-        self._state = PartRole.BODY if self._title < 0 and self._abstract is None else PartRole.AUTHORS
+        self._title = _title(paragraphs, self._body)
+        headings = {at: one for at, one in enumerate(paragraphs) if at != self._title and _is_heading(one)}
+        ranks = {at: _rank(heading) for at, heading in headings.items()}
+        self._levels = _levels(headings, ranks)
+        self._front = FrontSearch(paragraphs, self._title + 1, ranks, self._body).roles()
+        self._state = PartRole.BODY if self._title < 0 and not self._front else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
         self._is_first = True  # whether no heading of the body has come
         self._left_out = 0  # the level of the last heading of what is left out
@@ -88,8 +66,8 @@ class _Reading:
             return PartRole.TITLE, 0
         if KEYWORDS.match(paragraph.text):
             return PartRole.KEYWORDS, 0
-        if self._abstract and at < self._abstract.stop:
-            return self._in_abstract(at)
+        if role := self._front.get(at):
+            return role, int(role is PartRole.HEADING)
         if level and (heading := self._heading(at, level)):
             return heading
         if not level and self._state is PartRole.AUTHORS and self._is_text(at):
@@ -97,16 +75,6 @@ class _Reading:
         usual = min(self._body.size, self._size or self._body.size)
         is_note = self._state is PartRole.BODY and not self._is_headed and paragraph.style.size < usual - _SMALLER
         return PartRole.NOTE if is_note else self._state, 0
-
-    def _in_abstract(self, at: int) -> tuple[PartRole, int]:
-        """Return the role of a paragraph before the abstract's end."""
-        if self._abstract is None or at < self._abstract.start:
-            return PartRole.AUTHORS, 0
-        if at == self._abstract.start and section_of(self._paragraphs[at].text) is SectionSort.ABSTRACT:
-            return PartRole.HEADING, 1
-        if at in self._abstract.labels:
-            return PartRole.LABEL, 0
-        return (PartRole.ABSTRACT if at in self._abstract.texts else PartRole.AUTHORS), 0
 
     def _heading(self, at: int, level: int) -> tuple[PartRole, int] | None:
         """Return the role and the level of a heading; None where it belongs to what is left out."""
@@ -132,11 +100,10 @@ class _Reading:
 
     def _is_text(self, at: int) -> bool:
         """Whether a paragraph before the body is its first: running text, no notice."""
-        if at >= len(self._paragraphs):
+        if at >= len(self._paragraphs) or self._paragraphs[at].style.size < self._body.size - _SMALLER:
             return False
-        paragraph = self._paragraphs[at]
-        is_prose = _is_prose(paragraph, self._body, self._width) and len(paragraph.text) > _LEAST_PROSE
-        return is_prose and is_sentence(paragraph.text) and not is_notice(paragraph.text)
+        text = self._paragraphs[at].text
+        return len(text) > _LEAST_PROSE and is_sentence(text) and not is_notice(text)
 
 
 def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
@@ -149,56 +116,37 @@ def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
     return counts.most_common(1)[0][0]
 
 
-def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> PrintedParagraph | None:
-    """Return the paragraph of the first page in the largest type, or a first heading where all are of one size."""
-    first = [
-        paragraph
-        for paragraph in paragraphs
+def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> int:
+    """Return the place of what is in the first page's largest type, or a first heading where all is of one size; -1."""
+    sizes = {
+        at: paragraph.style.size
+        for at, paragraph in enumerate(paragraphs)
         if paragraph.lines[0].page is paragraphs[0].lines[0].page
         and len(paragraph.text.split()) >= _LEAST_TITLE_WORDS
         and len(paragraph.text) <= _LONGEST_TITLE
-    ]
-    larger = [paragraph for paragraph in first if paragraph.style.size > body.size + _LARGER]
-    if larger:
-        return max(larger, key=lambda paragraph: paragraph.style.size)
-    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0])
-    return paragraphs[0] if is_heading and section_of(paragraphs[0].text) is None else None
+    }
+    largest = max(sizes, key=sizes.__getitem__, default=0)
+    if sizes and sizes[largest] > body.size + _LARGER:
+        return largest
+    return 0 if 0 in sizes and _is_heading(paragraphs[0]) and section_of(paragraphs[0].text) is None else -1
 
 
 def _is_heading(paragraph: PrintedParagraph) -> bool:
     return all(line.is_heading for line in paragraph.lines)
 
 
-def _levels(headings: Sequence[PrintedParagraph]) -> list[int]:
+def _levels(headings: Mapping[int, PrintedParagraph], ranks: Mapping[int, Rank]) -> dict[int, int]:
     """Return the level of each heading: by its number, or else by how much it stands out."""
-    ranks, depths = list(map(_rank, headings)), [len(number_of(heading.text)) for heading in headings]
-    usual: dict[_Rank, Counter[int]] = defaultdict(Counter)
-    for rank, depth in zip(ranks, depths, strict=True):
-        if depth:
-            usual[rank][depth] += 1
-    levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
+    depths = {at: len(number_of(heading.text)) for at, heading in headings.items()}
+    usual: dict[Rank, Counter[int]] = defaultdict(Counter)
+    for at in filter(depths.__getitem__, depths):
+        usual[ranks[at]][depths[at]] += 1
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
-    return [depth or levels[rank] for rank, depth in zip(ranks, depths, strict=True)]
+    return {at: depths[at] or levels[rank] for at, rank in ranks.items()}
 
 
-def _rank(heading: PrintedParagraph) -> _Rank:
+def _rank(heading: PrintedParagraph) -> Rank:
     is_bold = all(line.is_bold for line in heading.lines)
     is_italic = all(line.is_italic for line in heading.lines)
     return -round(heading.style.size), not heading.text.isupper(), not is_bold, is_italic
-
-
-def _usual_width(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> float:
-    counts: Counter[int] = Counter()
-    for paragraph in paragraphs:
-        for line in paragraph.lines:
-            if line.style == body:
-                counts[round(line.column[1] - line.column[0])] += len(line.glyphs)
-    return counts.most_common(1)[0][0]
-
-
-def _is_prose(paragraph: PrintedParagraph, body: TypeStyle, width: float) -> bool:
-    """Whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
-    if paragraph.style.size < body.size - _SMALLER:
-        return False
-    widest = max(line.right - line.left for line in paragraph.lines)
-    return len(paragraph.text) > _LEAST_PROSE or widest > _PROSE_WIDTH * width
