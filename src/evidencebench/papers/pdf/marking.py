@@ -3,13 +3,16 @@
 import io
 import sys
 from collections.abc import Sequence
-from itertools import chain
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from evidencebench.errors import DataError
 from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.child import ask_process, limit_process
+
+if TYPE_CHECKING:  # an extra
+    from pypdf.generic import DictionaryObject
 
 _ENCRYPTED = "encrypted: its text can be read, but nothing be added; save a copy without encryption"
 _SIGNED = "signed: its signature would not hold; print it to a new PDF"
@@ -40,9 +43,9 @@ def with_highlights(content: bytes, highlights: Sequence[Highlight], name: str) 
 
 def _marked(content: bytes, highlights: Sequence[Highlight]) -> tuple[bytes, str]:
     """Return the bytes, or why there are none."""
-    from pypdf import PdfReader, PdfWriter, annotations  # noqa: PLC0415 - an extra
+    from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 - an extra
     from pypdf.errors import PyPdfError  # noqa: PLC0415
-    from pypdf.generic import ArrayObject, FloatObject, NameObject, TextStringObject  # noqa: PLC0415
+    from pypdf.generic import DecodedStreamObject, NameObject, TextStringObject, read_object  # noqa: PLC0415
 
     reader = PdfReader(io.BytesIO(content))
     if reader.is_encrypted:
@@ -55,21 +58,36 @@ def _marked(content: bytes, highlights: Sequence[Highlight]) -> tuple[bytes, str
     except PyPdfError:  # damaged: what is added to such bytes, few viewers find
         writer = PdfWriter(clone_from=reader)
     for highlight in highlights:
-        lefts, lows, rights, tops = zip(*(box[1:] for box in highlight.boxes), strict=True)
-        # Not the order of the standard, but Acrobat's, which all viewers take: by rows, from the top.
-        corners = ((x0, y1, x1, y1, x0, y0, x1, y0) for _, x0, y0, x1, y1 in highlight.boxes)
-        annotation = annotations.Highlight(
-            rect=(min(lefts), min(lows), max(rights), max(tops)),
-            quad_points=ArrayObject(map(FloatObject, chain.from_iterable(corners))),
-            highlight_color=bytes(round(255 * part) for part in highlight.colour).hex(),
-            printing=True,
-            title_bar="evidencebench",
+        look, annotation = (
+            cast("DictionaryObject", read_object(io.BytesIO(fields.encode()), reader)) for fields in _fields(highlight)
         )
+        stream = DecodedStreamObject()
+        stream.update(look)
+        stream.set_data(_drawing(highlight))
         annotation[NameObject("/Contents")] = TextStringObject(highlight.note)
-        writer.add_annotation(highlight.boxes[0].page - 1, annotation)
+        looks = {"/N": writer._add_object(stream)}  # noqa: SLF001 - there is no other way to add a stream
+        writer.add_annotation(highlight.boxes[0].page - 1, {**annotation, "/AP": looks})
     marked = io.BytesIO()
     writer.write(marked)
     return marked.getvalue(), ""
+
+
+def _fields(highlight: Highlight) -> tuple[str, str]:
+    """Return what the drawing of a highlight and its annotation have, as a PDF has it."""
+    lefts, bottoms, rights, tops = zip(*(box[1:] for box in highlight.boxes), strict=True)
+    bounds = f"[{min(lefts)} {min(bottoms)} {max(rights)} {max(tops)}]"
+    # Not the order of the standard, but Acrobat's, which all viewers take: by rows, from the top.
+    corners = (f"{left} {top} {right} {top} {left} {low} {right} {low}" for _, left, low, right, top in highlight.boxes)
+    looks = f"/Type /XObject /Subtype /Form /BBox {bounds} /Resources << /ExtGState << /Over << /BM /Multiply >> >> >>"
+    kind = "/Type /Annot /Subtype /Highlight /T (evidencebench) /F 4"  # 4: it is printed too
+    colour = " ".join(map(str, highlight.colour))
+    return f"<< {looks} >>", f"<< {kind} /Rect {bounds} /QuadPoints [{' '.join(corners)}] /C [{colour}] >>"
+
+
+def _drawing(highlight: Highlight) -> bytes:
+    """Return what paints the rectangles, multiplied with what lies behind them."""
+    sides = (f"{left} {low} {right - left:.1f} {top - low:.1f} re" for _, left, low, right, top in highlight.boxes)
+    return " ".join(("/Over gs", *map(str, highlight.colour), "rg", *sides, "f")).encode()
 
 
 if __name__ == "__main__":
