@@ -11,7 +11,7 @@ from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.language import language_of
-from evidencebench.papers.lists import is_list, refuse_list
+from evidencebench.papers.lists import is_list
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
@@ -70,7 +70,7 @@ _Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 # this one, and name it here.
 READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
     (is_pdf, read_pdf, False),
-    (is_list, refuse_list, False),
+    (is_list, lambda _, name: [metadata_only(name, "a list of papers", "records of papers")], False),
     (is_docx, read_docx, False),
     (is_epub, read_epub, False),
     (is_bioc_json, read_bioc_json, True),
@@ -113,10 +113,6 @@ def read_paper(source: str | Path | bytes, *, name: str = "paper") -> Paper:
 def read(path: Path) -> Paper:
     """Return the one paper that a file holds."""
     return read_content(read_bytes(path), name=str(path))
-
-
-def read_all(path: Path) -> list[Paper | UnreadableError]:
-    return read_all_content(read_bytes(path), name=str(path))
 
 
 def read_content(content: bytes, *, name: str) -> Paper:
