@@ -154,16 +154,16 @@ class _MarkdownBlock:
             case "image":
                 self._add_element("figure", token.content)
                 self._pass_link()
-            case "html_inline":
-                self._at = self._find(token.content) + len(token.content)
-                if match := _INLINE_HTML.fullmatch(token.content):
-                    add = self._end if match["end"] else self._begin
-                    add(match["tag"].lower())
             case _:
                 self._add_mark(token)
 
     def _add_mark(self, token: Token) -> None:
-        if token.type in _MARK.groupindex:
+        if token.type == "html_inline":
+            self._at = self._find(token.content) + len(token.content)
+            if match := _INLINE_HTML.fullmatch(token.content):
+                add = self._end if match["end"] else self._begin
+                add(match["tag"].lower())
+        elif token.type in _MARK.groupindex:
             start = self._at = self._find(token.markup)
             if tag := _MARKED.get(token.type):
                 self._add_element(tag, token.content, **{"class": "tex-math"} if tag == "span" else {})
