@@ -16,7 +16,15 @@ from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_inp
 from evidencebench.cli.output import print_cautions, print_json, print_prose
 from evidencebench.errors import DataError, MissingExtraError, UnreadableError
 from evidencebench.files.disk import decoded, read_blocks, read_bytes
-from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
+from evidencebench.papers.fetching import (
+    BASE_URL,
+    INDEX_NAME,
+    EuropePmc,
+    FetchedPaper,
+    fetch_papers,
+    files_below,
+    missing_papers,
+)
 from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.papers.lists import attached_file, is_list, read_list
 from evidencebench.papers.paper import Paper
@@ -72,7 +80,7 @@ def fetch(
         return 0
     if missing:
         host = urlsplit(service.base_url).netloc.rpartition("@")[2]
-        _tell(f"asking {host} about {counted(len(missing), 'paper')}: {_some(missing)}")
+        _tell(f"asking {host} about {counted(len(missing), 'paper')}: {_some(missing, ', ')}")
     missing_ids = frozenset(map(str, missing))
 
     def on_paper(paper: FetchedPaper) -> None:
@@ -106,9 +114,9 @@ def _tell(text: str) -> None:
     print_prose(printable(text), err=True)
 
 
-def _some(texts: Sequence[object]) -> str:
+def _some(texts: Sequence[object], between: str = "; ") -> str:
     rest = f" and {len(texts) - _N_SHOWN:,} more" if len(texts) > _N_SHOWN else ""
-    return f"{'; '.join(shortened(str(text), 100) for text in texts[:_N_SHOWN])}{rest}"
+    return f"{between.join(shortened(str(text), 100) for text in texts[:_N_SHOWN])}{rest}"
 
 
 def _wait(seconds: float) -> None:
@@ -124,16 +132,8 @@ _DEEPEST = 4  # sections within each other that are set in
 def paper_names(given: Iterable[str]) -> Iterator[str]:
     """Yield names of files; a folder stands for all below it, in order, but hidden ones and `papers fetch`'s list."""
     for name in given:
-        folder = Path(name)
-        if name == STANDARD_INPUT or not folder.is_dir():
-            yield name
-            continue
-        files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
-        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
-        inside = sorted(shown)
-        if not inside:
-            raise UnreadableError(f"{folder}: expected papers, got a folder without files")
-        yield from map(str, inside)
+        is_folder = name != STANDARD_INPUT and Path(name).is_dir()
+        yield from map(str, files_below(Path(name))) if is_folder else (name,)
 
 
 class PaperFile(NamedTuple):

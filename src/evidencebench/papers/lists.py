@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from evidencebench.errors import DataError, UnreadableError
-from evidencebench.files.disk import BROKEN_JSON, mark_of
+from evidencebench.files.disk import BROKEN_JSON, decoded
 from evidencebench.papers.ids import public_id
 from evidencebench.papers.tree import beginning
 from evidencebench.provenance import require_extra
@@ -128,11 +128,10 @@ def _reader(content: bytes) -> _Read | None:
 
 def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
     """Return the records of a list, in its order; what is no UTF-8 is read as Windows writes Western languages."""
-    mark, encoding = mark_of(content)
     try:
-        text = content[len(mark) :].decode(encoding or "utf-8")
-    except UnicodeDecodeError:
-        text = content[len(mark) :].decode("cp1252", errors="replace")
+        text = decoded(content, name=name)
+    except UnreadableError:
+        text = content.decode("cp1252", errors="replace")
     read = _reader(content)
     return list(map(_listed, read(text, name))) if read else []
 

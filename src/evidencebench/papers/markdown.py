@@ -234,18 +234,12 @@ def is_markdown(content: bytes) -> bool:
 
 
 def read_markdown(content: bytes, name: str) -> Paper:
-    text = decoded(content, name=name)
-    if len(text) > MOST_CHARACTERS:
-        raise UnreadableError(
-            f"{name}: expected at most {MOST_CHARACTERS:,} characters of Markdown, got {len(text):,}; a paper has "
-            "about a hundred thousand: ask about its papers or parts one by one"
-        )
+    text = decoded(content, name=name, at_most=MOST_CHARACTERS)
     front = _FRONT_MATTER.match(text)
     body = with_levels(parse_markdown(text, start=front.end() if front else 0))
+    title = next((element for element in body.elements if element.text and not element.first("figure")), None)
     if front and (given := _TITLE.search(text, 0, front.end())):
-        title: Element | None = Element("h1", children=[Characters(given["title"], *given.span("title"))])
-    else:
-        title = next((element for element in body.elements if element.text and not element.first("figure")), None)
-        if title and (title.tag not in HEADINGS or is_known_title(title.text)):
-            title = None
+        title = Element("h1", children=[Characters(given["title"], *given.span("title"))])
+    elif title and (title.tag not in HEADINGS or is_known_title(title.text)):
+        title = None
     return paper_of_page(body, title, name=name, file_format="Markdown")

@@ -106,18 +106,19 @@ class _Unit:
     lines: list[Line]
     level: int | None = None
     kind: Kind | None = None  # of paragraphs; None: as the outline says
+    is_sentence: bool = False
 
 
 def read_plain(content: bytes, name: str) -> Paper:
     text = text_of(content, name=name)
-    lines, count = lines_of(text), Loss()
+    lines, count, words = lines_of(text), Loss(), words_of(text)
     if LABELLED.search(text):
-        return _paper(_labelled(lines), count, name=name, file_format="text with labelled parts")
+        return _paper(_labelled(lines), count, words, name=name, file_format="text with labelled parts")
     edges = page_edges(lines)
     body = [line for number, line in enumerate(lines) if number not in edges]
     layout = layout_of(line.text for line in body)
     if layout is Layout.SENTENCES:
-        return _paper(_sentences(lines), count, name=name, file_format="text, one sentence a line", is_sentence=True)
+        return _paper(_sentences(lines), count, words, name=name, file_format="text, one sentence a line")
     for number in sorted(edges):
         count.leave_out("page number or running head", lines[number].text)
     units = _paragraphs(body, layout)
@@ -125,17 +126,17 @@ def read_plain(content: bytes, name: str) -> Paper:
     is_short = len(start) <= _LONGEST_TITLE and len(sentence_spans(start)) <= _MOST_PARTS_OF_TITLE
     if body[0].page is None and is_short and not (_STOPPED.search(start) or is_known_title(start)):
         units[0] = replace(units[0], level=0)
-    return _paper(units, count, name=name, file_format="text with paragraphs", words=words_of(text))
+    return _paper(units, count, words, name=name, file_format="text with paragraphs")
 
 
 def _sentences(lines: Iterable[Line]) -> Iterator[_Unit]:
     for number, line in enumerate(lines):
         title = line.text.lstrip("#").lstrip()
         if title == line.text:
-            yield _Unit([line])
+            yield _Unit([line], is_sentence=True)
         elif title:
-            is_paper_title = number == 0 and not is_known_title(title)
-            yield _Unit([_cut(line, len(line.text) - len(title))], level=0 if is_paper_title else 1)
+            level = 0 if number == 0 and not is_known_title(title) else 1
+            yield _Unit([_cut(line, len(line.text) - len(title))], level=level, is_sentence=True)
 
 
 def _labelled(lines: Iterable[Line]) -> Iterator[_Unit]:
@@ -176,15 +177,7 @@ def _cut(line: Line, start: int, stop: int | None = None) -> Line:
     return replace(line, text=line.text[start:stop], start=line.start + start)
 
 
-def _paper(
-    units: Iterable[_Unit],
-    count: Loss,
-    *,
-    name: str,
-    file_format: str,
-    words: frozenset[str] = frozenset(),
-    is_sentence: bool = False,
-) -> Paper:
+def _paper(units: Iterable[_Unit], count: Loss, words: frozenset[str], *, name: str, file_format: str) -> Paper:
     outline, blocks, title = Outline(), list[Block](), ""
     for unit in units:
         text, kept, hyphens = _joined(unit.lines, words)
@@ -196,7 +189,7 @@ def _paper(
         elif unit.level is None:
             outline.pass_paragraph()
         is_reference = any(section_of(title) is SectionSort.REFERENCES for title in outline.path)
-        if is_reference and not is_sentence:
+        if is_reference and not unit.is_sentence:
             count.leave_out("references", text.text)
             continue
         kind = unit.kind or outline.kind
@@ -208,7 +201,8 @@ def _paper(
             count.leave_out("hyphen at a line's end", hyphen)
         count.keep(part, text.text)
         kind = kind if unit.level is None else Kind.HEADING
-        blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
+        page, is_sentence = unit.lines[0].page, unit.is_sentence
+        blocks.append(Block(text=text, kind=kind, section=above, page=page, is_sentence=is_sentence))
     if all(block.kind is Kind.HEADING for block in blocks):
         raise UnreadableError(f"{name}: expected a paper as text, got no sentence")
     return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count)

@@ -1,5 +1,6 @@
 """Read_paper, read_papers; formats told by content; refusals."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,19 +25,16 @@ from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
 # The outermost elements of papers in XML.
-_ROOTS = frozenset(
-    {"article", "articles", "article-set", "articleset", "pmc-articleset", "oai-pmh", "pubmedarticleset"}
-    | {"tei", "teicorpus", "collection", "document"}
-)
-_OTHERS = frozenset({"html", "svg"})  # XML that is no paper, or that another reader takes
+_ROOTS = re.compile(r"articles?|(?:pmc-)?article-?set|oai-pmh|pubmedarticleset|tei(?:corpus)?|collection|document")
 
 
 def is_xml_paper(content: bytes) -> bool:
     """Say whether content is XML, HTML apart."""
-    tag = root_tag(content)
+    tag = root_tag(content) or ""
     if beginning(content[:1024]).lstrip().lower().startswith("<!doctype html"):  # whose first element may be an article
         return False
-    return tag in _ROOTS or (tag not in _OTHERS and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"))
+    is_declared = content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml")
+    return _ROOTS.fullmatch(tag) is not None or (is_declared and tag not in ("html", "svg"))
 
 
 def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
