@@ -21,7 +21,7 @@ def without_duplicates(
     The same are papers with the same DOI, PMID or PMCID, or, where none differs, with many of the same sentences.
     """
     groups: list[list[Paper]] = []
-    place_of: dict[tuple[str, str] | str, int] = {}  # of each id and long sentence: the place in groups
+    place_of: dict[object, int] = {}  # of each id and long sentence: the place in groups
     for paper in papers:
         ids = {scheme: paper.ids[scheme].lower() for scheme in _SCHEMES if paper.ids.get(scheme)}
         long = _long(paper)

@@ -102,18 +102,14 @@ _FORMATS: tuple[tuple[re.Pattern[str], _Read], ...] = (
 
 # Where the formats have what; the first field that holds it counts.
 _IDS = {
-    "pmcid": ("pmcid pmc c2 an n1 note ur url", re.compile(r"\b(PMC\d+)")),
-    "doi": (
-        "doi do di lid aid m3 l3 n1 note ur url",
-        re.compile(r"(?i)(?:\A|doi(?:\.org/|:? ?))(10\.\d{4,9}/\S+)"),
-    ),
+    "pmcid": ("pmcid pmc c2 an n1 note ur url", r"\b(PMC\d+)"),
+    "doi": ("doi do di lid aid m3 l3 n1 note ur url", r"(?i)(?:\A|doi(?:\.org/|:? ?))(10\.\d{4,9}/\S+)"),
     "pmid": (
         "pmid an c1 c3 n1 note ur url",
-        re.compile(r"(?i)\A(\d{5,8})\Z|\b(?:pmid|pubmed)\W{1,3}(\d{1,8})\b|pubmed\S*?/(\d{1,8})\b"),
+        r"(?i)\A(\d{5,8})\Z|(?:\b(?:pmid|pubmed)\W{1,3}|pubmed\S*?/)(\d{1,8})\b",
     ),
-    "year": ("py y1 year date issued da dp", re.compile(r"(?<!\d)((?:1[89]|20)\d\d)")),
+    "year": ("py y1 year date issued da dp", r"(?<!\d)((?:1[89]|20)\d\d)"),
 }
-_OF_PUBMED = re.compile(r"(?i)medline|pubmed|nlm")
 
 
 def is_list(content: bytes) -> bool:
@@ -137,12 +133,13 @@ def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
 
 
 def _listed(fields: _Fields) -> ListedPaper:
-    if not all(map(_OF_PUBMED.search, fields.get("db", ()))):
+    if not all(re.search("(?i)medline|pubmed|nlm", base) for base in fields.get("db", ())):
         fields.pop("an", None)  # a number of another database is no PMID
     ids: dict[str, str] = {}
     for scheme, (keys, pattern) in _IDS.items():
         values = (re.sub(r"[\\{}]", "", value) for key in keys.split() for value in fields.get(key, ()))
-        for match in filter(None, (pattern.search(unquote(value) if "://" in value else value) for value in values)):
+        written = (unquote(value) if "://" in value else value for value in values)
+        for match in filter(None, (re.search(pattern, value) for value in written)):
             found = match[match.lastindex or 0]
             with suppress(DataError):
                 ids.setdefault(scheme, found if scheme == "year" else public_id(found).value)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of, sentence_spans, text_of
@@ -99,8 +100,7 @@ _STOPPED = re.compile(r"[.!;:,]$")
 _BULLET = re.compile(r"[-*\u2022\u25aa\u25cf] \S")
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(NamedTuple):
     """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0."""
 
     lines: list[Line]
@@ -125,7 +125,7 @@ def read_plain(content: bytes, name: str) -> Paper:
     start = " ".join(line.text for line in units[0].lines)  # the title, but in files with pages
     is_short = len(start) <= _LONGEST_TITLE and len(sentence_spans(start)) <= _MOST_PARTS_OF_TITLE
     if body[0].page is None and is_short and not (_STOPPED.search(start) or is_known_title(start)):
-        units[0] = replace(units[0], level=0)
+        units[0] = units[0]._replace(level=0)
     return _paper(units, count, words, name=name, file_format="text with paragraphs")
 
 

@@ -41,10 +41,10 @@ def _members(content: bytes, wanted: re.Pattern[str], name: str) -> dict[str, by
     """Return what an archive holds under the wanted names, in memory; a bomb is refused before it is unpacked."""
     archive = zipfile.ZipFile(io.BytesIO(content))
     members = [member for member in archive.infolist() if wanted.fullmatch(member.filename)]
-    n_bytes = sum(member.file_size for member in members)  # no more is unpacked of any than it says here
-    if n_bytes > _MOST_BYTES:
+    size = sum(member.file_size for member in members)  # no more is unpacked of any than it says here
+    if size > _MOST_BYTES:
         most = f"at most {_MOST_BYTES:,} bytes of text in the archive"
-        raise UnreadableError(f"{name}: expected {most}, got {n_bytes:,}; split it")
+        raise UnreadableError(f"{name}: expected {most}, got {size:,}; split it")
     try:
         return {member.filename: archive.read(member) for member in members}
     except _BROKEN as error:
