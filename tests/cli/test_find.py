@@ -89,7 +89,7 @@ def test_what_cannot_be_asked_or_read_is_said_in_words(command: Command) -> None
     Path("latin.txt").write_bytes(b"Tea helps.\nCaf\xe9 too.\n")
     for arguments, message in {
         "find Tea. absent.txt": "error: absent.txt: cannot be read: No such file or directory",
-        "find Tea. folder": "error: folder: expected papers, got a folder without files",
+        "find Tea. folder": "error: folder: expected a folder of papers, got one without files",
         "find Tea. pipe": "error: pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it",
         "find Tea. page.html": "error: page.html: expected an article in HTML, got a page almost without",
         "find Tea. long.txt": "error: long.txt: expected at most 50,000 sentences, got 50,001",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
-from evidencebench.papers.read import read, read_all, read_all_content, read_content
+from evidencebench.papers.read import read, read_all_content, read_content
 from examples import examples
 from outlines import outline
 
@@ -209,7 +209,7 @@ def test_each_article_of_a_set_is_a_paper(wrapper: str, tmp_path: Path) -> None:
     ends = "".join(f"</{tag}>" for tag in reversed(wrapper.split("><")))
     path = tmp_path / "set.xml"
     path.write_text(f"<{wrapper}>{articles}{ends}")
-    *papers, third = read_all(path)
+    *papers, third = read_all_content(path.read_bytes(), name=str(path))
     assert [(paper.name, paper.sentences) for paper in papers if isinstance(paper, Paper)] == [
         (f"{path}#1", ("T", "Body 1.")),
         (f"{path}#2", ("T", "Body 2.")),

@@ -28,7 +28,7 @@ from evidencebench.engine.protocol import Engine
 from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.execution.changes import QUERY_CONTROLS, query_control
-from evidencebench.files.disk import MOST_BYTES, decoded, read_stream, read_text
+from evidencebench.files.disk import decoded, read_bytes, read_stream
 from evidencebench.models.http import is_loopback
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
@@ -387,16 +387,17 @@ class PageServing:
 STANDARD_INPUT = "-"
 
 
-def read_standard_input(*, at_most: int = MOST_BYTES) -> bytes:
+def read_input(path: Path) -> tuple[bytes, str]:
+    """Return the bytes of a file, or of standard input for ``-``, and its name; raises `UnreadableError`."""
+    if str(path) != STANDARD_INPUT:
+        return read_bytes(path), str(path)
     try:
-        return read_stream(sys.stdin.buffer, at_most=at_most)
+        return read_stream(sys.stdin.buffer), "standard input"
     except OSError as error:
         raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
 
 
-def read_lines(path: Path, *, at_most: int = MOST_BYTES) -> tuple[list[str], str]:
+def read_lines(path: Path) -> tuple[list[str], str]:
     """Return the lines of a text file, or of standard input for ``-``, and its name; raises `UnreadableError`."""
-    if str(path) == STANDARD_INPUT:
-        name = "standard input"
-        return decoded(read_standard_input(at_most=at_most), name=name).splitlines(), name
-    return read_text(path, at_most=at_most).splitlines(), str(path)
+    content, name = read_input(path)
+    return decoded(content, name=name).splitlines(), name

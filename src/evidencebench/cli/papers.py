@@ -12,15 +12,23 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
-from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_standard_input
+from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_input
 from evidencebench.cli.output import print_cautions, print_json, print_prose
-from evidencebench.errors import DataError, UnreadableError
+from evidencebench.errors import DataError, MissingExtraError, UnreadableError
 from evidencebench.files.disk import decoded, read_blocks, read_bytes
-from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
+from evidencebench.papers.fetching import (
+    BASE_URL,
+    INDEX_NAME,
+    EuropePmc,
+    FetchedPaper,
+    fetch_papers,
+    files_below,
+    missing_papers,
+)
 from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.papers.lists import attached_file, is_list, read_list
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read_all, read_all_content
+from evidencebench.papers.read import read_all_content
 from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
 from evidencebench.tables import printable, shortened
@@ -71,10 +79,8 @@ def fetch(
             click.echo(f"{service.search_address(paper_id)}\n{service.full_text_address(pmcid)}")
         return 0
     if missing:
-        shown = ", ".join(map(str, missing[:_N_SHOWN]))
-        rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
         host = urlsplit(service.base_url).netloc.rpartition("@")[2]
-        print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
+        _tell(f"asking {host} about {counted(len(missing), 'paper')}: {_some(missing, ', ')}")
     missing_ids = frozenset(map(str, missing))
 
     def on_paper(paper: FetchedPaper) -> None:
@@ -95,20 +101,22 @@ def fetch(
 
 def _ids_in(file: Path) -> list[PublicId]:
     """Return the ids of a file of one a line, or of a list of papers, whose records without any are told."""
-    content = read_standard_input() if str(file) == STANDARD_INPUT else read_bytes(file)
-    name = "standard input" if str(file) == STANDARD_INPUT else str(file)
+    content, name = read_input(file)
     if not is_list(content):
         return public_ids(decoded(content, name=name).splitlines(), name=name)
     records = read_list(content, name=name)
     if without := [record.title or "(no title)" for record in records if record.public is None]:
-        said = f"note: {name}: without DOI, PMID and PMCID, so not fetched: {_some(without)}"
-        print_prose(printable(said), err=True)
+        _tell(f"note: {name}: without DOI, PMID and PMCID, so not fetched: {_some(without)}")
     return [public_id(record.public) for record in records if record.public]
 
 
-def _some(texts: Sequence[str]) -> str:
+def _tell(text: str) -> None:
+    print_prose(printable(text), err=True)
+
+
+def _some(texts: Sequence[object], between: str = "; ") -> str:
     rest = f" and {len(texts) - _N_SHOWN:,} more" if len(texts) > _N_SHOWN else ""
-    return f"{'; '.join(shortened(text, 100) for text in texts[:_N_SHOWN])}{rest}"
+    return f"{between.join(shortened(str(text), 100) for text in texts[:_N_SHOWN])}{rest}"
 
 
 def _wait(seconds: float) -> None:
@@ -124,16 +132,8 @@ _DEEPEST = 4  # sections within each other that are set in
 def paper_names(given: Iterable[str]) -> Iterator[str]:
     """Yield names of files; a folder stands for all below it, in order, but hidden ones and `papers fetch`'s list."""
     for name in given:
-        folder = Path(name)
-        if name == STANDARD_INPUT or not folder.is_dir():
-            yield name
-            continue
-        files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
-        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
-        inside = sorted(shown)
-        if not inside:
-            raise UnreadableError(f"{folder}: expected papers, got a folder without files")
-        yield from map(str, inside)
+        is_folder = name != STANDARD_INPUT and Path(name).is_dir()
+        yield from map(str, files_below(Path(name))) if is_folder else (name,)
 
 
 class PaperFile(NamedTuple):
@@ -149,8 +149,7 @@ def paper_files(given: Iterable[str]) -> list[PaperFile]:
     given = list(given)
     files: dict[Path, PaperFile] = {}
     for name in paper_names(given):
-        found = [PaperFile(name)] if name == STANDARD_INPUT else _listed_files(Path(name), list(map(Path, given)))
-        for file in found:
+        for file in _listed_files(Path(name), list(map(Path, given))):
             path = Path(file.name).resolve()
             files[path] = file if file.ids else files.get(path, file)
     return list(files.values())
@@ -159,11 +158,11 @@ def paper_files(given: Iterable[str]) -> list[PaperFile]:
 def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
     """Return a file, or the files of the records of a list; what has none, or one that is not there, is told."""
     try:
-        if not is_list(next(read_blocks(path), b"")):
+        if str(path) == STANDARD_INPUT or not is_list(next(read_blocks(path), b"")):
             return [PaperFile(str(path))]
         records = read_list(read_bytes(path), name=str(path))
-    except DataError as error:
-        return [PaperFile(str(path), error=error)]
+    except (DataError, MissingExtraError) as error:
+        return [PaperFile(str(path), error=UnreadableError(str(error)))]
     files, problems, n_with = list[PaperFile](), list[str](), 0
     for number, record in enumerate(records, 1):
         here = []
@@ -184,7 +183,7 @@ def _listed_files(path: Path, allowed: Sequence[Path]) -> list[PaperFile]:
     if not files:
         return [PaperFile(str(path), error=UnreadableError(said))]
     if problems:
-        print_prose(printable(f"note: {said}"), err=True)
+        _tell(f"note: {said}")
     return files
 
 
@@ -192,12 +191,12 @@ def read_papers(files: Iterable[PaperFile]) -> Iterator[Sequence[Paper | DataErr
     """Yield, for each file or standard input, its papers, or why one or all cannot be read."""
     for name, ids, error in files:
         try:
-            if error is not None:
+            if error:
                 raise error
-            is_file = name != STANDARD_INPUT
-            papers = read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
-            listed = {scheme: value for scheme, value in ids.items() if scheme != "year"}
-            year = int(ids["year"]) if "year" in ids else None
+            content, called = read_input(Path(name))
+            papers = read_all_content(content, name=called)
+            listed, year = {**ids}, int(ids.get("year", 0)) or None
+            listed.pop("year", None)
             yield [
                 replace(one, ids={**listed, **one.ids}, year=one.year or year) if isinstance(one, Paper) else one
                 for one in papers

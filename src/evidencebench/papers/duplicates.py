@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from evidencebench.papers.html import letters_of
 from evidencebench.papers.paper import Paper
 
 _SCHEMES = ("doi", "pmid", "pmcid")
@@ -20,22 +21,20 @@ def without_duplicates(
     The same are papers with the same DOI, PMID or PMCID, or, where none differs, with many of the same sentences.
     """
     groups: list[list[Paper]] = []
-    place_of: dict[tuple[str, str] | str, int] = {}  # of each id and long sentence: the place in groups
+    place_of: dict[object, int] = {}  # of each id and long sentence: the place in groups
     for paper in papers:
         ids = {scheme: paper.ids[scheme].lower() for scheme in _SCHEMES if paper.ids.get(scheme)}
-        long = {text for text in map(_letters, paper.sentences) if len(text) >= _LONG}
-        shared = Counter(place_of[text] for text in long if text in place_of)
-        place = next((place_of[own] for own in ids.items() if own in place_of), len(groups))
-        for like, n in shared.most_common(1 if place == len(groups) else 0):
+        long = _long(paper)
+        places = [place_of[own] for own in ids.items() if own in place_of]
+        for like, n in Counter(place_of[text] for text in long if text in place_of).most_common(not places):
             other = groups[like][0]
-            n_other = sum(len(_letters(text)) >= _LONG for text in other.sentences)
             is_other = any(other.ids.get(scheme, own).lower() != own for scheme, own in ids.items())
-            place = like if n >= _SHARED * min(len(long), n_other) and not is_other else place
-        if place == len(groups):
-            groups.append([])
+            if n >= _SHARED * min(len(long), len(_long(other))) and not is_other:
+                places.append(like)
+        place = next(iter(places), len(groups))
+        groups += [[]] * (not places)
         groups[place].append(paper)
-        keys: list[tuple[str, str] | str] = [*ids.items(), *long]
-        for key in keys:
+        for key in [*ids.items(), *long]:
             place_of.setdefault(key, place)
     # XML says of itself how it is divided into sections, a PDF does not.
     pdf = -2 if pdf_first else 1
@@ -44,5 +43,5 @@ def without_duplicates(
     return best, same
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
+def _long(paper: Paper) -> set[str]:
+    return {text for text in map(letters_of, paper.sentences) if len(text) >= _LONG}

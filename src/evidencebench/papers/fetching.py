@@ -15,7 +15,7 @@ import msgspec
 
 from evidencebench.errors import DataError, DownloadError, FailingServerError, UnreadableError
 from evidencebench.files.atomic import write_whole
-from evidencebench.files.disk import MOST_BYTES, file_sha256, read_whole
+from evidencebench.files.disk import MOST_BYTES, file_sha256, read_bytes
 from evidencebench.files.places import locked_folder
 from evidencebench.papers.html import is_html
 from evidencebench.papers.ids import IdScheme, PublicId
@@ -41,21 +41,13 @@ class FoundPaper(msgspec.Struct, frozen=True, kw_only=True):
     doi: str | None = None
     pmid: str | None = None
     title: str = ""
-    license: str | None = None
+    licence: str | None = msgspec.field(default=None, name="license")
     is_open_access: str = msgspec.field(default="N", name="isOpenAccess")
 
     def has(self, wanted: PublicId) -> bool:
         """Say whether the paper has an id; the service may find others too."""
-        own = {IdScheme.PMCID: self.pmcid, IdScheme.DOI: self.doi, IdScheme.PMID: self.pmid}[wanted.scheme]
-        return own is not None and own.lower() == wanted.value.lower()
-
-
-class _SearchResults(msgspec.Struct):
-    result: list[FoundPaper]
-
-
-class _Search(msgspec.Struct):
-    results: _SearchResults = msgspec.field(name="resultList")
+        own = getattr(self, wanted.scheme.name.lower()) or ""
+        return bool(own.lower() == wanted.value.lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,21 +76,19 @@ class EuropePmc:
         address = self.search_address(wanted)
         content = self._content(address, 4 << 20, "the result of a search")
         try:
-            results = decode_served(content, _Search).results.result
-        except msgspec.DecodeError as error:
+            answer = decode_served(content, dict[str, msgspec.Raw])["resultList"]
+            results = decode_served(answer, dict[str, list[FoundPaper]])["result"]
+        except (msgspec.DecodeError, KeyError) as error:
             got = "a web page" if is_html(content) else f"something else ({error})"
             raise wrong_file(address.partition("?")[0], "the JSON of a search", got, _CHECK_URL) from error
         papers = [paper for paper in results if paper.has(wanted)]
-        if not papers:
-            raise DownloadError(f"{wanted}: Europe PMC knows no such paper; check the id")
         in_pmc = [paper for paper in papers if _PMCID.fullmatch(paper.pmcid or "")]
-        if not in_pmc:
-            raise DownloadError(f"{wanted}: it is not in PubMed Central, so that Europe PMC has no full text of it")
         if found := next((paper for paper in in_pmc if paper.is_open_access == "Y"), None):
             return found
-        raise DownloadError(
-            f"{wanted}: it is not open access; Europe PMC hands out the full text of open-access papers only"
-        )
+        why = "it is not open access; Europe PMC hands out the full text of open-access papers only"
+        if not in_pmc:
+            why = "it is not in PubMed Central, so that Europe PMC has no full text of it"
+        raise DownloadError(f"{wanted}: {why if papers else 'Europe PMC knows no such paper; check the id'}")
 
     def full_text(self, pmcid: str) -> bytes:
         address = self.full_text_address(pmcid)
@@ -167,6 +157,15 @@ class FetchedPaper:
 _COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
+def files_below(folder: Path) -> list[Path]:
+    """Return the files of papers below a folder, in order, hidden ones left out; raises `UnreadableError` for none."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
+    shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+    if inside := sorted(shown):
+        return inside
+    raise UnreadableError(f"{folder}: expected a folder of papers, got one without files")
+
+
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
     """Return those papers that have no file in a folder."""
     held = _by_each_id(read_index(folder))
@@ -224,21 +223,12 @@ def _fetch(
         write_whole(file, service.full_text(pmcid))
     elif here.reason:
         return replace(here, id=str(wanted))
-    return FetchedPaper(
-        id=str(wanted),
-        pmcid=_cell(paper.pmcid),
-        doi=_cell(paper.doi),
-        pmid=_cell(paper.pmid),
-        licence=_cell(paper.license),
-        title=_cell(paper.title),
-        file=file.name,
-        sha256=file_sha256(file),
-    )
-
-
-def _cell(text: str | None) -> str:
-    """Return what the service said, cut where it is long, without what would make it a formula in a spreadsheet."""
-    return shortened((text or "").lstrip("=+-@ \t\r\n"), 300)
+    # What the service said, cut where it is long, without what would make it a formula in a spreadsheet.
+    said = {
+        name: shortened((getattr(paper, name) or "").lstrip("=+-@ \t\r\n"), 300)
+        for name in ("pmcid", "doi", "pmid", "licence", "title")
+    }
+    return FetchedPaper(id=str(wanted), file=file.name, sha256=file_sha256(file), **said)
 
 
 def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:
@@ -269,12 +259,9 @@ def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:
 def read_index(folder: Path) -> dict[str, FetchedPaper]:
     """Return the papers of a folder's index by the ids that were asked for; raises `DataError` for another table."""
     path = folder / INDEX_NAME
-    try:
-        content = read_whole(path)
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    content = read_bytes(path)
     try:
         columns, *rows = csv.reader(io.StringIO(content.decode()))
         as_written = (list(map(cell_as_written, row)) for row in rows)

@@ -46,12 +46,12 @@ def title_in(page: Element, root: Element, metadata: Mapping[str, str]) -> Eleme
     keys = ("citation_title", "dc.title", "og:title")
     given = next((metadata[key] for key in keys if metadata.get(key)), "")
     headings = [heading for heading in page.all(*HEADINGS) if heading.text]
-    named = next((heading for heading in headings if given and _letters(heading.text) == _letters(given)), None)
+    named = next((heading for heading in headings if given and letters_of(heading.text) == letters_of(given)), None)
     outermost = next((heading for heading in headings if heading.tag == "h1"), None)
     return named or root.first("h1") or outermost or page.first("title")
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 

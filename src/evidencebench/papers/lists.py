@@ -2,31 +2,27 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Never
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from evidencebench.errors import DataError, MissingExtraError, UnreadableError
-from evidencebench.files.disk import BROKEN_JSON, mark_of
-from evidencebench.papers.blocks import metadata_only
+from evidencebench.errors import DataError, UnreadableError
+from evidencebench.files.disk import BROKEN_JSON, decoded
 from evidencebench.papers.ids import public_id
 from evidencebench.papers.tree import beginning
 from evidencebench.provenance import require_extra
 
-_HEAD_BYTES = 1 << 16
 _Fields = dict[str, list[str]]  # of a record: its values by its format's own name of a field, in small letters
 _Read = Callable[[str, str], Iterator[_Fields]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedPaper:
-    """A record of a list: its ids as `Paper` has them, and the files that it names, as they are written there."""
+class ListedPaper(NamedTuple):
+    """A record of a list: its ids as `Paper` has them, its year among them, and the files that it names, as written."""
 
     title: str
     ids: Mapping[str, str]
@@ -61,10 +57,7 @@ _medline = partial(_tagged, tag=re.compile(r"([A-Z]{2,4}) *- (.*)"), first="PMID
 
 
 def _bibtex(text: str, name: str) -> Iterator[_Fields]:
-    try:
-        require_extra(f"{name}: reading BibTeX", "bibtex", "bibtexparser")
-    except MissingExtraError as error:
-        raise UnreadableError(str(error)) from error  # the other papers are read
+    require_extra(f"{name}: reading BibTeX", "bibtex", "bibtexparser")
     from bibtexparser.entrypoint import parse_string  # noqa: PLC0415 - an extra
     from bibtexparser.model import Entry, ParsingFailedBlock  # noqa: PLC0415
 
@@ -99,11 +92,8 @@ def _pubmed_text(text: str, _: str) -> Iterator[_Fields]:
 
 
 # How each format begins, and what reads it.
-_FORMATS: Sequence[tuple[re.Pattern[str], _Read]] = (
-    (
-        re.compile(r"(?:\s|\d+\.?[ \r]*\n|(?:Provider|Content|Database)\b.*\n)*TY {1,2}- ?\w"),
-        _ris,
-    ),
+_FORMATS: tuple[tuple[re.Pattern[str], _Read], ...] = (
+    (re.compile(r"(?:\s|\d+\.?[ \r]*\n|(?:Provider|Content|Database)\b.*\n)*TY {1,2}- ?\w"), _ris),
     (re.compile(r"\s*PMID- ?\d"), _medline),
     (re.compile(r"(?i)(?:\s|%.*\n)*@(?:comment|string|preamble|[a-z]+\s*[{(]\s*[^\s,{}()]*\s*,)"), _bibtex),
     (re.compile(r'(?s)\s*(?:\{\s*"items"\s*:\s*)?\[\s*\{.*?"(?:DOI|issued|container-title|citation-key)"\s*:'), _csl),
@@ -111,24 +101,15 @@ _FORMATS: Sequence[tuple[re.Pattern[str], _Read]] = (
 )
 
 # Where the formats have what; the first field that holds it counts.
-_TITLES = ("title", "ti", "t1", "ct", "bt")
 _IDS = {
-    "pmcid": (("pmcid", "pmc", "c2", "an", "n1", "note", "ur", "url"), re.compile(r"\b(PMC\d+)")),
-    "doi": (
-        ("doi", "do", "di", "lid", "aid", "m3", "l3", "n1", "note", "ur", "url"),
-        re.compile(r"(?i)(?:\A|doi(?:\.org/|:? ?))(10\.\d{4,9}/\S+)"),
-    ),
+    "pmcid": ("pmcid pmc c2 an n1 note ur url", r"\b(PMC\d+)"),
+    "doi": ("doi do di lid aid m3 l3 n1 note ur url", r"(?i)(?:\A|doi(?:\.org/|:? ?))(10\.\d{4,9}/\S+)"),
     "pmid": (
-        ("pmid", "an", "c1", "c3", "n1", "note", "ur", "url"),
-        re.compile(r"(?i)\A(\d{5,8})\Z|\b(?:pmid|pubmed)\W{1,3}(\d{1,8})\b|pubmed\S*?/(\d{1,8})\b"),
+        "pmid an c1 c3 n1 note ur url",
+        r"(?i)\A(\d{5,8})\Z|(?:\b(?:pmid|pubmed)\W{1,3}|pubmed\S*?/)(\d{1,8})\b",
     ),
-    "year": (("py", "y1", "year", "date", "issued", "da", "dp"), re.compile(r"(?<!\d)((?:1[89]|20)\d\d)")),
+    "year": ("py y1 year date issued da dp", r"(?<!\d)((?:1[89]|20)\d\d)"),
 }
-_OF_PUBMED = re.compile(r"(?i)medline|pubmed|nlm")
-
-
-def refuse_list(_: bytes, name: str) -> Never:
-    raise metadata_only(name, "a list of papers", "records of papers")
 
 
 def is_list(content: bytes) -> bool:
@@ -137,34 +118,33 @@ def is_list(content: bytes) -> bool:
 
 
 def _reader(content: bytes) -> _Read | None:
-    head = beginning(content[:_HEAD_BYTES])
+    head = beginning(content[: 1 << 16])
     return next((read for pattern, read in _FORMATS if pattern.match(head)), None)
 
 
 def read_list(content: bytes, *, name: str) -> list[ListedPaper]:
     """Return the records of a list, in its order; what is no UTF-8 is read as Windows writes Western languages."""
-    mark, encoding = mark_of(content)
     try:
-        text = content[len(mark) :].decode(encoding or "utf-8")
-    except UnicodeDecodeError:
-        text = content[len(mark) :].decode("cp1252", errors="replace")
+        text = decoded(content, name=name)
+    except UnreadableError:
+        text = content.decode("cp1252", errors="replace")
     read = _reader(content)
     return list(map(_listed, read(text, name))) if read else []
 
 
 def _listed(fields: _Fields) -> ListedPaper:
-    # A number of another database is no PMID.
-    is_of_another = any(not _OF_PUBMED.search(base) for base in fields.get("db", ()))
-    fields = {key: values for key, values in fields.items() if key != "an" or not is_of_another}
+    if not all(re.search("(?i)medline|pubmed|nlm", base) for base in fields.get("db", ())):
+        fields.pop("an", None)  # a number of another database is no PMID
     ids: dict[str, str] = {}
     for scheme, (keys, pattern) in _IDS.items():
-        values = (re.sub(r"[\\{}]", "", value) for key in keys for value in fields.get(key, ()))
-        for match in filter(None, (pattern.search(unquote(value) if "://" in value else value) for value in values)):
+        values = (re.sub(r"[\\{}]", "", value) for key in keys.split() for value in fields.get(key, ()))
+        written = (unquote(value) if "://" in value else value for value in values)
+        for match in filter(None, (re.search(pattern, value) for value in written)):
             found = match[match.lastindex or 0]
             with suppress(DataError):
                 ids.setdefault(scheme, found if scheme == "year" else public_id(found).value)
-    title = " ".join(next((fields[key][0] for key in _TITLES if key in fields), "").split())
-    title = re.sub(r"[{}]|\\[^\w&%]?", "", title)  # of BibTeX
+    title = next((fields[key][0] for key in ("title", "ti", "t1", "ct", "bt") if key in fields), "")
+    title = re.sub(r"[{}]|\\[^\w&%]?", "", " ".join(title.split()))  # of BibTeX
     links = [link for key in ("l1", "l2", "pdf") for link in fields.get(key, ())]
     links += [link for link in fields.get("ur", ()) if link.startswith("file:")]
     links += [path for value in fields.get("file", ()) for path in _bibtex_files(value)]

@@ -18,35 +18,26 @@ from evidencebench.papers.tree import HEADINGS, Characters, Element, decoded
 
 _ATTRIBUTE = r"(?:[#.][\w:.-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
 
-# Marks of Pandoc and of tools that make Markdown of PDFs, which CommonMark lacks: type of token -> how it is written;
-# group 1 is what is kept of it. No part can run on behind the next mark.
-_PATTERNS = {
-    "display_formula": re.compile(r"\$\$([^$]{1,5000})\$\$"),
-    "formula": re.compile(r"\$(?=[^\s$])([^$\n]{0,500}[^\s$\\])\$(?!\d)"),
-    "footnote": re.compile(r"\^\[([^\[\]\n]{1,1000})\]"),
-    "sup": re.compile(r"(?<=[^\s^])\^([^\s^~\[\]]{1,20})\^"),
-    "sub": re.compile(r"(?<=[^\s~])~([^\s^~\[\]]{1,20})~(?!~)"),
-    "dropped": re.compile(rf"\{{{_ATTRIBUTE}(?: {_ATTRIBUTE}){{0,20}}\}}()|(?:^|(?<=\n)):{{3,}}[^\n]{{0,200}}()"),
-}
-_FIRST = {
-    "$": ("display_formula", "formula"),
-    "^": ("footnote", "sup"),
-    "~": ("sub",),
-    "{": ("dropped",),
-    ":": ("dropped",),
-}
+# Marks of Pandoc and of tools that make Markdown of PDFs, which CommonMark lacks: a group, by the type of its token, is
+# what is kept of it. No part can run on behind the next mark.
+_MARK = re.compile(
+    r"\$\$(?P<display_formula>[^$]{1,5000})\$\$"
+    r"|\$(?=[^\s$])(?P<formula>[^$\n]{0,500}[^\s$\\])\$(?!\d)"
+    r"|\^\[(?P<footnote>[^\[\]\n]{1,1000})\]"
+    r"|(?<=[^\s^])\^(?P<sup>[^\s^~\[\]]{1,20})\^"
+    r"|(?<=[^\s~])~(?P<sub>[^\s^~\[\]]{1,20})~(?!~)"
+    rf"|(?:\{{{_ATTRIBUTE}(?: {_ATTRIBUTE}){{0,20}}\}}|(?:^|(?<=\n)):{{3,}}[^\n]{{0,200}})(?P<dropped>)"
+)
 
 
 def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the parser calls it
     """Read the mark where the parser stands; the markup of its token is all that is written."""
-    for sort in _FIRST.get(state.src[state.pos], ()):
-        if match := _PATTERNS[sort].match(state.src, state.pos, state.posMax):
-            if not silent:
-                token = state.push(sort, "", 0)
-                token.content, token.markup = match[1] or "", match[0]
-            state.pos = match.end()
-            return True
-    return False
+    match = _MARK.match(state.src, state.pos, state.posMax)
+    if match and not silent:
+        token = state.push(str(match.lastgroup), "", 0)
+        token.content, token.markup = match[str(match.lastgroup)], match[0]
+    state.pos = match.end() if match else state.pos
+    return match is not None
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -115,18 +106,13 @@ def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
     ends: dict[int, int] = {}
     until = 0
     for number, row in enumerate(rows):
-        if number < until or not _RULES.fullmatch(row):
-            continue
-        first = number
-        while first > until and rows[first - 1].strip():
-            first -= 1
-        is_whole = _RULE.fullmatch(rows[first]) is not None
-        last = most = min(number + _MOST_ROWS, len(rows))
-        for below in range(number + 1, most):
-            if _RULE.fullmatch(rows[below]) if is_whole else not rows[below].strip():
-                last = below
-                break
-        until = ends[first] = min(last + is_whole, len(rows))
+        if number >= until and _RULES.fullmatch(row):
+            first = next((above + 1 for above in range(number - 1, until - 1, -1) if not rows[above].strip()), until)
+            is_whole = _RULE.fullmatch(rows[first]) is not None
+            below = range(number + 1, min(number + _MOST_ROWS, len(rows)))
+            is_last = _RULE.fullmatch if is_whole else lambda row: not row.strip()
+            last = next((line for line in below if is_last(rows[line])), max(below.stop, number))
+            until = ends[first] = min(last + is_whole, len(rows))
     return ends
 
 
@@ -149,73 +135,62 @@ class _MarkdownBlock:
 
     def _add(self, token: Token) -> None:
         match token.type:
-            case "text" | "softbreak":
-                self._add_characters("\n" if token.type == "softbreak" else token.content)
-            case "text_special":
-                start = self._find(token.markup)
-                stop = start + len(token.markup)
-                self._open[-1].children.append(Characters(token.content, self._in_text(start), self._in_text(stop)))
-                self._at = stop
+            case "text" | "text_special":
+                self._add_characters(token.content, token.markup)
+            case "softbreak":
+                self._add_characters("\n")
             case "code_inline":
                 self._add_characters(token.content)
                 self._at += len(token.markup)
             case "hardbreak":
-                self._open[-1].children.append(Element("br"))
+                self._begin("br")
                 self._at = self._find("\n")
             case "link_open":
-                self._begin(Element("a", {"href": str(token.attrs.get("href", ""))}))
+                self._begin("a", href=str(token.attrs.get("href", "")))
             case "link_close":
                 self._end("a")
                 if token.markup != "autolink":
                     self._pass_link()
             case "image":
-                self._begin(Element("figure"))
-                self._add_characters(token.content)
-                self._end("figure")
+                self._add_element("figure", token.content)
                 self._pass_link()
-            case "html_inline":
-                self._add_html(token.content)
             case _:
                 self._add_mark(token)
 
-    def _add_html(self, tag: str) -> None:
-        self._at = self._find(tag) + len(tag)
-        match = _INLINE_HTML.fullmatch(tag)
-        name = match["tag"].lower() if match else ""
-        if name == "br":
-            self._open[-1].children.append(Element("br"))
-        elif match and match["end"]:
-            self._end(name)
-        elif match:
-            self._begin(Element(name))
-
     def _add_mark(self, token: Token) -> None:
-        sort = token.type
-        if sort not in _PATTERNS:
-            return
-        start = self._find(token.markup)
-        self._at = start + len(token.markup)
-        if sort in _MARKED:
-            at = self._in_text(start + token.markup.find(token.content))
-            attributes = {"class": "tex-math"} if sort == "formula" else {}
-            characters = Characters(token.content, at, at + len(token.content))
-            self._open[-1].children.append(Element(_MARKED[sort], attributes, [characters]))
+        if token.type == "html_inline":
+            self._at = self._find(token.content) + len(token.content)
+            if match := _INLINE_HTML.fullmatch(token.content):
+                add = self._end if match["end"] else self._begin
+                add(match["tag"].lower())
+        elif token.type in _MARK.groupindex:
+            start = self._at = self._find(token.markup)
+            if tag := _MARKED.get(token.type):
+                self._add_element(tag, token.content, **{"class": "tex-math"} if tag == "span" else {})
+            self._at = start + len(token.markup)
 
-    def _begin(self, element: Element) -> None:
+    def _begin(self, tag: str, **attributes: str) -> None:
+        element = Element(tag, attributes)
         self._open[-1].children.append(element)
-        self._open.append(element)
+        if tag != "br":
+            self._open.append(element)
 
     def _end(self, tag: str) -> None:
         if self._open[-1].tag == tag and len(self._open) > 1:
             self._open.pop()
 
-    def _add_characters(self, piece: str) -> None:
-        if not piece:
-            return
-        start = self._find(piece)
-        at = self._in_text(start)
-        self._open[-1].children.append(Characters(piece, at, at + len(piece)))
-        self._at = start + len(piece)
+    def _add_element(self, tag: str, content: str = "", **attributes: str) -> None:
+        self._begin(tag, **attributes)
+        self._add_characters(content)
+        self._end(tag)
+
+    def _add_characters(self, piece: str, written: str = "") -> None:
+        written = written or piece
+        if piece:
+            start = self._find(written)
+            at = self._in_text(start)
+            self._open[-1].children.append(Characters(piece, at, at + len(written)))
+            self._at = start + len(written)
 
     def _pass_link(self) -> None:
         if end := _LINK_END.match(self._content, self._find("]")):
@@ -259,18 +234,12 @@ def is_markdown(content: bytes) -> bool:
 
 
 def read_markdown(content: bytes, name: str) -> Paper:
-    text = decoded(content, name=name)
-    if len(text) > MOST_CHARACTERS:
-        raise UnreadableError(
-            f"{name}: expected at most {MOST_CHARACTERS:,} characters of Markdown, got {len(text):,}; a paper has "
-            "about a hundred thousand: ask about its papers or parts one by one"
-        )
+    text = decoded(content, name=name, at_most=MOST_CHARACTERS)
     front = _FRONT_MATTER.match(text)
     body = with_levels(parse_markdown(text, start=front.end() if front else 0))
+    title = next((element for element in body.elements if element.text and not element.first("figure")), None)
     if front and (given := _TITLE.search(text, 0, front.end())):
-        title: Element | None = Element("h1", children=[Characters(given["title"], *given.span("title"))])
-    else:
-        title = next((element for element in body.elements if element.text and not element.first("figure")), None)
-        if title and (title.tag not in HEADINGS or is_known_title(title.text)):
-            title = None
+        title = Element("h1", children=[Characters(given["title"], *given.span("title"))])
+    elif title and (title.tag not in HEADINGS or is_known_title(title.text)):
+        title = None
     return paper_of_page(body, title, name=name, file_format="Markdown")

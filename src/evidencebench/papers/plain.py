@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of, sentence_spans, text_of
@@ -29,27 +30,19 @@ class HeadingFinder:
 
     def level(self, line: str, *, before: str, after: str, alone: bool) -> int | None:
         """Return the level of a heading, None for any other line; ``before`` is empty where that line is apart."""
-        number = number_of(line)
-        is_next = self._is_next(number)
-        ends_before = not before or _HEADING_STOP.search(before) is not None
-        is_known = is_known_title(line) and not line[0].islower() and ends_before
-        if not is_known and not (alone and self._is_title(line, after, is_next=is_next)):
+        number, last = number_of(line), self._last
+        is_next = number in [(*last, 1), *((*last[:depth], last[depth] + 1) for depth in range(len(last)))]
+        is_known = is_known_title(line) and not line[0].islower() and (not before or _HEADING_STOP.search(before))
+        is_titled = is_next or (line[0].isupper() and sum(map(str.isalpha, line)) >= _LEAST_LETTERS)
+        if not is_known and not (alone and is_titled and self._may_be_title(line, after)):
             return None
-        if number and is_next:
-            self._last = number
+        self._last = number if is_next else last
         return level_of(line)
 
-    def _is_title(self, line: str, after: str, *, is_next: bool) -> bool:
-        words = line.split()
-        is_titled = line[0].isupper() and sum(map(str.isalpha, line)) >= _LEAST_LETTERS
+    def _may_be_title(self, line: str, after: str) -> bool:
         leads_on = len(after) >= _LEAST_TEXT or bool(_HEADING_STOP.search(after)) or is_known_title(after)
         is_other = _HEADING_STOP.search(line) or _NOT_TITLES.match(line) or captioned(line)
-        return (is_titled or is_next) and len(words) <= _MOST_WORDS and not is_other and leads_on
-
-    def _is_next(self, number: tuple[int, ...]) -> bool:
-        depth = len(number) - 1
-        follows = number and depth < len(self._last) and number == (*self._last[:depth], self._last[depth] + 1)
-        return bool(follows) or number == (*self._last, 1)
+        return len(line.split()) <= _MOST_WORDS and not is_other and leads_on
 
 
 _MOST_LINES = 2000  # that are examined
@@ -107,39 +100,43 @@ _STOPPED = re.compile(r"[.!;:,]$")
 _BULLET = re.compile(r"[-*\u2022\u25aa\u25cf] \S")
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(NamedTuple):
     """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0."""
 
-    lines: Sequence[Line]
+    lines: list[Line]
     level: int | None = None
     kind: Kind | None = None  # of paragraphs; None: as the outline says
+    is_sentence: bool = False
 
 
 def read_plain(content: bytes, name: str) -> Paper:
     text = text_of(content, name=name)
-    lines, count = lines_of(text), Loss()
+    lines, count, words = lines_of(text), Loss(), words_of(text)
     if LABELLED.search(text):
-        return _paper(_labelled(lines), count, name=name, file_format="text with labelled parts")
+        return _paper(_labelled(lines), count, words, name=name, file_format="text with labelled parts")
     edges = page_edges(lines)
     body = [line for number, line in enumerate(lines) if number not in edges]
     layout = layout_of(line.text for line in body)
     if layout is Layout.SENTENCES:
-        return _paper(_sentences(lines), count, name=name, file_format="text, one sentence a line", is_sentence=True)
+        return _paper(_sentences(lines), count, words, name=name, file_format="text, one sentence a line")
     for number in sorted(edges):
         count.leave_out("page number or running head", lines[number].text)
-    units = _titled(_paragraphs(body, layout))
-    return _paper(units, count, name=name, file_format="text with paragraphs", words=words_of(text))
+    units = _paragraphs(body, layout)
+    start = " ".join(line.text for line in units[0].lines)  # the title, but in files with pages
+    is_short = len(start) <= _LONGEST_TITLE and len(sentence_spans(start)) <= _MOST_PARTS_OF_TITLE
+    if body[0].page is None and is_short and not (_STOPPED.search(start) or is_known_title(start)):
+        units[0] = units[0]._replace(level=0)
+    return _paper(units, count, words, name=name, file_format="text with paragraphs")
 
 
 def _sentences(lines: Iterable[Line]) -> Iterator[_Unit]:
     for number, line in enumerate(lines):
         title = line.text.lstrip("#").lstrip()
         if title == line.text:
-            yield _Unit([line])
+            yield _Unit([line], is_sentence=True)
         elif title:
-            is_paper_title = number == 0 and not is_known_title(title)
-            yield _Unit([_cut(line, len(line.text) - len(title))], level=0 if is_paper_title else 1)
+            level = 0 if number == 0 and not is_known_title(title) else 1
+            yield _Unit([_cut(line, len(line.text) - len(title))], level=level, is_sentence=True)
 
 
 def _labelled(lines: Iterable[Line]) -> Iterator[_Unit]:
@@ -155,57 +152,32 @@ def _labelled(lines: Iterable[Line]) -> Iterator[_Unit]:
             yield _Unit([_cut(line, *label.span("title"))], level=level_of(title), kind=kind)
 
 
-def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
+def _paragraphs(lines: Sequence[Line], layout: Layout) -> list[_Unit]:
     finder = HeadingFinder()
-    waiting: list[Line] = []
+    units: list[_Unit] = []
     for line, after in zip(lines, [*lines[1:], None], strict=True):
         is_last = layout is Layout.PARAGRAPHS or after is None or after.after_blank
-        before = waiting[-1] if waiting else None
+        before = units[-1].lines[-1] if units and units[-1].level is None else None
         goes_on = before and before.page != line.page and not _STOPPED.search(before.text) and line.text[0].islower()
         is_apart = line.after_blank and not goes_on  # what goes on behind a page's end is not
-        is_first = layout is Layout.PARAGRAPHS or _BULLET.match(line.text) is not None or is_apart
         level = finder.level(
             line.text,
             before="" if line.after_blank or before is None else before.text,
             after=after.text if after else "",
             alone=line.after_blank and is_last,
         )
-        if waiting and (is_first or level):
-            yield _Unit(waiting)
-            waiting = []
-        if level:
-            yield _Unit([line], level=level)
+        if level or before is None or layout is Layout.PARAGRAPHS or _BULLET.match(line.text) or is_apart:
+            units.append(_Unit([line], level=level))
         else:
-            waiting.append(line)
-    if waiting:
-        yield _Unit(waiting)
-
-
-def _titled(units: Iterable[_Unit]) -> Iterator[_Unit]:
-    """Take the first paragraph for the title if it is short and ends as no sentence does, but for files with pages."""
-    for number, unit in enumerate(units):
-        text = " ".join(line.text for line in unit.lines)
-        is_short = len(text) <= _LONGEST_TITLE and len(sentence_spans(text)) <= _MOST_PARTS_OF_TITLE
-        is_title = number == 0 and unit.lines[0].page is None and is_short
-        if is_title and not (_STOPPED.search(text) or is_known_title(text)):
-            yield replace(unit, level=0)
-        else:
-            yield unit
+            units[-1].lines.append(line)
+    return units
 
 
 def _cut(line: Line, start: int, stop: int | None = None) -> Line:
     return replace(line, text=line.text[start:stop], start=line.start + start)
 
 
-def _paper(
-    units: Iterable[_Unit],
-    count: Loss,
-    *,
-    name: str,
-    file_format: str,
-    words: frozenset[str] = frozenset(),
-    is_sentence: bool = False,
-) -> Paper:
+def _paper(units: Iterable[_Unit], count: Loss, words: frozenset[str], *, name: str, file_format: str) -> Paper:
     outline, blocks, title = Outline(), list[Block](), ""
     for unit in units:
         text, kept, hyphens = _joined(unit.lines, words)
@@ -217,7 +189,7 @@ def _paper(
         elif unit.level is None:
             outline.pass_paragraph()
         is_reference = any(section_of(title) is SectionSort.REFERENCES for title in outline.path)
-        if is_reference and not is_sentence:
+        if is_reference and not unit.is_sentence:
             count.leave_out("references", text.text)
             continue
         kind = unit.kind or outline.kind
@@ -229,21 +201,20 @@ def _paper(
             count.leave_out("hyphen at a line's end", hyphen)
         count.keep(part, text.text)
         kind = kind if unit.level is None else Kind.HEADING
-        blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
+        page, is_sentence = unit.lines[0].page, unit.is_sentence
+        blocks.append(Block(text=text, kind=kind, section=above, page=page, is_sentence=is_sentence))
     if all(block.kind is Kind.HEADING for block in blocks):
         raise UnreadableError(f"{name}: expected a paper as text, got no sentence")
     return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count)
 
 
-def _joined(lines: Sequence[Line], words: frozenset[str]) -> tuple[SourcedText, str, list[str]]:
+def _joined(lines: Sequence[Line], words: frozenset[str]) -> tuple[SourcedText, str, str]:
     """Return the text of lines, the characters of the lines that are in it, and the hyphens that are not."""
-    writer, kept, hyphens = TextWriter(), list[str](), list[str]()
+    writer, kept, hyphens = TextWriter(), "", ""
     for line, after in zip(lines, [*lines[1:], None], strict=True):
         n_cut, between = joint(line.text, after.text, words) if after else (0, "")
         stop = len(line.text) - n_cut
         writer.add(line.text[:stop], start=line.start)
         writer.add_mark(between)
-        kept.append(line.text[:stop])
-        if n_cut:
-            hyphens.append(line.text[stop:])
-    return writer.finish(), "".join(kept), hyphens
+        kept, hyphens = kept + line.text[:stop], hyphens + line.text[stop:]
+    return writer.finish(), kept, hyphens

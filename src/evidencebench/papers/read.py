@@ -1,5 +1,6 @@
 """Read_paper, read_papers; formats told by content; refusals."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.language import language_of
-from evidencebench.papers.lists import is_list, refuse_list
+from evidencebench.papers.lists import is_list
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
@@ -24,19 +25,16 @@ from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
 # The outermost elements of papers in XML.
-_ROOTS = frozenset(
-    {"article", "articles", "article-set", "articleset", "pmc-articleset", "oai-pmh", "pubmedarticleset"}
-    | {"tei", "teicorpus", "collection", "document"}
-)
-_OTHERS = frozenset({"html", "svg"})  # XML that is no paper, or that another reader takes
+_ROOTS = re.compile(r"articles?|(?:pmc-)?article-?set|oai-pmh|pubmedarticleset|tei(?:corpus)?|collection|document")
 
 
 def is_xml_paper(content: bytes) -> bool:
     """Say whether content is XML, HTML apart."""
-    tag = root_tag(content)
+    tag = root_tag(content) or ""
     if beginning(content[:1024]).lstrip().lower().startswith("<!doctype html"):  # whose first element may be an article
         return False
-    return tag in _ROOTS or (tag not in _OTHERS and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"))
+    is_declared = content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml")
+    return _ROOTS.fullmatch(tag) is not None or (is_declared and tag not in ("html", "svg"))
 
 
 def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
@@ -70,7 +68,7 @@ _Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 # this one, and name it here.
 READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
     (is_pdf, read_pdf, False),
-    (is_list, refuse_list, False),
+    (is_list, lambda _, name: [metadata_only(name, "a list of papers", "records of papers")], False),
     (is_docx, read_docx, False),
     (is_epub, read_epub, False),
     (is_bioc_json, read_bioc_json, True),
@@ -113,10 +111,6 @@ def read_paper(source: PathText | bytes, *, name: str = "paper") -> Paper:
 def read(path: Path) -> Paper:
     """Return the one paper that a file holds."""
     return read_content(read_bytes(path), name=str(path))
-
-
-def read_all(path: Path) -> list[Paper | UnreadableError]:
-    return read_all_content(read_bytes(path), name=str(path))
 
 
 def read_content(content: bytes, *, name: str) -> Paper:

@@ -85,12 +85,12 @@ MOST_CHARACTERS = 20_000_000
 """The most characters of one file: a paper has about a hundred thousand, a book a million."""
 
 
-def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
+def decoded(content: bytes, *, name: str, declared: str = "utf-8", at_most: int = MOST_CHARACTERS) -> str:
     """Return the text of a file, without its mark; one in another encoding, never guessed, or too long is refused."""
     text = disk.decoded(content, name=name, declared=declared)
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > at_most:
         raise UnreadableError(
-            f"{name}: expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}; a paper has about a hundred "
+            f"{name}: expected at most {at_most:,} characters, got {len(text):,}; a paper has about a hundred "
             "thousand: ask about its papers or parts one by one"
         )
     return text

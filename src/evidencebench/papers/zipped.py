@@ -5,24 +5,21 @@ import posixpath
 import re
 import zipfile
 import zlib
-from html import escape
 from urllib.parse import unquote
 
 from evidencebench.errors import MissingExtraError, UnreadableError
 from evidencebench.papers.html import SCHEME_PATTERNS, paper_of_page, title_in
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.sections import is_known_title, level_of, number_of, section_of
-from evidencebench.papers.tree import decoded, parse_html, parse_xml
+from evidencebench.papers.tree import Characters, Element, decoded, parse_html, parse_xml
 from evidencebench.provenance import require_extra
 
-# Of an archive: the most bytes of text, and how much larger than the archive they may be. Word's own XML is packed to a
-# thirtieth at most.
-_MOST_BYTES, _MOST_RATIO, _SMALL = 48 << 20, 250, 4 << 20
+_MOST_BYTES = 48 << 20  # of text in an archive
 _BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
 _DOCUMENT = re.compile(r"word/document\d*\.xml")
 _OF_WORD = re.compile(r"(?:word/|_rels/)(?:_rels/)?[\w.]*\.(?:xml|rels)|\[Content_Types\]\.xml")
 _OF_EPUB = re.compile(r"(?i).*\.(?:xml|opf|x?html?)")
-_CONTAINER, _XML = "META-INF/container.xml", "<?xml version='1.0'?>"
+_CONTAINER = "META-INF/container.xml"
 
 
 def is_docx(content: bytes) -> bool:
@@ -44,12 +41,10 @@ def _members(content: bytes, wanted: re.Pattern[str], name: str) -> dict[str, by
     """Return what an archive holds under the wanted names, in memory; a bomb is refused before it is unpacked."""
     archive = zipfile.ZipFile(io.BytesIO(content))
     members = [member for member in archive.infolist() if wanted.fullmatch(member.filename)]
-    n_bytes = sum(member.file_size for member in members)  # no more is unpacked of any than it says here
-    most = min(_MOST_BYTES, max(_SMALL, _MOST_RATIO * len(content)))
-    if n_bytes > most:
-        raise UnreadableError(
-            f"{name}: expected at most {most:,} bytes of text in the archive, got {n_bytes:,}; split it"
-        )
+    size = sum(member.file_size for member in members)  # no more is unpacked of any than it says here
+    if size > _MOST_BYTES:
+        most = f"at most {_MOST_BYTES:,} bytes of text in the archive"
+        raise UnreadableError(f"{name}: expected {most}, got {size:,}; split it")
     try:
         return {member.filename: archive.read(member) for member in members}
     except _BROKEN as error:
@@ -154,12 +149,10 @@ def read_epub(content: bytes, name: str) -> Paper:
         if chapter in members and entry.attributes.get("linear") != "no" and "nav" not in item.get("properties", ""):
             chapters.append(decoded(members[chapter], name=f"{name}: {chapter}"))
     title = next((element.text for element in book.all("title")), "")
-    text = "\n".join(chapters)
-    page = parse_html(_XML + text, name=name)
+    page = parse_html("<?xml version='1.0'?>" + "\n".join(chapters), name=name)
     heading = title_in(page, page, {"dc.title": title})
     if title and (heading is None or heading.text != title):
-        page = parse_html(f"{_XML}<h1>{escape(title)}</h1>{text}", name=name)
-        heading = page.first("h1")
+        heading = Element("h1", children=[Characters(title, 0, 0)])
     identifiers = " ".join(element.text for element in book.all("identifier", "source"))
     ids = {scheme: match[0] for scheme in ("doi", "pmcid") if (match := SCHEME_PATTERNS[scheme].search(identifiers))}
     return paper_of_page(page, heading, name=name, file_format="EPUB", ids=ids)

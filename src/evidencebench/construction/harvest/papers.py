@@ -14,7 +14,7 @@ from evidencebench.construction.draft import Draft
 from evidencebench.construction.harvest.references import UNKNOWN, licence_named, licence_of, normal_ids
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import open_file, read_bytes, read_stream
-from evidencebench.papers.fetching import INDEX_NAME, read_index
+from evidencebench.papers.fetching import files_below, read_index
 from evidencebench.papers.jats import articles_in, ids_of_article
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
@@ -48,15 +48,7 @@ class PapersAtHand:
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
     """Return the papers of a folder and the folders in it, hidden ones left out."""
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and path.name != INDEX_NAME
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-    if not files:
-        raise DataError(f"{folder}: expected a folder of papers, got one without files")
+    files = files_below(folder)
     fetched = {paper.file: paper for paper in read_index(folder).values() if paper.file}
     papers, unreadable = [], []
     for number, path in enumerate(files, 1):
