@@ -14,7 +14,8 @@ from evidencebench.papers.sections import is_known_title, level_of, number_of, s
 from evidencebench.papers.tree import Characters, Element, decoded, parse_html, parse_xml
 from evidencebench.provenance import require_extra
 
-_MOST_BYTES = 48 << 20  # of text in an archive
+# Of text in an archive, and how much larger than the archive; Word's own XML is packed to a thirtieth at most.
+_MOST_BYTES, _MOST_RATIO, _SMALL = 48 << 20, 250, 4 << 20
 _BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
 _DOCUMENT = re.compile(r"word/document\d*\.xml")
 _OF_WORD = re.compile(r"(?:word/|_rels/)(?:_rels/)?[\w.]*\.(?:xml|rels)|\[Content_Types\]\.xml")
@@ -42,9 +43,9 @@ def _members(content: bytes, wanted: re.Pattern[str], name: str) -> dict[str, by
     archive = zipfile.ZipFile(io.BytesIO(content))
     members = [member for member in archive.infolist() if wanted.fullmatch(member.filename)]
     size = sum(member.file_size for member in members)  # no more is unpacked of any than it says here
-    if size > _MOST_BYTES:
-        most = f"at most {_MOST_BYTES:,} bytes of text in the archive"
-        raise UnreadableError(f"{name}: expected {most}, got {size:,}; split it")
+    most = min(_MOST_BYTES, max(_SMALL, _MOST_RATIO * len(content)))
+    if size > most:
+        raise UnreadableError(f"{name}: expected at most {most:,} bytes of text in the archive, got {size:,}; split it")
     try:
         return {member.filename: archive.read(member) for member in members}
     except _BROKEN as error:
