@@ -153,11 +153,6 @@ class ReportedDirection(StrEnum):
 
 
 LEARNED = (ReportedDirection.INCREASE, ReportedDirection.DECREASE, ReportedDirection.NO_DIFFERENCE)
-OPPOSITE = {
-    ReportedDirection.INCREASE: ReportedDirection.DECREASE,
-    ReportedDirection.DECREASE: ReportedDirection.INCREASE,
-    ReportedDirection.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
-}
 
 
 class Stance(StrEnum):
