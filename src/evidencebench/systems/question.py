@@ -55,19 +55,10 @@ _VERBS = {name: "|".join(stems) for name, stems in _LEXICON["verbs"].items()}
 _LEVELS = {name: "|".join(words) for name, words in _LEXICON["levels"].items()}
 _NAMED = {
     **{name: "|".join(words) for name, words in _LEXICON["named"].items()},
-    **dict.fromkeys("aco", ".+?"),
     "how": "|".join(_LEVELS.values()),
-    "likely": "more|less|as|equally",
-    "verb": rf"(?:{'|'.join(_VERBS.values())})(?:e?[sd]?|es|ied|ies|y|t?ed)\b",
-    "done": r"\w+(?<!follow)(?:ed|en)",
-    "isnot": "not",
-    "that": "(?:(?: (?:that|whether|if|for|of|on)(?: or not)?|:|,)* +)",
+    "verbs": "|".join(_VERBS.values()),
 }
-_GROUPS = {
-    **{name: name for name in ("a", "c", "o", "no", "not", "isnot", "how", "verb")},
-    **dict.fromkeys(("rated", "chosen", "likely"), "how"),
-    **dict.fromkeys(("changes", "done"), "verb"),
-}
+_GROUPS = {name: group for group, names in _LEXICON["groups"].items() for name in names}
 _NAME = re.compile(r"\{([a-z_]+)([?*]?)\}")
 
 

@@ -18,11 +18,8 @@ from evidencebench.query import Kind, Query
 from evidencebench.systems.question import ParsedQuestion
 from evidencebench.systems.words import STOPWORDS, tokens
 
-_WORDS = {
-    name: words.split()
-    for name, words in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
-}
-NOT_OF_TOPIC = frozenset(_WORDS["of_effects"])
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+NOT_OF_TOPIC = frozenset(_WORDS["of_effects"].split())
 _ROOT_LETTERS, _LEAST_PLURAL = 6, 4
 _HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
 _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
@@ -281,7 +278,8 @@ class Relevance:
 
 
 LEAST_BEGINNING = 4
-_COMMON = STOPWORDS | set(_WORDS["of_grammar"]) | {root(word) for word in (*NOT_OF_TOPIC, *_WORDS["any_study"])}
+_OF_STUDIES = {root(word) for word in (*NOT_OF_TOPIC, *_WORDS["any_study"].split())}
+_COMMON = STOPWORDS | set(_WORDS["of_grammar"].split()) | _OF_STUDIES
 
 
 def topic_words(text: str) -> tuple[str, ...]:

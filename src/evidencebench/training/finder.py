@@ -70,11 +70,6 @@ class FinderExample:
     def is_evidence(self) -> Flags:
         return self.shares["all"] > 0 if "all" in self.shares else np.zeros(len(self.table), bool)
 
-    def targets(self, wish: Wish, scope: AspectScope) -> Floats:
-        """Return what is predicted: whether it answers, or its share of aspects relative to the highest."""
-        shares = self.shares[scope]
-        return (shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9)
-
 
 def wish_of(instance: Instance) -> Wish:
     """Return what an instance's makers marked; the published files say nothing, and are of the sort ``"study"``."""
@@ -291,11 +286,7 @@ def fit_finder(
     ``common`` are the roots that the examples' papers share, for a verdict.
     """
     n_all, numbers = sum(1 + len(folds.get(wish, ())) for wish in examples), count()
-
-    def tell_fitted() -> None:
-        on_progress(next(numbers), n_all, "fitting trees")
-
-    tell_fitted()
+    on_progress(next(numbers), n_all, "fitting trees")
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
 
@@ -314,7 +305,7 @@ def fit_finder(
             most = most_rows * len(seen) // len(of_wish)
             fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
             of_folds.append(_told(fitted, held_back, wish, features))
-            tell_fitted()
+            on_progress(next(numbers), n_all, "fitting trees")
         order = {}
         if of_folds and MIXED[wish] and common.get(wish):
             signs: tuple[list[list[float]], list[list[float]]] = ([], [])
@@ -335,7 +326,7 @@ def fit_finder(
             file, sha256 = named(fitted.forest)
             weights = fitted.weights
             members.append(FinderMember(wish=wish, scope=scope, file=file, sha256=sha256, weights=weights, **order))
-        tell_fitted()
+        on_progress(next(numbers), n_all, "fitting trees")
     card = FinderCard(
         features=tuple(features),
         members=tuple(members),
@@ -366,9 +357,11 @@ def _fit_regression(
     of_evidence = min(1.0, most_rows / max(1, sum(int((example.shares[scope] > 0).sum()) for example in labelled)))
     tables, targets = [], []
     for example in labelled:
-        is_kept = generator.random(len(example.table)) < np.where(example.shares[scope] > 0, of_evidence, share)
+        shares = example.shares[scope]
+        is_kept = generator.random(len(shares)) < np.where(shares > 0, of_evidence, share)
         tables.append(example.table[is_kept])
-        targets.append(example.targets(wish, scope)[is_kept])
+        # Whether a sentence answers is predicted, or its share of aspects relative to the highest.
+        targets.append(((shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9))[is_kept])
     table, values = np.concatenate(tables), np.concatenate(targets)
     forest = _grown(table, values, n_forests=_N_FORESTS, seed=seed)
     return Regression(forest, _ridge(table, values) if LINEAR[wish] else ())
