@@ -318,11 +318,9 @@ class NamedSystem:
         given = self.traits.chances(query)
         if given is None:
             return None
-        values = tuple(map(float, given))
-        if len(values) != len(query.sentences) or not all(0 <= chance <= 1 for chance in values):
-            raise ValueError(
-                f"expected {len(query.sentences)} chances in 0..1, one a sentence, got {first_few(values)}"
-            )
+        values, n = tuple(map(float, given)), len(query.sentences)
+        if len(values) != n or not all(0 <= chance <= 1 for chance in values):
+            raise ValueError(f"expected {n} chances in 0..1, one a sentence, got {first_few(values)}")
         return values
 
     def answers(self, query: Query) -> PaperChance | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -49,15 +49,9 @@ class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
     order_sha256: str = ""
 
 
-class Regression(NamedTuple):
-    """Trees and, if there are weights, a linear model: what they predict is added up."""
-
-    forest: Forest
-    weights: tuple[float, ...] = ()
-
-    def predict(self, table: Table) -> Floats:
-        scores = self.forest.predict(table)
-        return scores + table @ np.array(self.weights) if self.weights else scores
+def predicted(forest: Forest, weights: Sequence[float], table: Table) -> Floats:
+    """Return what trees and, if there are weights, a linear model predict, added up."""
+    return forest.predict(table) + (table @ np.array(weights) if weights else 0.0)
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +88,7 @@ class FinderModel:
             return np.zeros(0)
         member = self._members.get((wish, scope)) or self._members[wish, "all"]
         table = finder_table(paper)[:, self._columns]
-        scores = Regression(self.forests[member.file], member.weights).predict(table)
+        scores = predicted(self.forests[member.file], member.weights, table)
         if wish == "answer":
             scores, best = lowered(scores, table, self.card.features)
             if member.order:

@@ -123,12 +123,8 @@ def question_of(text: str) -> ParsedQuestion:
         return ParsedQuestion(intervention=exact["a"], comparator=exact["c"], outcome=exact["o"])
     plain = " ".join(_HIDDEN.sub("", text).split())[:_MOST_CHARACTERS].strip(" .?!;\"'\u201c\u201d\u2018\u2019")
     question = _parsed(_BRACKETS.sub(hide, plain))
-    return replace(
-        question,
-        intervention=restored(question.intervention),
-        comparator=restored(question.comparator),
-        outcome=restored(question.outcome),
-    )
+    intervention, comparator, outcome = map(restored, (question.intervention, question.comparator, question.outcome))
+    return replace(question, intervention=intervention, comparator=comparator, outcome=outcome)
 
 
 def _parsed(plain: str) -> ParsedQuestion:

@@ -28,11 +28,11 @@ from evidencebench.systems.finder import (
     FinderMember,
     FinderModel,
     Indices,
-    Regression,
     Table,
     asked_columns,
     finder_table,
     lowered,
+    predicted,
     reordered,
 )
 from evidencebench.systems.paper_columns import Flags, Floats
@@ -181,9 +181,6 @@ STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
 """Whether papers are trained on beside another's sentences too. It helps to find what answers."""
 
-LINEAR: Mapping[Wish, bool] = {"answer": False, "study": True}
-"""Whether a ridge regression stands beside the trees. A hundred papers are few for trees alone."""
-
 # Small trees, a low learning rate, thresholds drawn at random and few features a tree: with some hundred papers, larger
 # or more trees found no more.
 _PARAMETERS: Mapping[str, Any] = {
@@ -322,9 +319,8 @@ def fit_finder(
         labelled = {scope for together in of_wish for example in together for scope in example.shares}
         # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
         for scope in SCOPES if wish == "study" and "results" in labelled else SCOPES[:1]:
-            fitted = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
-            file, sha256 = named(fitted.forest)
-            weights = fitted.weights
+            forest, weights = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
+            file, sha256 = named(forest)
             members.append(FinderMember(wish=wish, scope=scope, file=file, sha256=sha256, weights=weights, **order))
         on_progress(next(numbers), n_all, "fitting trees")
     card = FinderCard(
@@ -346,9 +342,12 @@ def write_finder(model: FinderModel, folder: Path) -> None:
     write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *left_by_killed))
 
 
+_Fitted = tuple[Forest, tuple[float, ...]]  # trees, and weights of a linear model, if any
+
+
 def _fit_regression(
     examples: Sequence[Sequence[FinderExample]], wish: Wish, scope: AspectScope, *, seed: int, most_rows: int
-) -> Regression:
+) -> _Fitted:
     labelled = [example for together in examples for example in together if scope in example.shares]
     if not labelled:
         raise DataError("training: no instance has an aspect")
@@ -364,7 +363,8 @@ def _fit_regression(
         targets.append(((shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9))[is_kept])
     table, values = np.concatenate(tables), np.concatenate(targets)
     forest = _grown(table, values, n_forests=_N_FORESTS, seed=seed)
-    return Regression(forest, _ridge(table, values) if LINEAR[wish] else ())
+    # A hundred papers, as those of studies are, are few for trees alone.
+    return forest, _ridge(table, values) if wish == "study" else ()
 
 
 def _ridge(table: Table, values: Floats) -> tuple[float, ...]:
@@ -410,11 +410,11 @@ class _Told(NamedTuple):
 
 
 def _told(
-    fitted: Regression, held_back: Sequence[Sequence[FinderExample]], wish: Wish, features: Sequence[str]
+    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], wish: Wish, features: Sequence[str]
 ) -> list[_Told]:
     all_told = []
     for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
-        scores, best = fitted.predict(example.table), np.zeros(0, np.intp)
+        scores, best = predicted(*fitted, example.table), np.zeros(0, np.intp)
         if wish == "answer":
             scores, best = lowered(scores, example.table, features)
         all_told.append(_Told(example, scores, best))
@@ -457,17 +457,13 @@ def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STE
     columns = (np.ones_like(scores), scores, is_evidence)  # number of sentences, sum of scores, of evidence
     sums = [np.add.reduceat(column[order].astype(float), starts).tolist() for column in columns]
     merged: list[tuple[float, float, float]] = []
-    for block in zip(*sums, strict=True):
-        n, score, hits = block
-        if merged and (min(merged[-1][0], n) < least or _step(block) == _step(merged[-1])):
-            n_before, score_before, hits_before = merged.pop()
-            merged.append((n_before + n, score_before + score, hits_before + hits))
+    for n, score, hits in zip(*sums, strict=True):
+        n_before, score_before, hits_before = merged[-1] if merged else (0.0, 0.0, 0.0)
+        is_step = bool(merged) and round(hits / n * _STEPS) != round(hits_before / n_before * _STEPS)
+        if is_step and min(n_before, n) >= least:
+            merged.append((n, score, hits))
         else:
-            merged.append(block)
+            merged[-1:] = [(n_before + n, score_before + score, hits_before + hits)]
     return Calibration(
         scores=tuple(score / n for n, score, _ in merged), shares=tuple(hits / n for n, _, hits in merged)
     )
-
-
-def _step(block: tuple[float, float, float]) -> int:
-    return round(block[2] / block[0] * _STEPS)
