@@ -392,10 +392,8 @@ def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Rankin
     (1, 0, 2)
     """
     values = [float(score) for score in scores]
-    if query is not None and len(values) != len(query.sentences):
-        raise ValueError(
-            f"expected {len(query.sentences)} scores, one for each sentence of the paper, got {len(values)}"
-        )
+    if query is not None and len(values) != (n := len(query.sentences)):
+        raise ValueError(f"expected {n} scores, one for each sentence of the paper, got {len(values)}")
     for index, value in enumerate(values):
         if not math.isfinite(value):
             raise ValueError(f"sentence {index}: expected a finite score, got {value}")
