@@ -28,7 +28,6 @@ from evidencebench.system import Brief
 from evidencebench.systems.directions import (
     LEARNED,
     NOT_SIGNIFICANT,
-    OPPOSITE,
     SHIPPED,
     DirectionWeights,
     ReportedDirection,
@@ -54,6 +53,7 @@ WORDINGS = (
     "Is {o} lower with {i} than with {c}?",
     "{i} changes {o}",
 )
+OPPOSITE = dict(zip(LEARNED, (LEARNED[1], LEARNED[0], LEARNED[2]), strict=True))
 LEARNED_FROM = (WORDINGS[0], WORDINGS[-1])  # with both arms, and with one
 _SUPPORTS, _CONTRADICTS, _NONE = Stance
 # Claims, with what an increase, a decrease and no difference mean for them.

@@ -318,11 +318,9 @@ class NamedSystem:
         given = self.traits.chances(query)
         if given is None:
             return None
-        values = tuple(map(float, given))
-        if len(values) != len(query.sentences) or not all(0 <= chance <= 1 for chance in values):
-            raise ValueError(
-                f"expected {len(query.sentences)} chances in 0..1, one a sentence, got {first_few(values)}"
-            )
+        values, n = tuple(map(float, given)), len(query.sentences)
+        if len(values) != n or not all(0 <= chance <= 1 for chance in values):
+            raise ValueError(f"expected {n} chances in 0..1, one a sentence, got {first_few(values)}")
         return values
 
     def answers(self, query: Query) -> PaperChance | None:
@@ -394,10 +392,8 @@ def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Rankin
     (1, 0, 2)
     """
     values = [float(score) for score in scores]
-    if query is not None and len(values) != len(query.sentences):
-        raise ValueError(
-            f"expected {len(query.sentences)} scores, one for each sentence of the paper, got {len(values)}"
-        )
+    if query is not None and len(values) != (n := len(query.sentences)):
+        raise ValueError(f"expected {n} scores, one for each sentence of the paper, got {len(values)}")
     for index, value in enumerate(values):
         if not math.isfinite(value):
             raise ValueError(f"sentence {index}: expected a finite score, got {value}")

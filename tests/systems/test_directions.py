@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from evidencebench.data.evidence_inference import read_annotations, read_prompts
 from evidencebench.systems.directions import (
-    OPPOSITE,
     SHIPPED,
     ReportedDirection,
     Stance,
@@ -22,7 +21,7 @@ from evidencebench.systems.directions import (
 )
 from evidencebench.systems.question import question_of
 from evidencebench.training.folds import paper_folds, split_at_fold
-from make_direction_model import LABELS, WORDINGS, Prompt, fitted
+from make_direction_model import LABELS, OPPOSITE, WORDINGS, Prompt, fitted
 from skips import DATA_FOLDER
 
 _TEA = "Tea, compared with water, changes blood pressure."

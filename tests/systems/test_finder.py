@@ -31,10 +31,9 @@ from evidencebench.systems.finder import (
     SHIPPED,
     Finder,
     article_slices,
-    best_of,
     finder_table,
     load_finder,
-    shares_left,
+    lowered,
 )
 from evidencebench.systems.paper_columns import columns_of
 from evidencebench.systems.verdict import SIGNS
@@ -342,9 +341,8 @@ def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_t
         if member.wish == "study":
             assert scores.tolist() == pytest.approx(expected.tolist())
             continue
-        left = shares_left(table, model.card.features)
-        expected = np.minimum(expected, left * expected)
-        best = best_of(expected, left)  # these exchange their scores, so that their order is the second trees'
+        expected, best = lowered(expected, finder_table(paper), model.card.features)
+        # The best exchange their scores, so that their order is the second trees'.
         assert sorted(scores) == pytest.approx(sorted(expected))
         worth = model.forests[member.order].predict(table[best])
         assert (np.diff(scores[best[np.argsort(-worth, kind="stable")]]) <= 0).all()
@@ -483,7 +481,7 @@ VERDICT = {"signs": SIGNS, "weights": [1] * len(SIGNS), "start": 0, "common": {}
         (_card(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
         (_card(features=[]), "features: expected some, each once"),
         (_card(members=[]), "expected one of the scope 'all' for each wish"),
-        (_card(weights=[1.0]), "members: expected no weights, or a finite one for each feature"),
+        (_card(weights=[1.0]), "members: expected no weights, or one for each feature"),
         (_card(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
         (_card(verdicts={"answer": VERDICT | {"weights": [1]}}), "verdicts: expected a weight for each sign"),
         (_card(verdicts={"answer": VERDICT | {"none_below": 0.9}}), "verdicts: .* bounds in order"),

@@ -1,8 +1,10 @@
 """A system that needs no training: it sums features of a sentence, by weights that were set by hand."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,39 +26,8 @@ class Weight(NamedTuple):
     reason: str
 
 
-WEIGHTS: Mapping[str, Weight] = MappingProxyType(
-    {
-        "is_abstract": Weight(0.6, 0.6, "An abstract is the authors' own choice of what matters."),
-        "is_heading": Weight(-2.0, -2.0, "A heading states nothing."),
-        "abstract_position": Weight(0.5, 0.7, "Abstracts go from what was known to what was found."),
-        "abstract_results": Weight(0.9, 1.5, "A part labelled results holds them."),
-        "abstract_methods": Weight(0.5, -0.3, "How a study was done is evidence, but no result."),
-        "abstract_background": Weight(-1.2, -1.0, "What was known before is not the paper's finding."),
-        "abstract_objective": Weight(0.0, -0.8, "What was meant to be done is no result."),
-        "section_conclusion": Weight(0.3, 0.4, "Conclusions repeat the main findings."),
-        "section_back_matter": Weight(-2.0, -2.0, "Thanks and funding are no evidence."),
-        "evidence": Weight(0.1, 0.2, "Findings are worded with numbers, comparisons and negations."),
-        "cue_number": Weight(0.3, 0.2, "Numbers say how much, and of whom."),
-        "cue_increase": Weight(0.5, 0.7, "What went up, in whom, is the commonest finding."),
-        "cue_significance": Weight(0.4, 0.6, "A statistical judgment is made of a finding."),
-        "cue_p_value": Weight(0.2, 0.5, "So is a p-value."),
-        "cue_interval": Weight(0.5, 0.8, "A confidence interval reports an estimate."),
-        "cue_ours": Weight(0.5, 0.2, "'We' and 'this study' mark the paper's own work."),
-        "cue_design": Weight(0.5, 0.0, "The design of a study is part of its evidence."),
-        "cue_participants": Weight(0.2, 0.0, "So is who was studied,"),
-        "cue_recruitment": Weight(0.2, 0.0, "and how they were found,"),
-        "cue_animals": Weight(0.3, 0.1, "or on which animals."),
-        "cue_procedure": Weight(-0.1, -0.2, "Reagents and devices are rarely what a reviewer notes."),
-        "cue_previous": Weight(-0.3, -0.3, "What others found before is their evidence."),
-        "cue_citation": Weight(-0.3, -0.2, "So is what is cited."),
-        "cue_boilerplate": Weight(-0.7, -0.7, "Licences and addresses are no evidence."),
-        "length_rank": Weight(0.5, 0.4, "A longer sentence says more."),
-        "bm25_share": Weight(0.6, 0.6, "Evidence speaks of what the hypothesis speaks of,"),
-        "terms_held": Weight(0.6, 0.6, "in the same words."),
-        "centrality_rank": Weight(0.5, 0.4, "What a paper keeps coming back to is what it is about."),
-        "to_nearest_abstract": Weight(1.2, 1.0, "What the abstract says too is central."),
-    }
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+WEIGHTS: Mapping[str, Weight] = MappingProxyType({name: Weight(**fields) for name, fields in _TABLE.items()})
 """Feature -> its weight in the sum. Each feature is described in `evidencebench.systems.features`."""
 
 ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType({"outcome_held": 4.0, "match": 2.0, "cue_objective": -2.0})

@@ -2,6 +2,7 @@
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
@@ -31,50 +32,14 @@ _TWO_NUMBERS = re.compile(
 )
 _MOST_WORDS, _MOST_SIGNALS = 1_000, 60
 
-_WORDS_OF = {
-    "UP": """
-higher increased increase increases increasing greater more longer improved improvement rose larger better elevated
-superior gain raised raises raise enhanced increment
-""",
-    "DOWN": """
-lower lowers decreased decrease decreases reduced reduction reductions less fewer shorter smaller declined decline fell
-reduce reduces reducing lowered worse diminished dropped inferior lesser drop loss attenuated
-""",
-    "NONE": "no not without neither nor similar comparable non nonsignificant equal equivalent unchanged same",
-}
-_COMPARISONS = {word: signal for signal, words in _WORDS_OF.items() for word in words.split()}
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_COMPARISONS = {word: signal for signal, words in _DATA["comparisons"].items() for word in words.split()}
 _RISE, _FALL = "numbersrise", "numbersfall"  # of the later number
 _BETTER, _WORSE = frozenset(["improved", "improvement", "better", "superior"]), frozenset(["worse", "inferior"])
-_LINK_WORDS = """
-than vs versus compared significant significantly difference differences by while whereas but respectively from to
-between
-"""
-_LINKS = frozenset(_LINK_WORDS.split())
+_LINKS, _ASKING = (frozenset(_DATA["words"][name].split()) for name in ("linking", "asking"))
 _AGAINST, _WORDS_TO_ARM = frozenset(["than", "compared", "versus", "vs"]), 6
-# A sentence with one of these and without a p-value asks, or says what was done; of 2,732 marked sentences, 8 have one.
-_ASKING_WORDS = """
-whether unknown unclear aim aims aimed hypothesised hypothesized background randomly randomized randomised enrolled
-recruited assigned allocated allocation divided stratified eligible inclusion exclusion excluded performed examined
-"""
-_ASKING = frozenset(_ASKING_WORDS.split())
-# A sentence with one of these states no finding of its paper, also with a p-value: a level of significance, a size that
-# was planned, an aim, a definition, what others found. Of 2,469 marked sentences that compare, 2 have one.
-_SET = (
-    "considered|regarded|accepted|taken|deemed|defined|set|declared|judged|assumed|established|fixed|chosen|determined"
-)
-_NO_FINDING = re.compile(
-    rf"\b(?:(?:{_SET}) (?:\w+ ){{0,3}}?(?:significan(?:t|ce)|p[<>])|significance (?:level|threshold|limit|criterion)"
-    rf"|(?:significance|alpha|p values?)(?: \w+){{0,3}} (?:was|were|is|are) (?:\w+ )?(?:{_SET})|(?:level|threshold) of "
-    r"(?:statistical )?significance|sample sizes?|power calculation|power of [#0]|to detect (?:an?|the|at least|#|such)"
-    r"|(?:the|our|main|primary|secondary) (?:aims?|objectives?|purpose|goals?)(?! (?:measure|response|onset))"
-    r"|(?:aims?|aimed|designed|intended) to|hypothes[ie]s (?:was|were|that|of)|hypothesi[sz]ed|we (?:sought|expected)"
-    r"|(?:was|were|is|are) (?:\w+ )?defined as|et al|(?:has|have) (?:\w+ )?been (?:shown|reported|found|suggested)"
-    r"|(?:previous|prior|earlier|other|recent|several|many|past) (?:\w+ ){0,2}(?:studies|trials?|reports?|work|authors"
-    r"|investigators|findings|meta analys\w+)|studies (?:have|has|suggest|show|report))\b|% power"
-    r"|[a-z]{4} \[ #(?: [,–-] #)* \]|\( [a-z]+(?: (?:and|&) [a-z]+)? , # [);]"
-    r"|^(?!.*\b(?:after|from|follow\w*|post\w*|end|months?|weeks?|days?|change\w*)\b)"
-    r"(?=.*\b(?:at baseline|before (?:the )?(?:treatment|intervention|study|surgery)|baseline characteristics?)\b)"
-)
+_TEXTS = "|".join(_DATA["no_finding"]["texts"]).replace("SET", _DATA["no_finding"]["SET"])
+_NO_FINDING = re.compile("|".join([rf"\b(?:{_TEXTS})\b", *_DATA["no_finding"]["signs"]]))
 _MOST_JOINT = 10  # the first sentences, which say something of the others
 _MOST_AGAINST = 0.5  # by how much a sentence's own words may speak for something else than is read with the others'
 _USUAL_COMPARATORS = "placebo control controls sham"
@@ -188,11 +153,6 @@ class ReportedDirection(StrEnum):
 
 
 LEARNED = (ReportedDirection.INCREASE, ReportedDirection.DECREASE, ReportedDirection.NO_DIFFERENCE)
-OPPOSITE = {
-    ReportedDirection.INCREASE: ReportedDirection.DECREASE,
-    ReportedDirection.DECREASE: ReportedDirection.INCREASE,
-    ReportedDirection.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
-}
 
 
 class Stance(StrEnum):
@@ -203,32 +163,10 @@ class Stance(StrEnum):
     NO_DIFFERENCE = "no difference"
 
 
-def _one_of(beginnings: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(beginnings.split())})")
-
-
-# Beginnings of words of outcomes of which more is good, or bad; a dot is a space. "Pain relief" is good, "loss of
-# function" bad.
-_GOOD = _one_of(r"""
-surviv function quality satisf adheren complian response.rate responders (?:objective|complete|clinical).response
-success knowledge efficacy effective strength mobil range.of.motion walk performance cogniti memory attention
-well-?being abilit capacity comfort appetite competen skill coping confiden self- attendance accura vitality health
-endurance balance acuity fev ejection bone.mineral hdl high-density pregnan birth milestone threshold
-""")
-_BAD = _one_of(r"""
-pain mortal death died dying fatal depress anxi stress distress bleed ha?emorrhag blood.loss infect complic adverse
-side.effect nausea vomit relapse recurren progressi hospital length.of.stay readmi symptom sever fatigue stroke
-infarct thrombo embol fractur falls?\b injur headache migraine itch prurit cough fever inflam o?edema swell ulcer
-cancer tumou?r crav smok insomnia delirium seizure toxic hypoglyc dyspn wheez exacerbat obes constipat diarrh ana?emi
-discontinu drop-?out withdraw analgesic rescue opioid morphine parasit burden error discomfort anger tension hostil
-suicid malaria pneumon sepsis transfus re-?operat negative hba1c tender vldl low-density ldl
-""")
-_RELIEVED = _one_of(r"""
-relie[fv] reduc decreas resol improv remission cured?\b heal(?:ing|ed) recover clear eradicat
-(?:pain|disease|symptom).control cessation abstin quit pain.free free.(?:of|from) \w+-free prevent absence lack.of
-""")
-_IMPAIRED = _one_of("loss.of dys disab impair declin deteriorat worsen limitation fail disturb deficit poor")
-_TIME_TO = _one_of("time.(?:to|until) (?:healing|recovery|clearance).times? delay")
+_GOOD, _BAD, _RELIEVED, _IMPAIRED, _TIME_TO = (
+    re.compile(rf"\b(?:{'|'.join(_DATA['outcomes'][name].split())})")
+    for name in ("good", "bad", "relieved", "impaired", "time_to")
+)
 _MEASURED_BY = re.compile(r" ?\(| (?:according to|assessed|measured|as per|using|scored?|scale|on the)\b")
 
 

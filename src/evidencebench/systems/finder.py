@@ -1,11 +1,10 @@
 """Finder and its model."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -50,15 +49,9 @@ class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
     order_sha256: str = ""
 
 
-class Regression(NamedTuple):
-    """Trees and, if there are weights, a linear model: what they predict is added up."""
-
-    forest: Forest
-    weights: tuple[float, ...] = ()
-
-    def predict(self, table: Table) -> Floats:
-        scores = self.forest.predict(table)
-        return scores + table @ np.array(self.weights) if self.weights else scores
+def predicted(forest: Forest, weights: Sequence[float], table: Table) -> Floats:
+    """Return what trees and, if there are weights, a linear model predict, added up."""
+    return forest.predict(table) + (table @ np.array(weights) if weights else 0.0)
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,12 +88,11 @@ class FinderModel:
             return np.zeros(0)
         member = self._members.get((wish, scope)) or self._members[wish, "all"]
         table = finder_table(paper)[:, self._columns]
-        scores = Regression(self.forests[member.file], member.weights).predict(table)
-        left = shares_left(table, self.card.features) if wish == "answer" else np.ones(paper.n)
-        scores = np.minimum(scores, left * scores)
-        if member.order:
-            best = best_of(scores, left)
-            scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
+        scores = predicted(self.forests[member.file], member.weights, table)
+        if wish == "answer":
+            scores, best = lowered(scores, table, self.card.features)
+            if member.order:
+                scores = reordered(scores, best, self.forests[member.order].predict(table[best]))
         return scores
 
 
@@ -118,20 +110,15 @@ _LEFT: Mapping[str, float] = {"asks": 0.1, "of_others": 0.5, "of_baseline": 0.5,
 _N_BEST = 25
 
 
-def shares_left(table: Table, features: Sequence[str]) -> Floats:
-    """Return what is left of each sentence's score where an answer is wanted: 1 for one that may report a result."""
+def lowered(scores: Floats, table: Table, features: Sequence[str]) -> tuple[Floats, Indices]:
+    """Return what is left of the scores, and what a second model orders: the best sentences that may tell results."""
     left = np.ones(len(table))
     for name, share in _LEFT.items():
         if name in features:
             left[table[:, features.index(name)] > 0] *= share
-    return left
-
-
-def best_of(scores: Floats, left: Floats) -> Indices:
-    """Return the sentences that a second model orders: the best ones by score that may report a result."""
+    scores = np.minimum(scores, left * scores)
     order = np.argsort(-scores, kind="stable")
-    best: Indices = order[left[order] == 1][:_N_BEST]
-    return best
+    return scores, order[left[order] == 1][:_N_BEST]
 
 
 def reordered(scores: Floats, best: Indices, worth: Floats) -> Floats:
@@ -171,37 +158,25 @@ def _read_forest(folder: Path, name: str, sha256: str, n_features: int) -> Fores
 
 
 def _require_sound(card: FinderCard) -> None:
+    wishes = {member.wish for member in card.members}
     if not card.features or len(set(card.features)) < len(card.features):
         raise ModelError(f"{CARD}: features: expected some, each once")
     if unknown := [name for name in card.features if name not in _COLUMN]:
         raise ModelError(f"{CARD}: no feature '{unknown[0]}' in this version")
-    wishes, all_weights = {member.wish for member in card.members}, [member.weights for member in card.members]
     if not wishes or wishes != {member.wish for member in card.members if member.scope == "all"}:
         raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each wish")
-    if any(len(weights) not in {0, len(card.features)} or not _are_finite(weights) for weights in all_weights):
-        raise ModelError(f"{CARD}: members: expected no weights, or a finite one for each feature")
+    if any(len(member.weights) not in {0, len(card.features)} for member in card.members):
+        raise ModelError(f"{CARD}: members: expected no weights, or one for each feature")
     if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
         raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")
-    _require_sound_meaning(card)
-
-
-def _require_sound_meaning(card: FinderCard) -> None:
     for table in card.calibrations.values():
-        numbers = [*table.scores, *table.shares]
-        ascends = list(table.scores) == sorted(table.scores) and list(table.shares) == sorted(table.shares)
-        if not numbers or len(table.scores) != len(table.shares) or not ascends or not _are_finite(numbers):
+        ascends = all(list(numbers) == sorted(numbers) for numbers in (table.scores, table.shares))
+        if not ascends or not 0 < len(table.scores) == len(table.shares):
             raise ModelError(f"{CARD}: calibrations: expected scores and shares, as many of both, ascending")
-
     for verdict in card.verdicts.values():
-        bounds = (0, verdict.none_below, verdict.found_from, 1)
-        if verdict.signs != SIGNS or len(verdict.weights) != len(SIGNS) or list(bounds) != sorted(bounds):
+        bounds = [0, verdict.none_below, verdict.found_from, 1]
+        if verdict.signs != SIGNS or len(verdict.weights) != len(SIGNS) or bounds != sorted(bounds):
             raise ModelError(f"{CARD}: verdicts: expected a weight for each sign of this version, and bounds in order")
-        if not _are_finite([*verdict.weights, verdict.start]):
-            raise ModelError(f"{CARD}: verdicts: expected finite weights")
-
-
-def _are_finite(numbers: Sequence[float]) -> bool:
-    return all(map(math.isfinite, numbers))
 
 
 _LEAST_SENTENCES = 20

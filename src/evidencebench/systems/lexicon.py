@@ -26,10 +26,9 @@ class Cue:
     holds: Sequence[str] = ()  # every match of the pattern has one of these texts, if there are any
 
 
-CUES = tuple(
-    Cue(name=name, **fields)
-    for name, fields in tomllib.loads((files(__package__) / "lexicon.toml").read_text(encoding="utf-8")).items()
-)
+_LEXICON = tomllib.loads((files(__package__) / "lexicon.toml").read_text(encoding="utf-8"))
+_SENTENCES, _TITLES = _LEXICON.pop("sentences"), _LEXICON.pop("titles")
+CUES = tuple(Cue(name=name, **fields) for name, fields in _LEXICON.items())
 _EXACT: dict[str, tuple[int, ...]] = {}
 _PREFIXES: dict[str, tuple[int, ...]] = {}
 for _number, _cue in enumerate(CUES):
@@ -42,17 +41,16 @@ _PHRASES = [(phrase, number) for number, cue in enumerate(CUES) for phrase in cu
 _PATTERNS = [(re.compile(cue.pattern), cue.holds, number) for number, cue in enumerate(CUES) if cue.pattern]
 _DIGIT = re.compile(r"\d")
 
-# Questions, aims, and what nobody knows yet; searched in lower case.
-_ASKING = re.compile(
-    r"\b(?:whether|unknown|unclear|uncertain|controversial|future|hypothesi[sz]ed?"
-    r"|(?:not|little|less|poorly) (?:is |been |yet |well |fully )?(?:known|clear|understood|established|certain)"
-    r"|(?:aim|objective|purpose|goal)s? (?:of|was|is|were|are)|aim(?:s|ed)? to|we (?:sought|wished|wanted|set out))\b"
-)
+
+def _any_of(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b")
+
+
+_ASKING, _OTHERS, _OWN = (_any_of(_SENTENCES[name]) for name in ("asks", "others", "own"))
+_BASELINE, _LATER, _COMPARES = (_any_of(_SENTENCES[name]) for name in ("baseline", "later", "compares"))
+_CITED = re.compile(r"\[\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*\]|\bet al\b|\([A-Z][^()]{1,60}\b(?:19|20)\d\d[a-z]?\)")
+_AIMING = re.compile(rf"(?:[a-z]{{1,20}}\W{{1,3}})?to (?:{'|'.join(_SENTENCES['aims'])})\b")
 _AFTER_QUESTION = " .\"')]\u2019\u201d"
-_AIMING = re.compile(  # at the beginning, such as "Objective: to compare"
-    r"(?:[a-z]{1,20}\W{1,3})?to (?:analy[sz]e|assess|compare|describe|determine|establish|estimate|evaluate|examine"
-    r"|explore|find|identify|investigate|measure|quantify|study|test|understand|verify)\b"
-)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -98,35 +96,6 @@ def asks(sentence: str) -> bool:
     return ends_as_question or bool(_AIMING.match(lower) or _ASKING.search(lower))
 
 
-# What other studies found, unless the authors speak of themselves too. The words are searched in lower case.
-_CITED = re.compile(r"\[\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*\]|\bet al\b|\([A-Z][^()]{1,60}\b(?:19|20)\d\d[a-z]?\)")
-_OTHERS = re.compile(
-    r"\b(?:(?:previous|prior|earlier|other|recent|several|many|past|similar|few|some|most|two|three|these|those) "
-    r"(?:\w+ ){0,3}?(?:studies|trials|reports|works|authors|investigators|researchers|reviews?|literature|evidence)"
-    r"|(?:previous|prior|earlier|another|one) (?:\w+ ){0,2}?(?:study|trial|report|work|review)"
-    r"|(?:studies|trials|evidence|literature) (?:have|has|suggests?|shows?|indicates?|reports?)"
-    r"|(?:has|have) (?:\w+ )?been (?:shown|reported|found|suggested|demonstrated|observed|associated|proposed)"
-    r"|systematic reviews?|meta-analys[ei]s|(?:in|from|by) the literature|(?:and|&) (?:colleagues|co-?workers))\b"
-)
-_OWN = re.compile(
-    r"\b(?:we|our|ours|us|(?:this|present|current) (?:\w+ ){0,2}?(?:study|trial|results?|findings|data))\b"
-)
-# How groups were before anything was done; and what a change or a later time is told by.
-_BASELINE = re.compile(
-    r"\b(?:base-?line|pre-?(?:treatment|intervention|operative(?:ly)?|test|study)|demographics?"
-    r"|(?:before|prior to) (?:the )?(?:treatment|intervention|surgery|operation|randomi[sz]ation|study|start)"
-    r"|at (?:study )?(?:entry|enroll?ment|inclusion))\b"
-)
-_LATER = re.compile(
-    r"\b(?:after|afterwards?|chang\w+|post-?\w+|weeks?|months?|days?|end|follow\w*|adjust\w*|increas\w+|decreas\w+"
-    r"|reduc\w+|improv\w+|(?:from|to|with|than|over|vs\.?|versus|below|above) (?:the |its |their )?base-?line)\b"
-)
-_COMPARES = re.compile(
-    r"\b(?:than|compar\w+|versus|vs|between|both|respectively|groups|arms|active|treatments?|treated|intervention"
-    r"|experimental|either|all|two|three|whereas|while|other|differ\w*)\b"
-)
-
-
 def tells_of_others(sentence: str) -> bool:
     """Say whether a sentence tells of other studies: it cites, or names them, and does not speak of its own."""
     lower = sentence.lower()
@@ -155,20 +124,7 @@ class Role(IntEnum):
     BACK_MATTER = 7
 
 
-# Tried in this order: "results and discussion" is results.
-_TITLES = {
-    Role.BACK_MATTER: r"acknowledge?ments?|references|funding|abbreviations|disclaimers?|conflicts? of interest"
-    r"|competing interests|author contributions|supplementary|supporting information|appendix|footnotes"
-    r"|key ?words|data availability",
-    Role.CONCLUSION: r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski",
-    Role.RESULTS: r"results?|findings|observations|wyniki",
-    Role.DISCUSSION: r"discussion",
-    Role.METHODS: r"methods?|materials?|experimental|procedures?|design|patients|subjects|participants|setting"
-    r"|statistic\w*|data collection|animals|chemicals|methodology|interventions?|measurements?|assay",
-    Role.OBJECTIVE: r"objectives?|aims?|purpose|goals?",
-    Role.BACKGROUND: r"introduction|background|context|rationale",
-}
-_TITLE = [(section, re.compile(rf"\b(?:{pattern})\b")) for section, pattern in _TITLES.items()]
+_TITLE = [(Role[name.upper()], _any_of(words)) for name, words in _TITLES.items()]
 _NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
 _LONGEST_TITLE_WORDS = 8
 

@@ -55,19 +55,10 @@ _VERBS = {name: "|".join(stems) for name, stems in _LEXICON["verbs"].items()}
 _LEVELS = {name: "|".join(words) for name, words in _LEXICON["levels"].items()}
 _NAMED = {
     **{name: "|".join(words) for name, words in _LEXICON["named"].items()},
-    **dict.fromkeys("aco", ".+?"),
     "how": "|".join(_LEVELS.values()),
-    "likely": "more|less|as|equally",
-    "verb": rf"(?:{'|'.join(_VERBS.values())})(?:e?[sd]?|es|ied|ies|y|t?ed)\b",
-    "done": r"\w+(?<!follow)(?:ed|en)",
-    "isnot": "not",
-    "that": "(?:(?: (?:that|whether|if|for|of|on)(?: or not)?|:|,)* +)",
+    "verbs": "|".join(_VERBS.values()),
 }
-_GROUPS = {
-    **{name: name for name in ("a", "c", "o", "no", "not", "isnot", "how", "verb")},
-    **dict.fromkeys(("rated", "chosen", "likely"), "how"),
-    **dict.fromkeys(("changes", "done"), "verb"),
-}
+_GROUPS = {name: group for group, names in _LEXICON["groups"].items() for name in names}
 _NAME = re.compile(r"\{([a-z_]+)([?*]?)\}")
 
 
@@ -132,12 +123,8 @@ def question_of(text: str) -> ParsedQuestion:
         return ParsedQuestion(intervention=exact["a"], comparator=exact["c"], outcome=exact["o"])
     plain = " ".join(_HIDDEN.sub("", text).split())[:_MOST_CHARACTERS].strip(" .?!;\"'\u201c\u201d\u2018\u2019")
     question = _parsed(_BRACKETS.sub(hide, plain))
-    return replace(
-        question,
-        intervention=restored(question.intervention),
-        comparator=restored(question.comparator),
-        outcome=restored(question.outcome),
-    )
+    intervention, comparator, outcome = map(restored, (question.intervention, question.comparator, question.outcome))
+    return replace(question, intervention=intervention, comparator=comparator, outcome=outcome)
 
 
 def _parsed(plain: str) -> ParsedQuestion:

@@ -2,11 +2,13 @@
 
 import math
 import re
+import tomllib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,13 +18,8 @@ from evidencebench.query import Kind, Query
 from evidencebench.systems.question import ParsedQuestion
 from evidencebench.systems.words import STOPWORDS, tokens
 
-# Words that a hypothesis says of its effect, not of its topic.
-_OF_EFFECTS = """
-increase increases increased decrease decreases decreased reduce reduces reduced change changes changed higher lower
-compared versus vs than group groups effect effects affect affects cause causes induce induces associated via through
-more less does do have has can may which who those between during after before per from without
-"""
-NOT_OF_TOPIC = frozenset(_OF_EFFECTS.split())
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+NOT_OF_TOPIC = frozenset(_WORDS["of_effects"].split())
 _ROOT_LETTERS, _LEAST_PLURAL = 6, 4
 _HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
 _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
@@ -280,27 +277,9 @@ class Relevance:
         return shares
 
 
-# Besides those that say what changes how: words that tell how a study speaks, not what it is about.
-_ANY_STUDY = """
-against alter altered another associate association better certain comparison contribute control depend development
-difference differ effective efficacy elevate elevated enhance evidence high hypothesis impact impair impairs improve
-improved improvement improving inducing independent independently influence inversely involve its key lead leading level
-low manner mg most outcome particularly patient people placebo positively present prevent process produce promote
-protect raise relate related require response result risk role set show significant significantly some study treat
-treatment trial use using what whereas whether worse
-"""
-# Words of grammar and of questions: "How many were there?" is about nothing that a paper could lack.
-_OF_GRAMMAR = """
-about above across all along also although always am among any anybody anyone anything around because been before behind
-being beyond both can cannot could despite did doing done down each either else enough even ever every everybody
-everyone everything except few further had he her here him his how however just kind like many me might more much must
-my near neither never nobody none nor nothing now off often once one only onto other others ought our out outside over
-own rather same several shall she should since so somebody someone something than them themselves though through
-throughout thus too two under unless until up upon us very was we were when whenever where wherever while whose why
-within would yet you your
-"""
 LEAST_BEGINNING = 4
-_COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}
+_OF_STUDIES = {root(word) for word in (*NOT_OF_TOPIC, *_WORDS["any_study"].split())}
+_COMMON = STOPWORDS | set(_WORDS["of_grammar"].split()) | _OF_STUDIES
 
 
 def topic_words(text: str) -> tuple[str, ...]:

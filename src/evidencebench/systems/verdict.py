@@ -27,12 +27,9 @@ def parts_held(relevance: Relevance, common: Mapping[str, float]) -> list[float]
     for part in _PARTS:
         rarity = {word: -math.log(max(LEAST_SHARE, common.get(word, 0.0))) for word in relevance.wanted[part]}
         total = sum(rarity.values())
-        if total:
-            mentioned = sum(weight for word, weight in rarity.items() if word in relevance.idf)
-            most = max(sum(rarity[word] for word in rarity if word in count) for count in relevance.counts)
-            shares += [mentioned / total, most / total]
-        else:
-            shares += [1.0, 1.0]
+        mentioned = sum(weight for word, weight in rarity.items() if word in relevance.idf)
+        most = max((sum(rarity[word] for word in rarity if word in count) for count in relevance.counts), default=0.0)
+        shares += [mentioned / total, most / total] if total else [1.0, 1.0]
     return shares
 
 

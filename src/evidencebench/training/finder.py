@@ -1,9 +1,9 @@
 """Train a finder."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import MappingProxyType
@@ -28,18 +28,17 @@ from evidencebench.systems.finder import (
     FinderMember,
     FinderModel,
     Indices,
-    Regression,
     Table,
     asked_columns,
-    best_of,
     finder_table,
+    lowered,
+    predicted,
     reordered,
-    shares_left,
 )
 from evidencebench.systems.paper_columns import Flags, Floats
 from evidencebench.systems.question import question_of
 from evidencebench.systems.trees import Forest, Tree, mean_forest
-from evidencebench.systems.verdict import paper_signs, parts_held
+from evidencebench.systems.verdict import VerdictWeights, paper_signs, parts_held
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
 from evidencebench.training.verdicts import NO_FOREIGN, Foreign, fit_verdict, foreign_papers
 
@@ -71,11 +70,6 @@ class FinderExample:
     def is_evidence(self) -> Flags:
         return self.shares["all"] > 0 if "all" in self.shares else np.zeros(len(self.table), bool)
 
-    def targets(self, wish: Wish, scope: AspectScope) -> Floats:
-        """Return what is predicted: whether it answers, or its share of aspects relative to the highest."""
-        shares = self.shares[scope]
-        return (shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9)
-
 
 def wish_of(instance: Instance) -> Wish:
     """Return what an instance's makers marked; the published files say nothing, and are of the sort ``"study"``."""
@@ -98,9 +92,7 @@ def in_other_words(hypothesis: str, wording: str) -> str:
     return WORDINGS[wording].format(**dict(zip("ICOico", (*arms, *within), strict=True)))
 
 
-class _Asked(NamedTuple):
-    query: Query
-    offset: int | None  # how many sentences stand before the paper's own; None: it is another paper
+_Asked = tuple[Query, int | None]  # the number of sentences before the paper's own; None: it is another paper
 
 
 def finder_examples(
@@ -125,9 +117,9 @@ def finder_examples(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
-            for instance, asked in zip(
-                instances, _asked(instances, mixed=mixed, others=foreign.others, seed=seed), strict=True
-            ):
+            alone: Iterator[list[_Asked]] = ([(instance.query, 0)] for instance in instances)
+            all_asked = _asked(instances, foreign.others, seed=seed) if mixed else alone
+            for instance, asked in zip(instances, all_asked, strict=True):
                 examples.append([])
                 for query, offset in asked:
                     paper = asked_columns(query, wish_of(instance))
@@ -153,14 +145,8 @@ def finder_examples(
     return [[replace(example, table=next(tables)) for example in together] for together in examples]
 
 
-def _asked(
-    instances: Sequence[Instance], *, mixed: bool, others: Mapping[str, Query], seed: int
-) -> Iterator[list[_Asked]]:
-    """Yield the queries of each instance: alone, of another paper if there is one, beside another paper if mixed."""
-    if not mixed:
-        for instance in instances:
-            yield [_Asked(instance.query, 0)]
-        return
+def _asked(instances: Sequence[Instance], others: Mapping[str, Query], *, seed: int) -> Iterator[list[_Asked]]:
+    """Yield the queries of each instance: alone, of another paper if there is one, and beside another paper."""
     queries = {instance.id: instance.query for instance in instances}
     generator = np.random.default_rng(seed)
     strangers = draw_strangers(queries.values(), generator)
@@ -170,12 +156,12 @@ def _asked(
             replace(instance.query, hypothesis=in_other_words(instance.query.hypothesis, tuple(WORDINGS)[number]))
             for number in of_instance
         )
-        asked = [_Asked(alone, 0)]
+        asked: list[_Asked] = [(alone, 0)]
         if other := others.get(instance.query.paper_id):
-            asked.append(_Asked(replace(other, hypothesis=alone.hypothesis), None))
+            asked.append((replace(other, hypothesis=alone.hypothesis), None))
         stranger = strangers[instance.id]
         pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
-        yield [*asked, _Asked(pool.query, pool.offset)]
+        yield [*asked, (pool.query, pool.offset)]
 
 
 def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectScope, Floats]:
@@ -195,9 +181,6 @@ STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
 """Whether papers are trained on beside another's sentences too. It helps to find what answers."""
 
-LINEAR: Mapping[Wish, bool] = {"answer": False, "study": True}
-"""Whether a ridge regression stands beside the trees. A hundred papers are few for trees alone."""
-
 # Small trees, a low learning rate, thresholds drawn at random and few features a tree: with some hundred papers, larger
 # or more trees found no more.
 _PARAMETERS: Mapping[str, Any] = {
@@ -215,7 +198,6 @@ _PARAMETERS: Mapping[str, Any] = {
     "deterministic": True,
     "force_row_wise": True,
 }
-# The mean of several, since what is drawn at random moves recall by a point or two.
 _N_TREES, _N_FORESTS, _N_ORDERS = 200, 3, 2
 _RIDGE = 1000.0
 # Of more sentences, those that are no evidence are sampled, and of more that are, those too.
@@ -301,11 +283,7 @@ def fit_finder(
     ``common`` are the roots that the examples' papers share, for a verdict.
     """
     n_all, numbers = sum(1 + len(folds.get(wish, ())) for wish in examples), count()
-
-    def tell_fitted() -> None:
-        on_progress(next(numbers), n_all, "fitting trees")
-
-    tell_fitted()
+    on_progress(next(numbers), n_all, "fitting trees")
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
 
@@ -314,41 +292,43 @@ def fit_finder(
         forests[name := f"trees-{sha256[:16]}.txt"] = forest
         return name, sha256
 
-    held_back: dict[Wish, _HeldBack] = {}
+    calibrations: dict[Wish, Calibration] = {}
+    verdicts: dict[Wish, VerdictWeights] = {}
     for wish, of_wish in examples.items():
-        if folds.get(wish):
-            held_back[wish] = _held_back(
-                of_wish, folds[wish], wish, features=features, seed=seed, most_rows=most_rows, tell=tell_fitted
-            )
-        of_best = held_back[wish].order if wish in held_back else None
-        order = named(of_best) if of_best else ("", "")
+        of_folds: list[list[_Told]] = []
+        for fold in folds.get(wish, ()):
+            seen, held_back = split_at_fold(of_wish, fold)
+            # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
+            most = most_rows * len(seen) // len(of_wish)
+            fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
+            of_folds.append(_told(fitted, held_back, wish, features))
+            on_progress(next(numbers), n_all, "fitting trees")
+        order = {}
+        if of_folds and MIXED[wish] and common.get(wish):
+            signs: tuple[list[list[float]], list[list[float]]] = ([], [])
+            for one in chain(*of_folds):
+                if len(one.scores):
+                    signs[one.example.is_foreign].append(paper_signs(one.scores, one.example.of_parts))
+            verdicts[wish] = fit_verdict(np.array(signs[0]), np.array(signs[1]), common[wish])
+            file, sha256 = named(_fit_order(chain(*of_folds), seed=seed))
+            order = {"order": file, "order_sha256": sha256}
+            of_folds = _ordered(of_folds, seed=seed)
+        if own := [one for one in chain(*of_folds) if not one.example.is_foreign]:
+            is_evidence = np.concatenate([one.example.is_evidence for one in own])
+            calibrations[wish] = calibrated(np.concatenate([one.scores for one in own]), is_evidence)
         labelled = {scope for together in of_wish for example in together for scope in example.shares}
         # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
         for scope in SCOPES if wish == "study" and "results" in labelled else SCOPES[:1]:
-            fitted = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
-            name, sha256 = named(fitted.forest)
-            members.append(
-                FinderMember(
-                    wish=wish,
-                    scope=scope,
-                    file=name,
-                    sha256=sha256,
-                    weights=fitted.weights,
-                    order=order[0],
-                    order_sha256=order[1],
-                )
-            )
-        tell_fitted()
+            forest, weights = _fit_regression(of_wish, wish, scope, seed=seed, most_rows=most_rows)
+            file, sha256 = named(forest)
+            members.append(FinderMember(wish=wish, scope=scope, file=file, sha256=sha256, weights=weights, **order))
+        on_progress(next(numbers), n_all, "fitting trees")
     card = FinderCard(
         features=tuple(features),
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
-        calibrations={wish: calibrated(held.scores, held.is_evidence) for wish, held in held_back.items()},
-        verdicts={
-            wish: fit_verdict(*held.signs, common[wish])
-            for wish, held in held_back.items()
-            if common.get(wish) and len(held.signs[1])
-        },
+        calibrations=calibrations,
+        verdicts=verdicts,
         training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": dict(_PARAMETERS)},
     )
     return FinderModel(card, forests)
@@ -362,11 +342,12 @@ def write_finder(model: FinderModel, folder: Path) -> None:
     write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *left_by_killed))
 
 
+_Fitted = tuple[Forest, tuple[float, ...]]  # trees, and weights of a linear model, if any
+
+
 def _fit_regression(
     examples: Sequence[Sequence[FinderExample]], wish: Wish, scope: AspectScope, *, seed: int, most_rows: int
-) -> Regression:
-    import lightgbm  # noqa: PLC0415 - an extra, and slow to import
-
+) -> _Fitted:
     labelled = [example for together in examples for example in together if scope in example.shares]
     if not labelled:
         raise DataError("training: no instance has an aspect")
@@ -375,17 +356,15 @@ def _fit_regression(
     of_evidence = min(1.0, most_rows / max(1, sum(int((example.shares[scope] > 0).sum()) for example in labelled)))
     tables, targets = [], []
     for example in labelled:
-        is_kept = generator.random(len(example.table)) < np.where(example.shares[scope] > 0, of_evidence, share)
+        shares = example.shares[scope]
+        is_kept = generator.random(len(shares)) < np.where(shares > 0, of_evidence, share)
         tables.append(example.table[is_kept])
-        targets.append(example.targets(wish, scope)[is_kept])
+        # Whether a sentence answers is predicted, or its share of aspects relative to the highest.
+        targets.append(((shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9))[is_kept])
     table, values = np.concatenate(tables), np.concatenate(targets)
-    dataset = lightgbm.Dataset(table, values, params=dict(_PARAMETERS))
-    boosters = [
-        lightgbm.train({**_PARAMETERS, "seed": seed * _N_FORESTS + number}, dataset, _N_TREES)
-        for number in range(_N_FORESTS)
-    ]
-    forest = mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
-    return Regression(forest, _ridge(table, values) if LINEAR[wish] else ())
+    forest = _grown(table, values, n_forests=_N_FORESTS, seed=seed)
+    # A hundred papers, as those of studies are, are few for trees alone.
+    return forest, _ridge(table, values) if wish == "study" else ()
 
 
 def _ridge(table: Table, values: Floats) -> tuple[float, ...]:
@@ -403,89 +382,70 @@ def _ridge(table: Table, values: Floats) -> tuple[float, ...]:
     return tuple(np.divide(np.linalg.solve(squares, products), scale).tolist())
 
 
-class _HeldBack(NamedTuple):
-    """What models say of papers that they were not trained on."""
-
-    scores: Floats  # of all sentences
-    is_evidence: Flags
-    signs: tuple[Floats, Floats]  # those of papers asked their own question, a row each, and of those asked another's
-    order: Forest | None  # what orders the best sentences
-
-
-def _held_back(
-    examples: Sequence[Sequence[FinderExample]],
-    folds: Sequence[Sequence[int]],
-    wish: Wish,
+def _grown(
+    table: Table,
+    values: Floats,
     *,
-    features: Sequence[str],
+    n_forests: int,
     seed: int,
-    most_rows: int,
-    tell: Callable[[], None],
-) -> _HeldBack:
-    of_folds: list[list[_Told]] = []
-    signs: tuple[list[list[float]], list[list[float]]] = ([], [])
-    is_ordered = MIXED[wish] and bool(examples[0][0].of_parts)
-    for fold in folds:
-        seen, held_back = split_at_fold(examples, fold)
-        # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
-        most = most_rows * len(seen) // len(examples)
-        fitted = _fit_regression(seen, wish, "all", seed=seed, most_rows=most)
-        tell()
-        of_folds.append([])
-        for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
-            scores = fitted.predict(example.table)
-            left = shares_left(example.table, features) if wish == "answer" else np.ones(len(scores))
-            scores = np.minimum(scores, left * scores)
-            if example.of_parts and len(scores):
-                signs[example.is_foreign].append(paper_signs(scores, example.of_parts))
-            if not example.is_foreign:
-                of_folds[-1].append(_Told(example, scores, best_of(scores, left)))
-    if is_ordered:
-        # Each fold's sentences are ordered by what the other folds' best taught, as a new paper's are.
-        orders = [
-            _fit_order([told for other in of_folds if other is not fold for told in other], seed=seed)
-            for fold in of_folds
-        ]
-        of_folds = [[told.ordered_by(order) for told in fold] for fold, order in zip(of_folds, orders, strict=True)]
-    all_told = [told for fold in of_folds for told in fold]
-    return _HeldBack(
-        scores=np.concatenate([told.scores for told in all_told]),
-        is_evidence=np.concatenate([told.example.is_evidence for told in all_told]),
-        signs=(np.array(signs[0]), np.array(signs[1])),
-        order=_fit_order(all_told, seed=seed) if is_ordered else None,
-    )
+    objective: str = "regression",
+    groups: Sequence[int] | None = None,
+) -> Forest:
+    """Return the mean of several forests, since what is drawn at random moves recall by a point or two."""
+    import lightgbm  # noqa: PLC0415 - an extra, and slow to import
+
+    parameters = {**_PARAMETERS, "objective": objective}
+    dataset = lightgbm.Dataset(table, values, group=groups, params=parameters)
+    seeds = range(seed * n_forests, (seed + 1) * n_forests)
+    boosters = [lightgbm.train({**parameters, "seed": one}, dataset, _N_TREES) for one in seeds]
+    return mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
 
 
 class _Told(NamedTuple):
-    """A paper that was held back, with its scores and the best sentences by them."""
+    """What a model says of a paper that it was not trained on."""
 
     example: FinderExample
     scores: Floats
-    best: Indices
-
-    def ordered_by(self, order: Forest) -> "_Told":
-        return self._replace(scores=reordered(self.scores, self.best, order.predict(self.example.table[self.best])))
+    best: Indices  # the sentences that a second model orders
 
 
-def _fit_order(all_told: Sequence[_Told], *, seed: int) -> Forest:
+def _told(
+    fitted: _Fitted, held_back: Sequence[Sequence[FinderExample]], wish: Wish, features: Sequence[str]
+) -> list[_Told]:
+    all_told = []
+    for example in (one for together in held_back for one in together if one.is_foreign or one is together[0]):
+        scores, best = predicted(*fitted, example.table), np.zeros(0, np.intp)
+        if wish == "answer":
+            scores, best = lowered(scores, example.table, features)
+        all_told.append(_Told(example, scores, best))
+    return all_told
+
+
+def _ordered(folds: Sequence[Sequence[_Told]], *, seed: int) -> list[list[_Told]]:
+    """Order each fold's best sentences by what the other folds' taught, as a new paper's are."""
+    ordered = []
+    for fold in folds:
+        order = _fit_order(chain(*(other for other in folds if other is not fold)), seed=seed)
+        worths = [order.predict(one.example.table[one.best]) for one in fold]
+        scores = [reordered(one.scores, one.best, worth) for one, worth in zip(fold, worths, strict=True)]
+        ordered.append([one._replace(scores=own) for one, own in zip(fold, scores, strict=True)])
+    return ordered
+
+
+def _fit_order(all_told: Iterable[_Told], *, seed: int) -> Forest:
     """Return trees that put what is evidence before the other best sentences of its paper."""
-    import lightgbm  # noqa: PLC0415 - an extra, and slow to import
-
-    with_some = [told for told in all_told if told.example.is_evidence[told.best].any()]
+    told = list(all_told)
+    with_some = [one for one in told if one.example.is_evidence[one.best].any()]
     if not with_some:
-        return Forest([Tree(leaf=(0.0,))], all_told[0].example.table.shape[1])
-    parameters = {**_PARAMETERS, "objective": "lambdarank"}
-    dataset = lightgbm.Dataset(
-        np.concatenate([told.example.table[told.best] for told in with_some]),
-        np.concatenate([told.example.is_evidence[told.best].astype(float) for told in with_some]),
-        group=[len(told.best) for told in with_some],
-        params=parameters,
+        return Forest([Tree(leaf=(0.0,))], told[0].example.table.shape[1])
+    return _grown(
+        np.concatenate([one.example.table[one.best] for one in with_some]),
+        np.concatenate([one.example.is_evidence[one.best].astype(float) for one in with_some]),
+        n_forests=_N_ORDERS,
+        seed=seed,
+        objective="lambdarank",
+        groups=[len(one.best) for one in with_some],
     )
-    boosters = [
-        lightgbm.train({**parameters, "seed": seed * _N_ORDERS + number}, dataset, _N_TREES)
-        for number in range(_N_ORDERS)
-    ]
-    return mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
 
 
 def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STEP) -> Calibration:
@@ -497,17 +457,13 @@ def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STE
     columns = (np.ones_like(scores), scores, is_evidence)  # number of sentences, sum of scores, of evidence
     sums = [np.add.reduceat(column[order].astype(float), starts).tolist() for column in columns]
     merged: list[tuple[float, float, float]] = []
-    for block in zip(*sums, strict=True):
-        n, score, hits = block
-        if merged and (min(merged[-1][0], n) < least or _step(block) == _step(merged[-1])):
-            n_before, score_before, hits_before = merged.pop()
-            merged.append((n_before + n, score_before + score, hits_before + hits))
+    for n, score, hits in zip(*sums, strict=True):
+        n_before, score_before, hits_before = merged[-1] if merged else (0.0, 0.0, 0.0)
+        is_step = bool(merged) and round(hits / n * _STEPS) != round(hits_before / n_before * _STEPS)
+        if is_step and min(n_before, n) >= least:
+            merged.append((n, score, hits))
         else:
-            merged.append(block)
+            merged[-1:] = [(n_before + n, score_before + score, hits_before + hits)]
     return Calibration(
         scores=tuple(score / n for n, score, _ in merged), shares=tuple(hits / n for n, _, hits in merged)
     )
-
-
-def _step(block: tuple[float, float, float]) -> int:
-    return round(block[2] / block[0] * _STEPS)

@@ -11,7 +11,7 @@ from evidencebench.query import Query
 from evidencebench.systems.paper_columns import Floats
 from evidencebench.systems.relevance import root
 from evidencebench.systems.verdict import LEAST_SHARE, SIGNS, VerdictWeights
-from evidencebench.systems.words import words_of
+from evidencebench.systems.words import tokens
 
 _PENALTY, _N_STEPS = 3.0, 25
 # "None" is told to so many questions of the most similar other paper, unless more of a paper's own would be lost.
@@ -33,30 +33,24 @@ NO_FOREIGN = Foreign(others={}, common={})
 def foreign_papers(folds: Iterable[Iterable[Query]]) -> Foreign:
     """Return what a verdict is trained with: of the first 300 papers of each fold; shares, of the first 300 of all."""
     others: dict[str, Query] = {}
-    n_holding: Counter[str] = Counter()
-    n_papers = 0
+    all_roots: list[Counter[str]] = []
     for fold in folds:
         of_paper: dict[str, Query] = {}
         for query in fold:
-            if query.paper_id not in of_paper and len(of_paper) < _MOST_PAPERS:
-                of_paper[query.paper_id] = query
+            if len(of_paper) < _MOST_PAPERS:
+                of_paper.setdefault(query.paper_id, query)
         papers = list(of_paper.values())
-        counts = [_root_counts(paper) for paper in papers]
-        of_common = counts[: _MOST_PAPERS - n_papers]
-        n_holding.update(word for count in of_common for word in count)
-        n_papers += len(of_common)
+        counts = [
+            Counter(root(word) for sentence in paper.sentences for word in tokens(sentence, stopwords=False))
+            for paper in papers
+        ]
+        all_roots += counts
         if len(papers) > 1:
             others.update((paper.paper_id, papers[at]) for paper, at in zip(papers, _most_similar(counts), strict=True))
+    n_holding = Counter(word for count in all_roots[:_MOST_PAPERS] for word in count)
+    n_papers = min(_MOST_PAPERS, len(all_roots))
     shares = {word: round(n / n_papers, 3) for word, n in sorted(n_holding.items())}
     return Foreign(others=others, common={word: share for word, share in shares.items() if share > LEAST_SHARE})
-
-
-def _root_counts(query: Query) -> Counter[str]:
-    words = words_of(query.sentences)
-    counts: Counter[str] = Counter()
-    for word, n in zip(words.words, np.bincount(words.numbers, minlength=len(words.words)).tolist(), strict=True):
-        counts[root(word)] += n
-    return counts
 
 
 def _most_similar(counts: Sequence[Counter[str]]) -> list[int]:
