@@ -162,7 +162,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         title=title,
         ids=ids_of_pairs(ids),
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
 

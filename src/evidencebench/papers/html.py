@@ -2,16 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
-from evidencebench.papers.jats import Beside, BlockReader, UnitReader
+from evidencebench.papers.jats import BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
-from evidencebench.papers.paper import Loss, Paper, Place, n_visible
+from evidencebench.papers.paper import Loss, Paper, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
     BLOCKS,
@@ -181,7 +181,7 @@ class SectionFinder:
         self._paragraph: list[Element | Characters] = []
         self._n_open = dict.fromkeys(_PARAGRAPHS, 0)  # of each element of paragraphs
         self._n_breaks = 0  # right before this place
-        self.beside: list[Beside] = []  # what is no running text, as JATS has it
+        self.beside: list[tuple[Element, tuple[str, ...], int]] = []  # what is no running text, as JATS has it
         self._n_kept = 0
 
     def find(self, root: Element) -> None:
@@ -314,17 +314,15 @@ class SectionFinder:
             return
         path = tuple(title.rstrip("".join(_SIGNS)) for title in self._around.outline.path)
         made = _beside_as_jats(element, _BESIDE[sort])
-        before = [
-            last.element for last in self.beside[-1:] if last.paragraph == self._n_kept and element.tag == "table"
-        ]
-        for caption in (last for last in before if last.tag == "table-wrap" and not last.first("table")):
-            caption.children.extend(made.children)  # a paragraph before its table
+        last, _, paragraph = self.beside[-1] if self.beside else (made, (), -1)
+        if element.tag == last.tag[:5] == "table" and paragraph == self._n_kept and not last.first("table"):
+            last.children.extend(made.children)  # its caption is a paragraph before it
             return
         if element.tag == "p" and not self._left_out:
             made.children[:] = [Element("caption", children=[*made.children])]
         elif element.tag == "p":
-            made.children.insert(0, Element("title", children=[Characters(path[-1] if path else "", 0, 0)]))
-        self.beside.append(Beside(made, path, self._n_kept))
+            made.children.insert(0, Element("title", children=[Characters("".join(path[-1:]), 0, 0)]))
+        self.beside.append((made, path, self._n_kept))
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""
@@ -338,23 +336,33 @@ class SectionFinder:
 
     def _inline(self, element: Element) -> Element:
         """Return an element of a line, or a heading, as JATS has it, without what is left out."""
-        top = _as_jats(element)
-        waiting = [(top, iter([] if top.tag == "math" else element.children))]
-        while waiting:
-            parent, children = waiting[-1]
-            child = next(children, None)
-            if child is None:
-                waiting.pop()
-            elif isinstance(child, Characters):
-                parent.children.append(child)
-            elif sort := sort_left_out(child):
+
+        def part(child: Element) -> Element | None:
+            if sort := sort_left_out(child):
                 self._count_out(sort, child)
-            elif child.tag != "a" or child.text not in _SIGNS:
-                copied = _as_jats(child)
-                parent.children.append(copied)
-                if copied.tag != "math":
-                    waiting.append((copied, iter(child.children)))
-        return top
+            return None if sort else _as_jats(child)
+
+        top = _as_jats(element)
+        return top if top.tag == "math" else _copied(top, element.children, part)
+
+
+def _copied(
+    top: Element, children: Sequence[Element | Characters], part: Callable[[Element], Element | None]
+) -> Element:
+    """Fill an element with children as ``part`` makes them, those of all but formulas within; None: left out."""
+    waiting = [(top, iter(children))]
+    while waiting:
+        parent, rest = waiting[-1]
+        child = next(rest, None)
+        if child is None:
+            waiting.pop()
+        elif isinstance(child, Characters):
+            parent.children.append(child)
+        elif (made := part(child)) and (child.tag != "a" or child.text not in _SIGNS):
+            (top if made.tag == "label" else parent).children.append(made)
+            if made is not child:
+                waiting.append((made, iter(child.children)))
+    return top
 
 
 def _as_jats(element: Element) -> Element:
@@ -373,39 +381,28 @@ def _as_jats(element: Element) -> Element:
 def _beside_as_jats(root: Element, tag: str) -> Element:
     """Return a table, a figure or notes as JATS has them: label, caption, rows, foot."""
     is_captioned = tag in ("table-wrap", "fig")
-    top = Element(tag)
-    waiting = [(top, iter([root] if root.tag == "table" else root.children))]
-    while waiting:
-        parent, children = waiting[-1]
-        child = next(children, None)
-        if child is None:
-            waiting.pop()
-        elif isinstance(child, Characters):
-            parent.children.append(child)
-        elif sort_left_out(child) not in _NO_TEXT and (child.tag != "a" or child.text not in _SIGNS):
-            made = _part_as_jats(child, is_captioned=is_captioned)
-            (top if made.tag == "label" else parent).children.append(made)
-            waiting.append((made, iter([] if made is child else child.children)))
+
+    def part(element: Element) -> Element | None:
+        names = {element.tag, *names_of(element)}
+        if sort_left_out(element) in _NO_TEXT:
+            return None
+        if element.tag in _OF_TABLES:
+            return Element(element.tag, element.attributes)
+        if is_captioned and (names & _CAPTION_NAMES or names & _FOOT_NAMES):
+            return Element("caption" if names & _CAPTION_NAMES else "table-wrap-foot")
+        if element.tag in HEADINGS:
+            return Element("label" if is_captioned else "title")
+        return Element("p") if element.tag in BLOCKS else _as_jats(element)
+
+    top = _copied(Element(tag), [root] if root.tag == "table" else root.children, part)
     if is_captioned and not top.first("caption"):  # it is what stands before the table, or around the picture
-        is_behind = False
-        for number, part in enumerate(top.children):
-            if isinstance(part, Element) and part.tag == "p" and not part.first("table"):
-                top.children[number] = Element("table-wrap-foot" if is_behind else "caption", children=[part])
-            is_behind = is_behind or (isinstance(part, Element) and (part.tag == "table" or bool(part.first("table"))))
+        name = "caption"
+        for number, child in enumerate(top.children):
+            if isinstance(child, Element) and (child.tag == "table" or child.first("table")):
+                name = "table-wrap-foot"
+            elif isinstance(child, Element) and child.tag == "p":
+                top.children[number] = Element(name, children=[child])
     return top
-
-
-def _part_as_jats(element: Element, *, is_captioned: bool) -> Element:
-    names = {element.tag, *names_of(element)}
-    if element.tag in _OF_TABLES:
-        return Element(element.tag, element.attributes)
-    if is_captioned and names & _CAPTION_NAMES:
-        return Element("caption")
-    if is_captioned and names & _FOOT_NAMES:
-        return Element("table-wrap-foot")
-    if element.tag in HEADINGS:
-        return Element("label" if is_captioned else "title")
-    return Element("p") if element.tag in BLOCKS else _as_jats(element)
 
 
 def _with_blocks(root: Element) -> set[int]:
@@ -495,7 +492,7 @@ def paper_of_page(
     blocks += BlockReader(Kind.BODY, count).read(finder.body)
     units = UnitReader()
     for beside in finder.beside:
-        units.read(beside.element, Place(section=beside.section, paragraph=beside.paragraph))
+        units.read(*beside)
     return paper_of(
         blocks,
         name=name,
@@ -503,7 +500,7 @@ def paper_of_page(
         title=paper_title,
         ids=ids,
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
 

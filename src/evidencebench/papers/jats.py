@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.lines import split_caption
-from evidencebench.papers.paper import Loss, Paper, Part, Place, Unit, UnitKind, n_visible
+from evidencebench.papers.paper import Loss, Paper, Part, Place, UnitKind, n_visible
 from evidencebench.papers.sections import BACK_MATTER_STEMS
 from evidencebench.papers.text import RunningText
 from evidencebench.papers.tree import Characters, Element, ElementEnd
@@ -53,19 +52,11 @@ _OTHER_FORMS = "other form of a formula"
 PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
 
 
-class Beside(NamedTuple):
-    """An element that is no running text, and where it stands."""
-
-    element: Element
-    section: tuple[str, ...]
-    paragraph: int  # how many paragraphs end before it
-
-
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
-    def __init__(self, kind: Kind, count: Loss) -> None:
-        self._kind, self._part, self._count = kind, PARTS[kind], count
+    def __init__(self, kind: Kind, count: Loss, units: "UnitReader | None" = None) -> None:
+        self._kind, self._part, self._count, self._units = kind, PARTS[kind], count, units
         # In a title, references lead to footnotes.
         self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
         self._blocks: list[Block] = []
@@ -74,8 +65,6 @@ class BlockReader:
         self._open: list[str] = []
         self._text = RunningText()
         self._is_lead = False  # whether all that was written leads the paragraph to come
-        self.n_paragraphs = 0
-        self.beside: list[Beside] = []  # what was left out, in order
 
     def read(self, root: Element) -> list[Block]:
         waiting: list[Element | Characters | ElementEnd] = [root]
@@ -90,7 +79,8 @@ class BlockReader:
                 self._leave(node.element)
             elif sort := self._left_out.get(node.tag):
                 leave_out(node, sort, self._count)
-                self.beside.append(Beside(node, tuple(self._path), self.n_paragraphs))
+                if self._units:
+                    self._units.read(node, tuple(self._path))
                 self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in _FORMS:
                 self._is_lead = False
@@ -157,7 +147,8 @@ class BlockReader:
         if text.text:
             without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
             self._count.keep(self._part, without_marks)
-            self.n_paragraphs += kind is not Kind.HEADING
+            if self._units and kind is not Kind.HEADING:
+                self._units.n_paragraphs += 1
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -191,13 +182,16 @@ _GROUPS = frozenset(
     {"app-group", "author-notes", "custom-meta-group", "custom-meta-wrap", "fig-group", "fn-group", "funding-group",
      "table-wrap-group"}
 )  # fmt: skip
-_LISTS = {"kwd-group": ("kwd", "compound-kwd"), "award-group": ("funding-source", "award-id")}
+_LISTS, _ITEMS = (
+    frozenset({"kwd-group", "award-group", "custom-meta"}),
+    ("kwd", "compound-kwd", "funding-source", "award-id", "meta-value"),
+)
 _NO_UNITS = frozenset(
     {"alt-text", "chem-struct", "code", "disp-formula", "disp-formula-group", "graphic", "inline-graphic", "label",
      "long-desc", "object-id", "open-access", "permissions", "processing-meta", "ref-list", "sec-meta", "title"}
 )  # fmt: skip
 _SAID_META = re.compile(r"(?i)avail|regist|fund|ethic|interest")  # in names of metadata that are of the paper itself
-_INDENT = re.compile("\n*([\u00a0\u2000-\u200a\u3000]*)")
+_SET_IN = "\u00a0\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _NO_CAPTION = re.compile(r"(?i)click here for|open in a new tab|full size (?:table|image)")
 _LEAD = re.compile(
     rf"(?i)(?:{BACK_MATTER_STEMS}|sources? of (?:funding|support)|abbreviations)\b[^.:]{{0,40}}(?:[.:]|$)"
@@ -206,123 +200,105 @@ _LONGEST_LEAD, _MOST_LEADS = 80, 50
 _MOST_NESTED = 4  # notes within notes
 _MOST_DIGITS = 7  # of the columns that a cell spans
 _ROWS, _CELLS = frozenset({"tr", "row"}), frozenset({"td", "th", "cell", "entry"})
-_IN_LINE = frozenset({"bold", "italic", "sub", "hr", "span"})
 
 
-class UnitReader:
+class UnitReader(UnitWriter):
     """Makes units of elements that are no running text, by their names in JATS."""
 
     def __init__(self) -> None:
-        self._writer = UnitWriter()
-        self._n_paragraphs = 0  # before what is read now
+        super().__init__()
+        self.n_paragraphs = 0  # before what is read now
+        self._place = Place()
         self._depth = 0
-
-    @property
-    def units(self) -> tuple[Unit, ...]:
-        return tuple(self._writer.units)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         told = f"{len(self.units):,} rows of tables, captions and notes are searched, and no more of them."
-        return (told,) if self._writer.is_full else ()
+        return (told,) if self.is_full else ()
 
-    def read_beside(self, reader: BlockReader) -> None:
-        """Read what a reader of running text left out; such readers come in the paper's order."""
-        for element, section, paragraph in reader.beside:
-            self.read(element, Place(section=section, paragraph=self._n_paragraphs + paragraph))
-        self._n_paragraphs += reader.n_paragraphs
-
-    def read(self, root: Element, place: Place | None = None) -> None:
-        place = place or Place(paragraph=self._n_paragraphs)
+    def read(self, root: Element, section: tuple[str, ...] = (), paragraph: int | None = None) -> None:
+        """Read an element behind the paragraphs so far, unless told; what stands within one has its place."""
+        if not self._depth:
+            self._place = Place(section=section, paragraph=self.n_paragraphs if paragraph is None else paragraph)
         waiting = [(root, "")]  # with the title of the group that it is in
         self._depth += 1
-        while waiting and self._depth <= _MOST_NESTED and not self._writer.is_full:
+        while waiting and self._depth <= _MOST_NESTED and not self.is_full:
             element, title = waiting.pop()
             if element.tag in _TABLES:
-                self._read_table(element, place)
+                self._read_table(element)
             elif element.tag in _CAPTIONED:
-                self._read_caption(element, place)
-            elif element.tag in _LISTS or element.tag == "custom-meta":
-                self._read_list(element, place)
+                self._read_caption(element)
+            elif element.tag in _LISTS:
+                self._read_list(element)
             elif element.tag in _GROUPS:
                 title = _title_of(element)
                 waiting += [(child, title) for child in element.elements][::-1]
             elif element.tag not in _NO_UNITS:
-                self._read_notes(element, title, place)
+                self._read_notes(element, title)
         self._depth -= 1
 
-    def _read_table(self, wrap: Element, place: Place) -> None:
-        label, captions = self._read_caption(wrap, place)
+    def _read_table(self, wrap: Element) -> None:
+        label, captions = self._read_caption(wrap)
         for table in outermost(wrap, "table") if wrap.tag == "table-wrap" else [wrap]:
             rows = list(_rows(table))
-            n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
+            n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0) or None
             cells = [[self._cell(cell) for cell in row] for row, _ in rows]
-            self._writer.add_table(
-                cells, n_heads=n_heads or None, label=label, caption=next(iter(captions), ""), place=place
-            )
+            self.add_table(cells, n_heads=n_heads, label=label, caption="".join(captions[:1]), place=self._place)
         notes = (note for foot in outermost(wrap, "table-wrap-foot") for note in outermost(foot, "fn", "p", "attrib"))
-        texts = [text for note in notes for text in self._paragraphs(note, place)]
-        self._writer.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=place)
+        texts = [text for note in notes for text in self._paragraphs(note)]
+        self.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=self._place)
 
     def _cell(self, cell: Element) -> Cell:
-        attributes, parts = cell.attributes, cell.children
-        if all(isinstance(part, Characters) or _is_in_line(part) for part in parts):
-            raw = cell.raw_text if len(parts) != 1 or not isinstance(parts[0], Characters) else parts[0].text
-            text = raw
-        else:
-            raw, text = cell.raw_text, " ".join(self._paragraphs(cell, Place()))
-        indent = _INDENT.match(raw)
-        return Cell(
-            " ".join(text.split()),
-            _number(attributes.get("colspan") or attributes.get("cols")) if attributes else 1,
-            _number(attributes.get("rowspan") or attributes.get("rows")) if attributes else 1,
-            (len(indent[1]) if indent else 0) + ("padding-left" in attributes.get("style", "")),
+        attributes, raw = cell.attributes, cell.raw_text.lstrip("\n")
+        text = " ".join(self._paragraphs(cell) if any(cell.elements) else raw.split())
+        n_columns, n_rows = (
+            attributes.get("colspan") or attributes.get("cols"),
+            attributes.get("rowspan") or attributes.get("rows"),
         )
+        indent = len(raw) - len(raw.lstrip(_SET_IN)) + ("padding-left" in attributes.get("style", ""))
+        return Cell(text, _number(n_columns), _number(n_rows), indent)
 
-    def _read_caption(self, element: Element, place: Place) -> tuple[str, list[str]]:
+    def _read_caption(self, element: Element) -> tuple[str, list[str]]:
         """Return the label of a table or figure, and the paragraphs of its caption."""
         label = _label(element)
-        parts = outermost(element, "caption", "title")
-        texts = [text for part in parts for text in self._paragraphs(part, place) if not _NO_CAPTION.match(text)]
-        texts = [text for text in texts if text.rstrip(" .:") != label and split_caption(text)[1]]
+        texts = [text for part in outermost(element, "caption", "title") for text in self._paragraphs(part)]
+        texts = [text for text in texts if not (_NO_CAPTION.match(text) or text.rstrip(" .:") == label)]
+        texts = [text for text in texts if split_caption(text)[1]]
         if texts and not label:
             label, texts[0] = split_caption(texts[0])
-        self._writer.add_notes(texts, UnitKind.CAPTION, label=label, place=place)
+        self.add_notes(texts, UnitKind.CAPTION, label=label, place=self._place)
         return label, texts
 
-    def _read_list(self, element: Element, place: Place) -> None:
-        label = _title_of(element) or _end_title(element)
-        if element.tag == "custom-meta":
-            label, *values = [part.text for part in element.elements] or [""]
-            values = values if _SAID_META.search(label) else []
-        else:
-            values = [part.text for part in element.all(*_LISTS[element.tag])] or [element.text]
-        self._writer.add_notes(["; ".join(filter(None, values))], UnitKind.END_MATTER, label=label, place=place)
+    def _read_list(self, element: Element) -> None:
+        name = _child(element, "meta-name")  # of metadata of any sort
+        if name is None or _SAID_META.search(name.text):
+            label = name.text if name else _title_of(element) or _end_title(element)
+            values = [part.text for part in element.all(*_ITEMS)] or [element.text]
+            self.add_notes(["; ".join(filter(None, values))], UnitKind.END_MATTER, label=label, place=self._place)
 
-    def _read_notes(self, element: Element, title: str, place: Place) -> None:
+    def _read_notes(self, element: Element, title: str) -> None:
         """Read notes below their titles, which may be their first words; a note without one is a footnote."""
         label = _title_of(element) or _end_title(element) or title or ("" if element.tag == "fn" else "Notes")
-        leads = [lead for part in [*islice(element.all("p"), _MOST_LEADS)] if (lead := _bold_lead(part))]
+        leads = [lead for part in islice(element.all("p"), _MOST_LEADS) if (lead := _bold_lead(part))]
         paragraphs: list[str] = []
-        for block in [*self._blocks(element, place), None]:
+        for block in [*self._blocks(element), None]:
             text = block.text.text if block else ""
             lead, rest = (text, "") if block and block.kind is Kind.HEADING else _split_lead(text, leads)
             if paragraphs and (lead or not block):
                 kind = UnitKind.END_MATTER if label else UnitKind.FOOTNOTE
-                self._writer.add_notes(paragraphs, kind, label=label, place=place)
+                self.add_notes(paragraphs, kind, label=label, place=self._place)
                 paragraphs = []
             label = lead.rstrip(" .:") or label
             paragraphs += [rest] if rest else []
 
-    def _paragraphs(self, element: Element, place: Place) -> list[str]:
-        return [block.text.text for block in self._blocks(element, place)]
+    def _paragraphs(self, element: Element) -> list[str]:
+        return [block.text.text for block in self._blocks(element)]
 
-    def _blocks(self, element: Element, place: Place) -> list[Block]:
+    def _blocks(self, element: Element) -> list[Block]:
         """Return what an element says; what is no running text in it, such as a table of an appendix, is read apart."""
-        reader = BlockReader(Kind.BODY, Loss())
-        blocks = reader.read(Element("sec", children=element.children))
-        for beside in reader.beside:
-            self.read(beside.element, place)
+        n_paragraphs = self.n_paragraphs
+        blocks = BlockReader(Kind.BODY, Loss(), self).read(Element("sec", children=element.children))
+        self.n_paragraphs = n_paragraphs
         return blocks
 
 
@@ -347,12 +323,6 @@ def _rows(table: Element) -> Iterator[tuple[list[Element], bool]]:
             yield cells, is_head or part.attributes.get("role") == "label" or all(cell.tag == "th" for cell in cells)
         elif part.tag != "caption":
             waiting += [(child, is_head or part.tag == "thead") for child in part.elements][::-1]
-
-
-def _is_in_line(part: Element) -> bool:
-    """Say whether the text of an element of a cell is all that there is to it; a number may be an exponent."""
-    is_plain = part.tag in _IN_LINE or (part.tag == "sup" and not part.text.isdigit())
-    return is_plain and all(isinstance(child, Characters) for child in part.children)
 
 
 def _number(text: str | None) -> int:
@@ -438,9 +408,7 @@ def read_article(article: Element, name: str) -> Paper:
         units.read(notes)
     for part in article.elements:
         if part.tag == "body":
-            reader = BlockReader(Kind.BODY, count)
-            blocks.extend(reader.read(part))
-            units.read_beside(reader)
+            blocks += BlockReader(Kind.BODY, count, units).read(part)
         elif part.tag in ("back", "floats-group", "floats-wrap"):
             for inner in part.elements:
                 units.read(inner)
@@ -457,7 +425,7 @@ def read_article(article: Element, name: str) -> Paper:
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
     return replace(paper, year=_year(meta))
@@ -497,9 +465,7 @@ def _abstract(meta: Element, count: Loss, units: UnitReader) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
     primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
     main = next(iter(primary or abstracts), None)
-    reader = BlockReader(Kind.ABSTRACT, count)
-    blocks = reader.read(main) if main else []
-    units.read_beside(reader)
+    blocks = BlockReader(Kind.ABSTRACT, count, units).read(main) if main else []
     for part in meta.elements:
         if part.tag in ("abstract", "trans-abstract") and part is not main:
             leave_out(part, "further abstract", count)

@@ -30,8 +30,6 @@ _NAMES = {
     "term": "kwd",
 }
 _BACK = {"references": "references", "acknowledgement": "acknowledgements", "annex": "appendix"}
-# Attributes that say how a table is built.
-_OF_TABLES = ("cols", "rows", "role")
 
 
 def read_tei(tei: Element, name: str) -> Paper:
@@ -39,7 +37,7 @@ def read_tei(tei: Element, name: str) -> Paper:
     header = tei.first("teiheader") or Element("teiheader")
     title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
     blocks = [
-        *_blocks(title, Kind.HEADING, count, UnitReader())[:1],
+        *_blocks(title, Kind.HEADING, count, None)[:1],
         *_blocks(abstract, Kind.ABSTRACT, count, units),
     ]
     for keywords in header.all("keywords"):
@@ -59,16 +57,13 @@ def read_tei(tei: Element, name: str) -> Paper:
         title=title.text if title else "",
         ids=ids_of_pairs(ids),
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
 
 
-def _blocks(element: Element | None, kind: Kind, count: Loss, units: UnitReader) -> list[Block]:
-    reader = BlockReader(kind, count)
-    blocks = reader.read(_renamed(element)) if element else []
-    units.read_beside(reader)
-    return blocks
+def _blocks(element: Element | None, kind: Kind, count: Loss, units: UnitReader | None) -> list[Block]:
+    return BlockReader(kind, count, units).read(_renamed(element)) if element else []
 
 
 def _renamed(root: Element) -> Element:
@@ -103,5 +98,4 @@ def _as_jats(element: Element) -> Element:
     if element.tag == "hi":
         rend = element.attributes.get("rend", "")
         return Element("sup" if rend.startswith("sup") else "sub" if rend.startswith("sub") else "italic")
-    attributes = {key: element.attributes[key] for key in _OF_TABLES if key in element.attributes}
-    return Element(_NAMES.get(element.tag, element.tag), attributes)
+    return Element(_NAMES.get(element.tag, element.tag), element.attributes)
