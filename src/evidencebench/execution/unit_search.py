@@ -1,22 +1,14 @@
 """Search of what a paper says beside its running text: the units that share most with a question."""
 
 import math
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from evidencebench.papers.paper import Paper, Unit, UnitKind
 from evidencebench.systems.question import question_of
-from evidencebench.systems.relevance import (
-    LEAST_BEGINNING,
-    abbreviations,
-    has_form,
-    root,
-    roots,
-    topic_roots,
-    topic_words,
-)
+from evidencebench.systems.relevance import LEAST_BEGINNING as LEAST
+from evidencebench.systems.relevance import abbreviations, has_form, root, roots, topic_roots, topic_words
 
 MOST_UNITS = 5
 # The least share of a question's words, by rarity: of questions put to another paper, 15 in 100 find such a unit.
@@ -42,66 +34,52 @@ class UnitIndex:
         for number, unit in enumerate(units):
             for stem in roots(unit.text):
                 self._holding[stem].add(number)
-        self._stems = sorted(self._holding)
         names = abbreviations((*sentences, *(unit.text for unit in units))).items()
         self._full_names = [(root(short), tuple(map(root, words))) for short, words in names]
         kinds = {UnitKind.END_MATTER: True, UnitKind.FOOTNOTE: False}  # whether a note is one with a label
         notes = {number for number, unit in enumerate(units) if kinds.get(unit.kind) == bool(unit.label)}
-        self._alike = [(stems, notes & self._with(self._beginning_with(*stems))) for stems in _ALIKE]
+        self._alike = [(stems, notes & self._with(self._beginning_with(stems))) for stems in _ALIKE]
 
     def search(self, hypothesis: str) -> tuple[Unit, ...]:
         """Return the units that hold most of a question's words, weighed by rarity and part, best first."""
         question = question_of(hypothesis)
         texts = {part: getattr(question, part) for part in _WEIGHTS if question.outcome} or {"outcome": hypothesis}
-        weights: dict[str, float] = {}
-        held: dict[str, set[int]] = {}
+        held: dict[str, tuple[float, set[int]]] = {}  # stem -> its weight, the units that hold it
         for part, text in texts.items():
             for stem in [root(word) for word in topic_words(text)] or topic_roots(text):
-                held[stem] = self.holding(stem)
-                n = len(held[stem])
-                weights[stem] = _WEIGHTS[part] * math.log(1 + (len(self._units) - n + 0.5) / (n + 0.5))
+                numbers = self.holding(stem)
+                rarity = math.log(1 + (len(self._units) - len(numbers) + 0.5) / (len(numbers) + 0.5))
+                held[stem] = _WEIGHTS[part] * rarity, numbers
         shares = defaultdict[int, float](float)
-        total = sum(weights.values()) or 1.0
-        for stem, numbers in held.items():
+        total = sum(weight for weight, _ in held.values()) or 1.0
+        for weight, numbers in held.values():
             for number in numbers:
-                shares[number] += weights[stem] / total
+                shares[number] += weight / total
         best = sorted((-share, number) for number, share in shares.items() if share >= _LEAST_SHARE)
         return tuple(self._units[number] for _, number in best[:MOST_UNITS])
 
     def holding(self, stem: str) -> set[int]:
         """Return the numbers of the units that hold a word in any form, its abbreviation or its full name."""
-        numbers = self._with(self._forms(stem))
+        beginnings = [stem[:end] for end in range(LEAST, len(stem))]
+        numbers = self._with([stem, *beginnings, *(self._beginning_with(stem) if len(stem) >= LEAST else ())])
         for short, full in self._full_names:
             if stem in full:
                 numbers |= self._holding.get(short, set())
             elif stem == short:
                 numbers |= set.intersection(*(self._with([word]) for word in full))
-        for beginnings, alike in self._alike:
-            if stem.startswith(beginnings):
+        for starts, alike in self._alike:
+            if stem.startswith(starts):
                 numbers |= alike
         return numbers
 
-    def holds_all(self, stems: Iterable[str]) -> bool:
-        return bool(set.intersection(*map(self.holding, stems)))
-
     def _with(self, stems: Iterable[str]) -> set[int]:
-        return set().union(*(self._holding[stem] for stem in stems if stem in self._holding))
+        return set().union(*(self._holding.get(stem, ()) for stem in stems))
 
-    def _forms(self, stem: str) -> list[str]:
-        beginnings = [stem[:end] for end in range(LEAST_BEGINNING, len(stem))]
-        return [stem, *beginnings, *(self._beginning_with(stem) if len(stem) >= LEAST_BEGINNING else ())]
-
-    def _beginning_with(self, *starts: str) -> Iterator[str]:
-        for start in starts:
-            at = bisect_left(self._stems, start)
-            while at < len(self._stems) and self._stems[at].startswith(start):
-                yield self._stems[at]
-                at += 1
+    def _beginning_with(self, starts: str | tuple[str, ...]) -> list[str]:
+        return [stem for stem in self._holding if stem.startswith(starts)]
 
 
-@lru_cache(maxsize=2)  # many hypotheses are asked of one paper
-def _index(units: tuple[Unit, ...], sentences: tuple[str, ...]) -> UnitIndex:
-    return UnitIndex(units, sentences)
+_index = lru_cache(maxsize=2)(UnitIndex)  # many hypotheses are asked of one paper
 
 
 def found_units(paper: Paper, hypothesis: str) -> tuple[Unit, ...]:
@@ -117,9 +95,8 @@ def words_nowhere(paper: Paper, words: Iterable[str]) -> tuple[str, ...]:
 def holds_all_words(paper: Paper, hypothesis: str) -> bool:
     """Say whether one sentence or unit holds all topic words of a question, so that the paper may answer it."""
     stems = [root(word) for word in topic_words(hypothesis)]
-    if not stems or _index(paper.units, paper.sentences).holds_all(stems):
+    if not stems or set.intersection(*map(_index(paper.units, paper.sentences).holding, stems)):
         return bool(stems)
     # All forms of a word begin alike, so that few sentences have to be cut into words.
-    beginnings = {stem[:LEAST_BEGINNING] for stem in stems}
-    near = (text for text in paper.sentences if all(beginning in text.lower() for beginning in beginnings))
-    return any(all(has_form(own, stem) for stem in stems) for own in (sorted(set(roots(text))) for text in near))
+    near = (text for text in paper.sentences if all(stem[:LEAST] in text.lower() for stem in stems))
+    return any(all(has_form(sorted(roots(text)), stem) for stem in stems) for text in near)
