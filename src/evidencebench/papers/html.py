@@ -16,12 +16,14 @@ from evidencebench.papers.sections import Outline, SectionSort, is_abstract_titl
 from evidencebench.papers.tree import (
     BLOCKS,
     HEADINGS,
+    NAMES,
     Characters,
     Element,
     ElementEnd,
     beginning,
     decoded,
     known_codec,
+    lists_of,
     parse_html,
     root_tag,
 )
@@ -139,16 +141,10 @@ def sort_of_section(title: str) -> str | None:
     return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
 
 
-_PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
-# What is left out and makes units -> the element of JATS that holds such.
-_BESIDE = {
-    "table": "table-wrap", "figure": "fig", "footnote": "fn", "keyword": "kwd", "acknowledgements": "ack",
-    "supplementary material": "notes", "other back matter": "notes", "further abstract": "abstract",
-}  # fmt: skip
+_PARAGRAPHS = frozenset(NAMES["html"]["paragraphs"])
+_BESIDE, _OF_FLOATS = lists_of("html_beside"), lists_of("html_floats")
 _NO_TEXT = frozenset({"script", "form", "navigation", "hidden text", "media", "page metadata"})
 _OF_TABLES = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
-_CAPTION_NAMES = frozenset({"caption", "figcaption", "figure-caption", "table-caption"})
-_FOOT_NAMES = frozenset({"tw-foot", "table-wrap-foot", "tblfn", "fn", "footnotes", "table-footnotes"})
 _ABSTRACT_NAMES = frozenset({"abstract", "article-abstract", "abstract-content", "html-abstract"})
 _TEX_NAMES = frozenset({"mathjax-tex", "tex-math"})
 # A link to a place of the page is a reference; to one of these, not to the literature.
@@ -383,13 +379,13 @@ def _beside_as_jats(root: Element, tag: str) -> Element:
     is_captioned = tag in ("table-wrap", "fig")
 
     def part(element: Element) -> Element | None:
-        names = {element.tag, *names_of(element)}
         if sort_left_out(element) in _NO_TEXT:
             return None
         if element.tag in _OF_TABLES:
             return Element(element.tag, element.attributes)
-        if is_captioned and (names & _CAPTION_NAMES or names & _FOOT_NAMES):
-            return Element("caption" if names & _CAPTION_NAMES else "table-wrap-foot")
+        floats = sorted(_OF_FLOATS[name] for name in (element.tag, *names_of(element)) if name in _OF_FLOATS)
+        if floats and is_captioned:
+            return Element(floats[0])
         if element.tag in HEADINGS:
             return Element("label" if is_captioned else "title")
         return Element("p") if element.tag in BLOCKS else _as_jats(element)

@@ -11,35 +11,18 @@ from evidencebench.papers.lines import split_caption
 from evidencebench.papers.paper import Loss, Paper, Part, Place, UnitKind, n_visible
 from evidencebench.papers.sections import BACK_MATTER_STEMS
 from evidencebench.papers.text import RunningText
-from evidencebench.papers.tree import Characters, Element, ElementEnd
+from evidencebench.papers.tree import NAMES, Characters, Element, ElementEnd, lists_of
 from evidencebench.papers.units import Cell, UnitWriter
 from evidencebench.query import Kind
 
-LEFT_OUT = {
-    **dict.fromkeys(("table-wrap", "table-wrap-group", "table", "array"), "table"),
-    **dict.fromkeys(("fig", "fig-group", "graphic", "inline-graphic", "chem-struct", "chem-struct-wrap"), "figure"),
-    **dict.fromkeys(("disp-formula", "disp-formula-group"), "display formula"),
-    **dict.fromkeys(("fn", "fn-group"), "footnote"),
-    "ref-list": "references",
-    "ack": "acknowledgements",
-    "supplementary-material": "supplementary material",
-    **dict.fromkeys(("media", "inline-media"), "media"),
-    "code": "code",
-    "kwd-group": "keyword",
-    **dict.fromkeys(
-        ("sec-meta", "object-id", "permissions", "alt-text", "long-desc", "processing-meta"), "note on a part"
-    ),
-}
+LEFT_OUT = lists_of("jats_left_out")
 """Element -> the sort that it is counted as where it is left out."""
 
 # What is counted of a sort, where several stand in what is left out.
 _UNITS = {"references": "ref", "footnote": "fn", "table": "table-wrap", "figure": "fig", "keyword": "kwd"}
 
-_SECTIONS = frozenset({"abstract", "sec", "boxed-text", "app"})
-_BLOCKS = _SECTIONS | {
-    "attrib", "body", "caption", "def", "def-head", "def-item", "def-list", "disp-quote", "list", "list-item", "p",
-    "preformat", "speech", "statement", "subtitle", "term-head", "title", "verse-group", "verse-line",
-}  # fmt: skip
+_SETS = {name: frozenset(tags) for name, tags in NAMES["jats"].items()}
+_SECTIONS, _BLOCKS = _SETS["sections"], _SETS["blocks"]
 
 # Elements whose text begins the paragraph behind them, and what stands between.
 _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
@@ -168,28 +151,6 @@ def leave_out(element: Element, sort: str, count: Loss) -> None:
     count.leave_out(sort, element.raw_text, n_elements=n_units or 1)
 
 
-# Beginnings of words in names of elements and of types of notes -> the title of end matter that has none.
-_END_TITLES = {
-    "ack": "Acknowledgements", "contribution": "Author contributions", "coi": "Competing interests",
-    "conflict": "Competing interests", "con": "Author contributions", "supported": "Funding", "financial": "Funding",
-    "fund": "Funding", "award": "Funding", "kwd": "Keywords", "abbr": "Abbreviations", "glossary": "Abbreviations",
-    "corresp": "Correspondence", "equal": "Author notes", "author": "Author notes", "ethic": "Ethics",
-    "app": "Appendix", "availability": "Data availability", "bio": "About the authors", "abstract": "Further abstract",
-}  # fmt: skip
-_TABLES = frozenset({"table-wrap", "table", "array"})
-_CAPTIONED = frozenset({"fig", "supplementary-material", "media", "inline-media", "chem-struct-wrap"})
-_GROUPS = frozenset(
-    {"app-group", "author-notes", "custom-meta-group", "custom-meta-wrap", "fig-group", "fn-group", "funding-group",
-     "table-wrap-group"}
-)  # fmt: skip
-_LISTS, _ITEMS = (
-    frozenset({"kwd-group", "award-group", "custom-meta"}),
-    ("kwd", "compound-kwd", "funding-source", "award-id", "meta-value"),
-)
-_NO_UNITS = frozenset(
-    {"alt-text", "chem-struct", "code", "disp-formula", "disp-formula-group", "graphic", "inline-graphic", "label",
-     "long-desc", "object-id", "open-access", "permissions", "processing-meta", "ref-list", "sec-meta", "title"}
-)  # fmt: skip
 _SAID_META = re.compile(r"(?i)avail|regist|fund|ethic|interest")  # in names of metadata that are of the paper itself
 _SET_IN = "\u00a0\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _NO_CAPTION = re.compile(r"(?i)click here for|open in a new tab|full size (?:table|image)")
@@ -199,7 +160,7 @@ _LEAD = re.compile(
 _LONGEST_LEAD, _MOST_LEADS = 80, 50
 _MOST_NESTED = 4  # notes within notes
 _MOST_DIGITS = 7  # of the columns that a cell spans
-_ROWS, _CELLS = frozenset({"tr", "row"}), frozenset({"td", "th", "cell", "entry"})
+_TABLES, _ROWS, _CELLS = _SETS["tables"], frozenset({"tr", "row"}), frozenset({"td", "th", "cell", "entry"})
 
 
 class UnitReader(UnitWriter):
@@ -226,14 +187,14 @@ class UnitReader(UnitWriter):
             element, title = waiting.pop()
             if element.tag in _TABLES:
                 self._read_table(element)
-            elif element.tag in _CAPTIONED:
+            elif element.tag in _SETS["captioned"]:
                 self._read_caption(element)
-            elif element.tag in _LISTS:
+            elif element.tag in _SETS["lists"]:
                 self._read_list(element)
-            elif element.tag in _GROUPS:
+            elif element.tag in _SETS["groups"]:
                 title = _title_of(element)
                 waiting += [(child, title) for child in element.elements][::-1]
-            elif element.tag not in _NO_UNITS:
+            elif element.tag not in _SETS["no_units"]:
                 self._read_notes(element, title)
         self._depth -= 1
 
@@ -273,7 +234,7 @@ class UnitReader(UnitWriter):
         name = _child(element, "meta-name")  # of metadata of any sort
         if name is None or _SAID_META.search(name.text):
             label = name.text if name else _title_of(element) or _end_title(element)
-            values = [part.text for part in element.all(*_ITEMS)] or [element.text]
+            values = [part.text for part in element.all(*_SETS["items"])] or [element.text]
             self.add_notes(["; ".join(filter(None, values))], UnitKind.END_MATTER, label=label, place=self._place)
 
     def _read_notes(self, element: Element, title: str) -> None:
@@ -345,7 +306,8 @@ def _end_title(element: Element) -> str:
     """Return the title of end matter by the names that the file has for it."""
     types = (element.attributes.get(key, "") for key in ("fn-type", "notes-type", "sec-type", "type"))
     words = [word for name in (*types, element.tag) for word in name.lower().split("-")]
-    return next((title for word in words for start, title in _END_TITLES.items() if word.startswith(start)), "")
+    titles = NAMES["jats_end_titles"].items()
+    return next((title for word in words for title, starts in titles if word.startswith(starts)), "")
 
 
 def _bold_lead(paragraph: Element) -> str:
@@ -366,20 +328,7 @@ FORMAT = "JATS XML"
 
 _WITHIN = frozenset({"sub-article", "response"})
 
-# Abstracts of these types are read only where there is no other: summaries of the paper by others, or of the abstract.
-_SECONDARY = frozenset(
-    {"author-highlights", "editor", "graphical", "key-points", "longsummary", "precis", "short", "summary", "synopsis",
-     "teaser", "toc", "video", "web-summary", "plain-language-summary", "executive-summary"}
-)  # fmt: skip
-
-_BACK = {
-    "app": "appendix",
-    "app-group": "appendix",
-    "glossary": "glossary",
-    "bio": "biography",
-    "sub-article": "sub-article",
-    "response": "response",
-}
+_BACK = lists_of("jats_back")
 
 
 def articles_in(root: Element) -> list[Element]:
@@ -463,7 +412,7 @@ def _title(meta: Element, count: Loss) -> list[Block]:
 
 def _abstract(meta: Element, count: Loss, units: UnitReader) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
-    primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
+    primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SETS["secondary"]]
     main = next(iter(primary or abstracts), None)
     blocks = BlockReader(Kind.ABSTRACT, count, units).read(main) if main else []
     for part in meta.elements:

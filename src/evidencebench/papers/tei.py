@@ -5,30 +5,12 @@ from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import BlockReader, UnitReader, leave_out
 from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.text import NUMBERS
-from evidencebench.papers.tree import Characters, Element
+from evidencebench.papers.tree import Characters, Element, lists_of
 from evidencebench.query import Kind
 
 FORMAT = "TEI XML"
 
-# TEI's names as JATS has them, so that one reader reads both.
-_NAMES = {
-    "div": "sec",
-    "div1": "sec",
-    "div2": "sec",
-    "div3": "sec",
-    "head": "title",
-    "ab": "p",
-    "quote": "disp-quote",
-    "item": "list-item",
-    "lb": "break",
-    "formula": "disp-formula",
-    "note": "fn",
-    "listbibl": "ref-list",
-    "biblstruct": "ref",
-    "figdesc": "caption",
-    "keywords": "kwd-group",
-    "term": "kwd",
-}
+_NAMES = lists_of("tei")  # as JATS has them, so that one reader reads both
 _BACK = {"references": "references", "acknowledgement": "acknowledgements", "annex": "appendix"}
 
 

@@ -2,17 +2,31 @@
 
 import codecs
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.entities import html5
+from importlib.resources import files
 from sys import intern
 from typing import Never
 from xml.parsers import expat
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files import disk
+
+NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    table: {name: tuple(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
+    for table, lists in tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8")).items()
+}
+"""The tables of names.toml: what each of them lists."""
+
+
+def lists_of(table: str) -> dict[str, str]:
+    """Return each word of a table of names.toml with the list that has it."""
+    return {word: name for name, words in NAMES[table].items() for word in words}
+
 
 MOST_DEPTH = 256
 """The most elements around one; articles have about 20."""
@@ -276,29 +290,15 @@ class _XmlBuilder:
 _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)>""")
 _ATTRIBUTE = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S++)))?+""")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
-_KEPT_ATTRIBUTES = frozenset(
-    {"aria-hidden", "charset", "class", "close", "colspan", "content", "encoding", "hidden", "href", "id", "name"}
-    | {"open", "property", "role", "rowspan", "style"}
-)
+_KEPT_ATTRIBUTES = frozenset(NAMES["html"]["attributes"])
+_VOID, _RAW = frozenset(NAMES["html"]["void"]), frozenset(NAMES["html"]["raw"])
 
-_VOID = frozenset(
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
-)
-_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
+HEADINGS = NAMES["html"]["headings"]
 
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-
-BLOCKS = frozenset(
-    {
-        *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir"),
-        *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "head", "header", "hgroup", "hr"),
-        *("html", "li", "main", "menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody"),
-        *("td", "tfoot", "th", "thead", "title", "tr", "ul", *HEADINGS),
-    }
-)
+BLOCKS = frozenset({*NAMES["html"]["blocks"], *HEADINGS})
 """Elements that stand for themselves, not within a line of text."""
 
-_CLOSES_P = BLOCKS - {"body", "head", "html", "title", "caption", "td", "th", "tr", "tbody", "thead", "tfoot", "li"}
+_CLOSES_P = BLOCKS.difference(NAMES["html"]["within_p"])
 # Element that begins -> elements that end there, and what they must be looked for in.
 _ENDED_BY = {
     "li": (frozenset({"li"}), frozenset({"ul", "ol", "menu", "dir"})),
@@ -308,9 +308,8 @@ _ENDED_BY = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), (frozenset({"thead", "tbody", "tfoot"}), frozenset({"table"}))),
     "option": (frozenset({"option"}), frozenset({"select"})),
 }
-_P_LIES_IN = frozenset({"table", "td", "th", "caption", "button", "object"})
-_CELLS = frozenset({"td", "th", "caption"})
-_TABLE_PARTS = frozenset({"table", "tr", "tbody", "thead", "tfoot"}) | _CELLS
+_P_LIES_IN, _CELLS = frozenset(NAMES["html"]["p_lies_in"]), frozenset(NAMES["html"]["cells"])
+_TABLE_PARTS = frozenset(NAMES["html"]["table_parts"])
 
 
 def parse_html(text: str, *, name: str) -> Element:
