@@ -14,17 +14,11 @@ from evidencebench.papers.blocks import each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader, UnitReader
 from evidencebench.papers.paper import Loss, Paper
-from evidencebench.papers.tree import Characters, Element, beginning, decoded, parse_xml
+from evidencebench.papers.tree import NAMES, Characters, Element, beginning, decoded, parse_xml
 from evidencebench.query import Kind
 
 # section_type, or else the beginning of type -> the sort that it is counted as, and the element of JATS for it.
-_LEFT_OUT = {
-    "fig": ("figure", "fig"), "table": ("table", "table-wrap"), "ref": ("references", "ref-list"),
-    "suppl": ("supplementary material", "notes"), "ack_fund": ("acknowledgements", "ack"),
-    "abbr": ("glossary", "glossary"), "keyword": ("keyword", "kwd"), "appendix": ("appendix", "app"),
-    "auth_cont": ("other back matter", "contribution"), "comp_int": ("other back matter", "conflict"),
-    "review_info": ("other back matter", "notes"), "footnote": ("footnote", "fn"),
-}  # fmt: skip
+_LEFT_OUT = NAMES["bioc"]
 _NUMBER_IN_ID = re.compile(r"(?i)(?:^|[-_.])(?:t|tab|tbl|table|f|fig|figure)[-_.]?0*(\d{1,3})$")
 _TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
 _ID_PREFIX = "article-id_"
@@ -44,7 +38,7 @@ class _Passage(_Sentence):
         return str(self.infons.get(key, "")).lower()
 
     @property
-    def left_out(self) -> tuple[str, str] | None:
+    def left_out(self) -> tuple[str, ...] | None:
         return _LEFT_OUT.get(self.infon("section_type")) or _LEFT_OUT.get(self.infon("type").partition("_")[0])
 
 
@@ -168,7 +162,7 @@ def _units(passages: Sequence[_Passage]) -> UnitReader:
     units = UnitReader()
     units.read(Element("kwd", children=[_apart(str(passage.infons.get("kwd", ""))) for passage in passages[:1]]))
 
-    def belongs_to(passage: _Passage) -> tuple[tuple[str, str] | None, str, str]:
+    def belongs_to(passage: _Passage) -> tuple[tuple[str, ...] | None, str, str]:
         return passage.left_out, passage.infon("id"), passage.infon("section_type")
 
     for (left_out, own_id, _), group in groupby(passages, belongs_to):

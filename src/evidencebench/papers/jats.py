@@ -212,12 +212,9 @@ class UnitReader(UnitWriter):
     def _cell(self, cell: Element) -> Cell:
         attributes, raw = cell.attributes, cell.raw_text.lstrip("\n")
         text = " ".join(self._paragraphs(cell) if any(cell.elements) else raw.split())
-        n_columns, n_rows = (
-            attributes.get("colspan") or attributes.get("cols"),
-            attributes.get("rowspan") or attributes.get("rows"),
-        )
+        spans = (attributes.get(f"{name}span") or attributes.get(f"{name}s") for name in ("col", "row"))
         indent = len(raw) - len(raw.lstrip(_SET_IN)) + ("padding-left" in attributes.get("style", ""))
-        return Cell(text, _number(n_columns), _number(n_rows), indent)
+        return Cell(text, *map(_number, spans), indent=indent)
 
     def _read_caption(self, element: Element) -> tuple[str, list[str]]:
         """Return the label of a table or figure, and the paragraphs of its caption."""
@@ -240,7 +237,8 @@ class UnitReader(UnitWriter):
     def _read_notes(self, element: Element, title: str) -> None:
         """Read notes below their titles, which may be their first words; a note without one is a footnote."""
         label = _title_of(element) or _end_title(element) or title or ("" if element.tag == "fn" else "Notes")
-        leads = [lead for part in islice(element.all("p"), _MOST_LEADS) if (lead := _bold_lead(part))]
+        bold = [part.first("bold") for part in islice(element.all("p"), _MOST_LEADS)]
+        leads = [part.text for part in bold if part and 0 < len(part.text) <= _LONGEST_LEAD]
         paragraphs: list[str] = []
         for block in [*self._blocks(element), None]:
             text = block.text.text if block else ""
@@ -310,15 +308,8 @@ def _end_title(element: Element) -> str:
     return next((title for word in words for title, starts in titles if word.startswith(starts)), "")
 
 
-def _bold_lead(paragraph: Element) -> str:
-    """Return the words in bold that a paragraph begins with, as titles of notes often are."""
-    first = next((part for part in paragraph.children if isinstance(part, Element) or part.text.strip()), None)
-    text = first.text if isinstance(first, Element) and first.tag == "bold" else ""
-    return text if len(text) <= _LONGEST_LEAD else ""
-
-
 def _split_lead(text: str, leads: Sequence[str]) -> tuple[str, str]:
-    """Return the title that a note begins with, empty where it has none, and the rest."""
+    """Return the title that a note begins with, known or in bold, empty where it has none, and the rest."""
     known = _LEAD.match(text)
     lead = next((lead for lead in leads if text.startswith(lead)), known[0] if known else "")
     return lead, text[len(lead) :].lstrip(" .:")
@@ -333,15 +324,8 @@ _BACK = lists_of("jats_back")
 
 def articles_in(root: Element) -> list[Element]:
     """Return the articles of a file; one without a body stands for its sub-articles that have one."""
-    outermost, waiting = list[Element](), [root]
-    while waiting:
-        element = waiting.pop()
-        if element.tag == "article":
-            outermost.append(element)
-        else:
-            waiting.extend(reversed(list(element.elements)))
     articles: list[Element] = []
-    for article in outermost:
+    for article in outermost(Element("", children=[root]), "article"):
         within = [child for child in article.elements if child.tag in _WITHIN and _child(child, "body")]
         articles.extend([article] if _child(article, "body") or not within else within)
     return articles

@@ -153,13 +153,8 @@ def known_codec(given: str, name: str) -> str:
 
 _AMPERSAND = ord("&")
 _CUT_OFF = frozenset(
-    expat.errors.codes[message]
-    for message in (
-        expat.errors.XML_ERROR_NO_ELEMENTS,
-        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
-        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
-        expat.errors.XML_ERROR_PARTIAL_CHAR,
-    )
+    expat.errors.codes[getattr(expat.errors, f"XML_ERROR_{name}")]
+    for name in ("NO_ELEMENTS", "UNCLOSED_TOKEN", "UNCLOSED_CDATA_SECTION", "PARTIAL_CHAR")
 )
 
 

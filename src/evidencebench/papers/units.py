@@ -110,11 +110,7 @@ class _Heads:
 
 
 def _labelled(grid: Iterable[Sequence[_Placed]]) -> Iterator[tuple[int, list[str], list[_Placed]]]:
-    """Yield the number, the labels and the cells of each row; of one that is a label alone, if no row belongs to it.
-
-    A row has the labels of those above that it is set in from, and of the last one that is a label alone, unless rows
-    set in from that are between.
-    """
+    """Yield the number, the labels and the cells of each row; of one that is a label alone, if no row belongs to it."""
     groups: list[tuple[int, bool, str]] = []  # for each label: how far it is set in, whether it has cells, its text
     unused: tuple[int, list[str], list[_Placed]] | None = None
     for number, row in enumerate(grid, 1):
