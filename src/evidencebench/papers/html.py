@@ -1,10 +1,8 @@
 """Web pages: metadata, the article, its sections."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
@@ -110,10 +108,7 @@ def _parts(whole: Element) -> list[_Part]:
 
 
 # Which elements are left out, and the sort that they are counted as: table of the file -> word -> sort.
-_SORTS = {
-    table: {word: sort for sort, words in sorts.items() for word in words}
-    for table, sorts in tomllib.loads((files(__package__) / "html_parts.toml").read_text(encoding="utf-8")).items()
-}
+_SORTS = {table: lists_of(table) for table in ("tags", "roles", "names", "titles")}
 
 
 def sort_left_out(element: Element) -> str | None:
@@ -314,10 +309,10 @@ class SectionFinder:
         if element.tag == last.tag[:5] == "table" and paragraph == self._n_kept and not last.first("table"):
             last.children.extend(made.children)  # its caption is a paragraph before it
             return
-        if element.tag == "p" and not self._left_out:
-            made.children[:] = [Element("caption", children=[*made.children])]
-        elif element.tag == "p":
+        if element.tag == "p" and self._left_out:
             made.children.insert(0, Element("title", children=[Characters("".join(path[-1:]), 0, 0)]))
+        elif element.tag == "p":
+            made = Element(made.tag, children=[Element("caption", children=made.children)])
         self.beside.append((made, path, self._n_kept))
 
     def _is_menu(self, paragraph: Element) -> bool:

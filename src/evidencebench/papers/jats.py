@@ -1,7 +1,7 @@
 """JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -219,9 +219,9 @@ class UnitReader(UnitWriter):
     def _read_caption(self, element: Element) -> tuple[str, list[str]]:
         """Return the label of a table or figure, and the paragraphs of its caption."""
         label = _label(element)
-        texts = [text for part in outermost(element, "caption", "title") for text in self._paragraphs(part)]
-        texts = [text for text in texts if not (_NO_CAPTION.match(text) or text.rstrip(" .:") == label)]
-        texts = [text for text in texts if split_caption(text)[1]]
+        parts = outermost(element, "caption", "title")
+        texts = [text for part in parts for text in self._paragraphs(part) if not _NO_CAPTION.match(text)]
+        texts = [text for text in texts if text.rstrip(" .:") != label and split_caption(text)[1]]
         if texts and not label:
             label, texts[0] = split_caption(texts[0])
         self.add_notes(texts, UnitKind.CAPTION, label=label, place=self._place)
@@ -242,7 +242,10 @@ class UnitReader(UnitWriter):
         paragraphs: list[str] = []
         for block in [*self._blocks(element), None]:
             text = block.text.text if block else ""
-            lead, rest = (text, "") if block and block.kind is Kind.HEADING else _split_lead(text, leads)
+            known = _LEAD.match(text)
+            lead = next((lead for lead in leads if text.startswith(lead)), known[0] if known else "")
+            lead = text if block and block.kind is Kind.HEADING else lead
+            rest = text[len(lead) :].lstrip(" .:")
             if paragraphs and (lead or not block):
                 kind = UnitKind.END_MATTER if label else UnitKind.FOOTNOTE
                 self.add_notes(paragraphs, kind, label=label, place=self._place)
@@ -306,13 +309,6 @@ def _end_title(element: Element) -> str:
     words = [word for name in (*types, element.tag) for word in name.lower().split("-")]
     titles = NAMES["jats_end_titles"].items()
     return next((title for word in words for title, starts in titles if word.startswith(starts)), "")
-
-
-def _split_lead(text: str, leads: Sequence[str]) -> tuple[str, str]:
-    """Return the title that a note begins with, known or in bold, empty where it has none, and the rest."""
-    known = _LEAD.match(text)
-    lead = next((lead for lead in leads if text.startswith(lead)), known[0] if known else "")
-    return lead, text[len(lead) :].lstrip(" .:")
 
 
 FORMAT = "JATS XML"

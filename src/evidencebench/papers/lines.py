@@ -25,9 +25,8 @@ def words_of(text: str) -> frozenset[str]:
 def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     """Return how many characters of a line's end go, and what stands between it and the line behind it.
 
-    The hyphen at a line's end stays where the text has the word with it, where it has both parts as words of their own,
-    in a chain ("off-the-shelf"), behind a single letter ("p-value"), and before a capital or a digit unless the text
-    has the joined word ("GENECONV"). Both lines come without white space around them, ``words`` from `words_of`.
+    A hyphen stays where the text has the word with it, or both parts as words, in a chain ("off-the-shelf"), behind one
+    letter ("p-value"), and before a capital or a digit unless the text has the joined word. ``words``: of `words_of`.
     """
     if line.endswith("\u00ad"):  # a soft hyphen
         return 1, ""

@@ -18,10 +18,7 @@ def read_tei(tei: Element, name: str) -> Paper:
     count, units = Loss(), UnitReader()
     header = tei.first("teiheader") or Element("teiheader")
     title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
-    blocks = [
-        *_blocks(title, Kind.HEADING, count, None)[:1],
-        *_blocks(abstract, Kind.ABSTRACT, count, units),
-    ]
+    blocks = _blocks(title, Kind.HEADING, count, None)[:1] + _blocks(abstract, Kind.ABSTRACT, count, units)
     for keywords in header.all("keywords"):
         units.read(_renamed(keywords))
     blocks += _blocks(tei.first("body"), Kind.BODY, count, units)

@@ -4,7 +4,7 @@ import codecs
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.entities import html5
@@ -18,13 +18,14 @@ from evidencebench.files import disk
 
 NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     table: {name: tuple(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
-    for table, lists in tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8")).items()
+    for file in ("names.toml", "html_parts.toml")
+    for table, lists in tomllib.loads((files(__package__) / file).read_text(encoding="utf-8")).items()
 }
-"""The tables of names.toml: what each of them lists."""
+"""The tables of these files: what each of them lists."""
 
 
 def lists_of(table: str) -> dict[str, str]:
-    """Return each word of a table of names.toml with the list that has it."""
+    """Return each word of a table with the list that has it."""
     return {word: name for name, words in NAMES[table].items() for word in words}
 
 
@@ -294,17 +295,6 @@ BLOCKS = frozenset({*NAMES["html"]["blocks"], *HEADINGS})
 """Elements that stand for themselves, not within a line of text."""
 
 _CLOSES_P = BLOCKS.difference(NAMES["html"]["within_p"])
-# Element that begins -> elements that end there, and what they must be looked for in.
-_ENDED_BY = {
-    "li": (frozenset({"li"}), frozenset({"ul", "ol", "menu", "dir"})),
-    **dict.fromkeys(("dt", "dd"), (frozenset({"dt", "dd"}), frozenset({"dl"}))),
-    **dict.fromkeys(("td", "th"), (frozenset({"td", "th"}), frozenset({"tr", "table"}))),
-    "tr": (frozenset({"tr"}), frozenset({"table"})),
-    **dict.fromkeys(("thead", "tbody", "tfoot"), (frozenset({"thead", "tbody", "tfoot"}), frozenset({"table"}))),
-    "option": (frozenset({"option"}), frozenset({"select"})),
-}
-_P_LIES_IN, _CELLS = frozenset(NAMES["html"]["p_lies_in"]), frozenset(NAMES["html"]["cells"])
-_TABLE_PARTS = frozenset(NAMES["html"]["table_parts"])
 
 
 def parse_html(text: str, *, name: str) -> Element:
@@ -372,9 +362,9 @@ class _HtmlBuilder:
 
     def _start(self, tag: str, rest: str) -> None:
         if tag in _CLOSES_P:
-            self._end_open(frozenset({"p"}), _P_LIES_IN)
-        if tag in _ENDED_BY:
-            self._end_open(*_ENDED_BY[tag])
+            self._end_open(("p",), NAMES["html"]["p_lies_in"])
+        if tag in NAMES["html_ended"]:
+            self._end_open(NAMES["html_ended"][tag], NAMES["html_ended_in"][tag])
         attributes = ((match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(rest))
         element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
@@ -388,10 +378,10 @@ class _HtmlBuilder:
         """End the innermost open element of a name; one of a line's text ends no block, and none but a table a cell."""
         if not self._n_open[tag]:
             return
-        stops = BLOCKS if tag not in BLOCKS else frozenset() if tag in _TABLE_PARTS else _CELLS
-        self._end_open(frozenset({tag}), stops)
+        stops = BLOCKS if tag not in BLOCKS else () if tag in NAMES["html"]["table_parts"] else NAMES["html"]["cells"]
+        self._end_open((tag,), stops)
 
-    def _end_open(self, tags: frozenset[str], stops: frozenset[str]) -> None:
+    def _end_open(self, tags: Collection[str], stops: Collection[str]) -> None:
         """End the innermost open element of these names, unless one of ``stops`` lies within it."""
         if not any(self._n_open[tag] for tag in tags):
             return

@@ -87,10 +87,8 @@ class _Heads:
         self._over: list[str] = []  # heads over all columns but the first
         self._columns: list[list[str]] = [[] for _ in range(n_columns)]
         for cell in (cell for row in rows for cell in row if cell.text and cell.is_own):
-            if n_columns > 2 and cell.stop - cell.start >= n_columns - 1:  # noqa: PLR2004 - a label, several
-                self._over.append(cell.text)
-                continue
-            for texts in self._columns[cell.start : cell.stop]:
+            is_over = n_columns > 2 and cell.stop - cell.start >= n_columns - 1  # noqa: PLR2004 - a label, several
+            for texts in [self._over] if is_over else self._columns[cell.start : cell.stop]:
                 texts.extend({cell.text}.difference(texts))
 
     def line(self, labels: Sequence[str], cells: Sequence[_Placed]) -> str:
