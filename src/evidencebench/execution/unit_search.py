@@ -67,10 +67,7 @@ class UnitIndex:
                 numbers |= self._holding.get(short, set())
             elif stem == short:
                 numbers |= set.intersection(*(self._with([word]) for word in full))
-        for starts, alike in self._alike:
-            if stem.startswith(starts):
-                numbers |= alike
-        return numbers
+        return numbers.union(*(alike for starts, alike in self._alike if stem.startswith(starts)))
 
     def _with(self, stems: Iterable[str]) -> set[int]:
         return set().union(*(self._holding.get(stem, ()) for stem in stems))

@@ -210,11 +210,11 @@ class UnitReader(UnitWriter):
         self.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=self._place)
 
     def _cell(self, cell: Element) -> Cell:
-        attributes, raw = cell.attributes, cell.raw_text.lstrip("\n")
+        given, raw = cell.attributes, cell.raw_text.lstrip("\n")
         text = " ".join(self._paragraphs(cell) if any(cell.elements) else raw.split())
-        spans = (attributes.get(f"{name}span") or attributes.get(f"{name}s") for name in ("col", "row"))
-        indent = len(raw) - len(raw.lstrip(_SET_IN)) + ("padding-left" in attributes.get("style", ""))
-        return Cell(text, *map(_number, spans), indent=indent)
+        n_columns, n_rows = (_number(given.get(f"{name}span") or given.get(f"{name}s")) for name in ("col", "row"))
+        indent = len(raw) - len(raw.lstrip(_SET_IN)) + ("padding-left" in given.get("style", ""))
+        return Cell(text, n_columns, n_rows, indent)
 
     def _read_caption(self, element: Element) -> tuple[str, list[str]]:
         """Return the label of a table or figure, and the paragraphs of its caption."""

@@ -146,10 +146,9 @@ def _grid(rows: Iterable[Sequence[Cell]]) -> Iterator[list[_Placed]]:
                 column = taken[column]
             stop = min(_MOST_COLUMNS, column + max(1, cell.n_columns))
             if stop > column:
-                own = _Placed(column, stop, cell.text, min(cell.indent, _MOST_INDENT), is_own=True)
-                placed.append(own)
+                placed.append(_Placed(column, stop, cell.text, min(cell.indent, _MOST_INDENT), is_own=True))
                 if cell.n_rows > 1:
-                    hanging.append((own._replace(is_own=False), cell.n_rows - 1))
+                    hanging.append((placed[-1]._replace(is_own=False), cell.n_rows - 1))
             column = stop
         yield sorted(placed)
 
