@@ -56,18 +56,17 @@ class UnitIndex:
         """Return the units that hold most of a question's words, weighed by rarity and part, best first."""
         question = question_of(hypothesis)
         texts = {part: getattr(question, part) for part in _WEIGHTS if question.outcome} or {"outcome": hypothesis}
-        weights: dict[str, float] = {}
-        held: dict[str, set[int]] = {}
+        held: dict[str, tuple[float, set[int]]] = {}  # stem -> its weight, the units that hold it
         for part, text in texts.items():
             for stem in [root(word) for word in topic_words(text)] or topic_roots(text):
-                held[stem] = self.holding(stem)
-                n = len(held[stem])
-                weights[stem] = _WEIGHTS[part] * math.log(1 + (len(self._units) - n + 0.5) / (n + 0.5))
+                numbers = self.holding(stem)
+                rarity = math.log(1 + (len(self._units) - len(numbers) + 0.5) / (len(numbers) + 0.5))
+                held[stem] = _WEIGHTS[part] * rarity, numbers
         shares = defaultdict[int, float](float)
-        total = sum(weights.values()) or 1.0
-        for stem, numbers in held.items():
+        total = sum(weight for weight, _ in held.values()) or 1.0
+        for weight, numbers in held.values():
             for number in numbers:
-                shares[number] += weights[stem] / total
+                shares[number] += weight / total
         best = sorted((-share, number) for number, share in shares.items() if share >= _LEAST_SHARE)
         return tuple(self._units[number] for _, number in best[:MOST_UNITS])
 
@@ -79,21 +78,13 @@ class UnitIndex:
                 numbers |= self._holding.get(short, set())
             elif stem == short:
                 numbers |= set.intersection(*(self._with([word]) for word in full))
-        for beginnings, alike in self._alike:
-            if stem.startswith(beginnings):
-                numbers |= alike
-        return numbers
-
-    def holds_all(self, stems: Iterable[str]) -> bool:
-        return bool(set.intersection(*map(self.holding, stems)))
+        return numbers.union(*(alike for starts, alike in self._alike if stem.startswith(starts)))
 
     def _with(self, stems: Iterable[str]) -> set[int]:
-        return set().union(*(self._holding[stem] for stem in stems if stem in self._holding))
+        return set().union(*(self._holding.get(stem, ()) for stem in stems))
 
 
-@lru_cache(maxsize=2)  # many hypotheses are asked of one paper
-def _index(units: tuple[Unit, ...], sentences: tuple[str, ...]) -> UnitIndex:
-    return UnitIndex(units, sentences)
+_index = lru_cache(maxsize=2)(UnitIndex)  # many hypotheses are asked of one paper
 
 
 def found_units(paper: Paper, hypothesis: str) -> tuple[Unit, ...]:
@@ -109,9 +100,8 @@ def words_nowhere(paper: Paper, words: Iterable[str]) -> tuple[str, ...]:
 def holds_all_words(paper: Paper, hypothesis: str) -> bool:
     """Say whether one sentence or unit holds all topic words of a question, so that the paper may answer it."""
     stems = [root(word) for word in topic_words(hypothesis)]
-    if not stems or _index(paper.units, paper.sentences).holds_all(stems):
+    if not stems or set.intersection(*map(_index(paper.units, paper.sentences).holding, stems)):
         return bool(stems)
     # All forms of a word begin alike, so that few sentences have to be cut into words.
-    beginnings = {stem[:LEAST_BEGINNING] for stem in stems}
-    near = (text for text in paper.sentences if all(beginning in text.lower() for beginning in beginnings))
-    return any(all(has_form(own, stem) for stem in stems) for own in (sorted(set(roots(text))) for text in near))
+    near = (text for text in paper.sentences if all(stem[:LEAST_BEGINNING] in text.lower() for stem in stems))
+    return any(all(has_form(sorted(roots(text)), stem) for stem in stems) for text in near)

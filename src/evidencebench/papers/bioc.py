@@ -14,27 +14,11 @@ from evidencebench.papers.blocks import each_paper, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader, UnitReader
 from evidencebench.papers.paper import Loss, Paper
-from evidencebench.papers.tree import Characters, Element, beginning, decoded, parse_xml
+from evidencebench.papers.tree import NAMES, Characters, Element, beginning, decoded, parse_xml
 from evidencebench.query import Kind
 
-# section_type, or else the beginning of type -> the sort that it is counted as.
-_LEFT_OUT = {
-    "fig": "figure",
-    "table": "table",
-    "ref": "references",
-    "suppl": "supplementary material",
-    "ack_fund": "acknowledgements",
-    "abbr": "glossary",
-    "keyword": "keyword",
-    "appendix": "appendix",
-    "auth_cont": "other back matter",
-    "comp_int": "other back matter",
-    "review_info": "other back matter",
-    "footnote": "footnote",
-}
-# section_type of end matter -> the element of JATS that holds such.
-_END_MATTER = {"ack_fund": "ack", "abbr": "glossary", "keyword": "kwd", "appendix": "app", "auth_cont": "contribution",
-               "comp_int": "conflict", "footnote": "fn"}  # fmt: skip
+# section_type, or else the beginning of type -> the sort that it is counted as, and the element of JATS for it.
+_LEFT_OUT = NAMES["bioc"]
 _NUMBER_IN_ID = re.compile(r"(?i)(?:^|[-_.])(?:t|tab|tbl|table|f|fig|figure)[-_.]?0*(\d{1,3})$")
 _TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
 _ID_PREFIX = "article-id_"
@@ -49,6 +33,13 @@ class _Sentence(msgspec.Struct):
 class _Passage(_Sentence):
     infons: dict[str, Any] = {}
     sentences: list[_Sentence] = []
+
+    def infon(self, key: str) -> str:
+        return str(self.infons.get(key, "")).lower()
+
+    @property
+    def left_out(self) -> tuple[str, ...] | None:
+        return _LEFT_OUT.get(self.infon("section_type")) or _LEFT_OUT.get(self.infon("type").partition("_")[0])
 
 
 class _Document(msgspec.Struct):
@@ -128,12 +119,11 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
     count, title = Loss(), ""
     parts: list[tuple[Kind, list[Element]]] = []  # each with its element and the sections in it that are open
     for passage in document.passages:
-        section, sort = _types(passage)
-        paragraph, kind = Element("p", children=_characters(passage)), _kind(section, sort)
-        if left_out := _sort_left_out(passage):
-            count.leave_out(left_out, paragraph.raw_text)
+        paragraph, kind = Element("p", children=_characters(passage)), _kind(passage)
+        if passage.left_out:
+            count.leave_out(passage.left_out[0], paragraph.raw_text)
             continue
-        heading = None if kind is Kind.HEADING else _TITLE.fullmatch(sort)
+        heading = None if kind is Kind.HEADING else _TITLE.fullmatch(passage.infon("type"))
         title = title or (paragraph.text.rstrip(" .:") if kind is Kind.HEADING else "")
         if kind is Kind.HEADING or not parts or parts[-1][0] is not kind:
             parts.append((kind, [Element(PARTS[kind])]))
@@ -150,7 +140,7 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         around[-1].children.append(new)
         around.append(new)
     blocks = [block for kind, (element, *_) in parts for block in BlockReader(kind, count).read(element)]
-    units = _units(document.passages, name)
+    units = _units(document.passages)
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):
@@ -162,67 +152,51 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         title=title,
         ids=ids_of_pairs(ids),
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
 
 
-def _types(passage: _Passage) -> tuple[str, str]:
-    section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
-    return section, sort
-
-
-def _sort_left_out(passage: _Passage) -> str | None:
-    section, sort = _types(passage)
-    return _LEFT_OUT.get(section) or _LEFT_OUT.get(sort.partition("_")[0])
-
-
-def _units(passages: Sequence[_Passage], name: str) -> UnitReader:
+def _units(passages: Sequence[_Passage]) -> UnitReader:
     """Read the passages that are no running text; those of one table, figure or section are one element."""
     units = UnitReader()
-    for passage in passages[:1]:
-        if keywords := passage.infons.get("kwd"):
-            units.read(Element("kwd", children=[Characters(str(keywords), 0, 0)]))
+    units.read(Element("kwd", children=[_apart(str(passage.infons.get("kwd", ""))) for passage in passages[:1]]))
 
-    def belongs_to(passage: _Passage) -> tuple[str | None, str, str]:
-        return _sort_left_out(passage), str(passage.infons.get("id", "")), _types(passage)[0]
+    def belongs_to(passage: _Passage) -> tuple[tuple[str, ...] | None, str, str]:
+        return passage.left_out, passage.infon("id"), passage.infon("section_type")
 
-    for (left_out, own_id, section), group in groupby(passages, belongs_to):
-        if left_out in (None, "references"):
-            continue
-        children = [child for passage in group for child in _unit_parts(passage, name)]
-        number = _NUMBER_IN_ID.search(own_id)
-        label = [Element("label", children=[Characters(number[1], 0, 0)])] if number else []
-        if left_out in ("table", "figure"):
-            units.read(Element("table-wrap" if left_out == "table" else "fig", children=[*label, *children]))
-        else:
-            units.read(
-                Element(_END_MATTER.get(section, "fn" if left_out == "footnote" else "notes"), children=children)
-            )
+    for (left_out, own_id, _), group in groupby(passages, belongs_to):
+        if left_out:
+            number = _NUMBER_IN_ID.search(own_id) if left_out[1] in ("table-wrap", "fig") else None
+            label = [Element("label", children=[_apart(number[1])])] if number else []
+            units.read(Element(left_out[1], children=[*label, *map(_unit_part, group)]))
     return units
 
 
-def _unit_parts(passage: _Passage, name: str) -> list[Element | Characters]:
+def _unit_part(passage: _Passage) -> Element:
     """Return what a passage of a table, figure or note is in JATS; a table's rows come from its XML, else its tabs."""
-    sort, characters = _types(passage)[1], _characters(passage)
-    if "footnote" in sort and _types(passage)[0] in ("table", "fig"):
-        return [Element("table-wrap-foot", children=[Element("p", children=characters)])]
-    if "caption" in sort:
-        return [Element("caption", children=[Element("p", children=characters)])]
-    if sort == "table":
-        try:
-            return [Element("table", children=[parse_xml(str(passage.infons.get("xml", "")).encode(), name=name)])]
-        except UnreadableError:
-            text = "".join(piece.text for piece in characters if isinstance(piece, Characters))
-            cells = (
-                [Element("td", children=[Characters(cell, 0, 0)]) for cell in line.split("\t")]
-                for line in text.splitlines()
-            )
-            return [Element("table", children=[Element("tr", children=list(row)) for row in cells])]
-    return [Element("title" if _TITLE.fullmatch(sort) else "p", children=characters)]
+    sort, characters = passage.infon("type"), _characters(passage)
+    is_foot = "footnote" in sort and passage.infon("section_type") in ("table", "fig")
+    if is_foot or "caption" in sort:
+        return Element("table-wrap-foot" if is_foot else "caption", children=[Element("p", children=characters)])
+    if sort != "table":
+        return Element("title" if _TITLE.fullmatch(sort) else "p", children=characters)
+    try:
+        return Element("table", children=[parse_xml(str(passage.infons.get("xml", "")).encode(), name="")])
+    except UnreadableError:
+        rows = (
+            [Element("td", children=[_apart(cell)]) for cell in row.split("\t")]
+            for row in (passage.text or "").splitlines()
+        )
+        return Element("table", children=[Element("tr", children=[*row]) for row in rows])
 
 
-def _kind(section: str, sort: str) -> Kind:
+def _apart(text: str) -> Characters:
+    return Characters(text, 0, 0)
+
+
+def _kind(passage: _Passage) -> Kind:
+    section, sort = passage.infon("section_type"), passage.infon("type")
     if section == "title" or (not section and sort in ("front", "title")):
         return Kind.HEADING
     return Kind.ABSTRACT if section == "abstract" or sort.startswith("abstract") else Kind.BODY

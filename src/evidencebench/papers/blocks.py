@@ -109,20 +109,11 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
     return is_starter or "seldom_last" not in lists
 
 
+_REFUSED = tomllib.loads((files(__package__) / "refused.toml").read_text(encoding="utf-8"))
 # Files that no reader takes: their first bytes, what they are, and how to get their text.
-_BEGINNINGS = (
-    (b"PK\x03\x04", "a ZIP archive, but no whole .docx or .epub", "unpack it, or save it as .docx"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
-    (b"{\\rtf", "RTF", "save its text as plain text first"),
-    (b"\x1f\x8b", "packed by gzip", "unpack it first with gunzip"),
-    (b"BZh", "packed by bzip2", "unpack it first with bunzip2"),
-    (b"\xfd7zXZ\x00", "packed by xz", "unpack it first with unxz"),
-    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first with unzstd"),
-    *(
-        (beginning, "a picture", "recognise its text first, as with tesseract")
-        for beginning in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*")
-    ),
-)
+_BEGINNINGS = [
+    (start.encode("latin-1"), what, file["advice"]) for what, file in _REFUSED.items() for start in file["begins"]
+]
 
 _HEAD_BYTES = 4096
 _MOST_LINES = 2000  # that are examined

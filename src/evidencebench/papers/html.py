@@ -1,27 +1,27 @@
 """Web pages: metadata, the article, its sections."""
 
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
 from evidencebench.papers.blocks import paper_of
-from evidencebench.papers.jats import Beside, BlockReader, UnitReader
+from evidencebench.papers.jats import BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
-from evidencebench.papers.paper import Loss, Paper, Place, n_visible
+from evidencebench.papers.paper import Loss, Paper, n_visible
 from evidencebench.papers.sections import Outline, SectionSort, is_abstract_title, plain_title, section_of
 from evidencebench.papers.tree import (
     BLOCKS,
     HEADINGS,
+    NAMES,
     Characters,
     Element,
     ElementEnd,
     beginning,
     decoded,
     known_codec,
+    lists_of,
     parse_html,
     root_tag,
 )
@@ -108,10 +108,7 @@ def _parts(whole: Element) -> list[_Part]:
 
 
 # Which elements are left out, and the sort that they are counted as: table of the file -> word -> sort.
-_SORTS = {
-    table: {word: sort for sort, words in sorts.items() for word in words}
-    for table, sorts in tomllib.loads((files(__package__) / "html_parts.toml").read_text(encoding="utf-8")).items()
-}
+_SORTS = {table: lists_of(table) for table in ("tags", "roles", "names", "titles")}
 
 
 def sort_left_out(element: Element) -> str | None:
@@ -139,16 +136,10 @@ def sort_of_section(title: str) -> str | None:
     return _SORTS["titles"].get(plain_title(title)) or (section.value if section and is_left_out else None)
 
 
-_PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
-# What is left out and makes units -> the element of JATS that holds such.
-_BESIDE = {
-    "table": "table-wrap", "figure": "fig", "footnote": "fn", "keyword": "kwd", "acknowledgements": "ack",
-    "supplementary material": "notes", "other back matter": "notes", "further abstract": "abstract",
-}  # fmt: skip
+_PARAGRAPHS = frozenset(NAMES["html"]["paragraphs"])
+_BESIDE, _OF_FLOATS = lists_of("html_beside"), lists_of("html_floats")
 _NO_TEXT = frozenset({"script", "form", "navigation", "hidden text", "media", "page metadata"})
 _OF_TABLES = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th"})
-_CAPTION_NAMES = frozenset({"caption", "figcaption", "figure-caption", "table-caption"})
-_FOOT_NAMES = frozenset({"tw-foot", "table-wrap-foot", "tblfn", "fn", "footnotes", "table-footnotes"})
 _ABSTRACT_NAMES = frozenset({"abstract", "article-abstract", "abstract-content", "html-abstract"})
 _TEX_NAMES = frozenset({"mathjax-tex", "tex-math"})
 # A link to a place of the page is a reference; to one of these, not to the literature.
@@ -181,7 +172,7 @@ class SectionFinder:
         self._paragraph: list[Element | Characters] = []
         self._n_open = dict.fromkeys(_PARAGRAPHS, 0)  # of each element of paragraphs
         self._n_breaks = 0  # right before this place
-        self.beside: list[Beside] = []  # what is no running text, as JATS has it
+        self.beside: list[tuple[Element, tuple[str, ...], int]] = []  # what is no running text, as JATS has it
         self._n_kept = 0
 
     def find(self, root: Element) -> None:
@@ -314,17 +305,15 @@ class SectionFinder:
             return
         path = tuple(title.rstrip("".join(_SIGNS)) for title in self._around.outline.path)
         made = _beside_as_jats(element, _BESIDE[sort])
-        before = [
-            last.element for last in self.beside[-1:] if last.paragraph == self._n_kept and element.tag == "table"
-        ]
-        for caption in (last for last in before if last.tag == "table-wrap" and not last.first("table")):
-            caption.children.extend(made.children)  # a paragraph before its table
+        last, _, paragraph = self.beside[-1] if self.beside else (made, (), -1)
+        if element.tag == last.tag[:5] == "table" and paragraph == self._n_kept and not last.first("table"):
+            last.children.extend(made.children)  # its caption is a paragraph before it
             return
-        if element.tag == "p" and not self._left_out:
-            made.children[:] = [Element("caption", children=[*made.children])]
+        if element.tag == "p" and self._left_out:
+            made.children.insert(0, Element("title", children=[Characters("".join(path[-1:]), 0, 0)]))
         elif element.tag == "p":
-            made.children.insert(0, Element("title", children=[Characters(path[-1] if path else "", 0, 0)]))
-        self.beside.append(Beside(made, path, self._n_kept))
+            made = Element(made.tag, children=[Element("caption", children=made.children)])
+        self.beside.append((made, path, self._n_kept))
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""
@@ -339,25 +328,19 @@ class SectionFinder:
     def _inline(self, element: Element) -> Element:
         """Return an element of a line, or a heading, as JATS has it, without what is left out."""
 
-        def copy(child: Element) -> Element | None:
+        def part(child: Element) -> Element | None:
             if sort := sort_left_out(child):
                 self._count_out(sort, child)
-                return None
-            return _as_jats(child)
+            return None if sort else _as_jats(child)
 
         top = _as_jats(element)
-        if top is not element:  # which a formula is
-            _copy_into(top, element.children, copy)
-        return top
+        return top if top.tag == "math" else _copied(top, element.children, part)
 
 
-def _copy_into(
-    top: Element, children: Iterable[Element | Characters], copy: Callable[[Element], Element | None]
-) -> None:
-    """Fill an element with copies of children and of what is in them; None: left out, itself: taken as it is.
-
-    Links that are a mere sign are left out too, and a label stands in the outermost element.
-    """
+def _copied(
+    top: Element, children: Sequence[Element | Characters], part: Callable[[Element], Element | None]
+) -> Element:
+    """Fill an element with children as ``part`` makes them, those of all but formulas within; None: left out."""
     waiting = [(top, iter(children))]
     while waiting:
         parent, rest = waiting[-1]
@@ -366,10 +349,11 @@ def _copy_into(
             waiting.pop()
         elif isinstance(child, Characters):
             parent.children.append(child)
-        elif (made := copy(child)) is not None and (child.tag != "a" or child.text not in _SIGNS):
+        elif (made := part(child)) and (child.tag != "a" or child.text not in _SIGNS):
             (top if made.tag == "label" else parent).children.append(made)
             if made is not child:
                 waiting.append((made, iter(child.children)))
+    return top
 
 
 def _as_jats(element: Element) -> Element:
@@ -389,31 +373,27 @@ def _beside_as_jats(root: Element, tag: str) -> Element:
     """Return a table, a figure or notes as JATS has them: label, caption, rows, foot."""
     is_captioned = tag in ("table-wrap", "fig")
 
-    def copy(child: Element) -> Element | None:
-        return None if sort_left_out(child) in _NO_TEXT else _part_as_jats(child, is_captioned=is_captioned)
+    def part(element: Element) -> Element | None:
+        if sort_left_out(element) in _NO_TEXT:
+            return None
+        if element.tag in _OF_TABLES:
+            return Element(element.tag, element.attributes)
+        floats = sorted(_OF_FLOATS[name] for name in (element.tag, *names_of(element)) if name in _OF_FLOATS)
+        if floats and is_captioned:
+            return Element(floats[0])
+        if element.tag in HEADINGS:
+            return Element("label" if is_captioned else "title")
+        return Element("p") if element.tag in BLOCKS else _as_jats(element)
 
-    top = Element(tag)
-    _copy_into(top, [root] if root.tag == "table" else root.children, copy)
+    top = _copied(Element(tag), [root] if root.tag == "table" else root.children, part)
     if is_captioned and not top.first("caption"):  # it is what stands before the table, or around the picture
-        is_behind = False
-        for number, part in enumerate(top.children):
-            if isinstance(part, Element) and part.tag == "p" and not part.first("table"):
-                top.children[number] = Element("table-wrap-foot" if is_behind else "caption", children=[part])
-            is_behind = is_behind or (isinstance(part, Element) and (part.tag == "table" or bool(part.first("table"))))
+        name = "caption"
+        for number, child in enumerate(top.children):
+            if isinstance(child, Element) and (child.tag == "table" or child.first("table")):
+                name = "table-wrap-foot"
+            elif isinstance(child, Element) and child.tag == "p":
+                top.children[number] = Element(name, children=[child])
     return top
-
-
-def _part_as_jats(element: Element, *, is_captioned: bool) -> Element:
-    names = {element.tag, *names_of(element)}
-    if element.tag in _OF_TABLES:
-        return Element(element.tag, element.attributes)
-    if is_captioned and names & _CAPTION_NAMES:
-        return Element("caption")
-    if is_captioned and names & _FOOT_NAMES:
-        return Element("table-wrap-foot")
-    if element.tag in HEADINGS:
-        return Element("label" if is_captioned else "title")
-    return Element("p") if element.tag in BLOCKS else _as_jats(element)
 
 
 def _with_blocks(root: Element) -> set[int]:
@@ -503,7 +483,7 @@ def paper_of_page(
     blocks += BlockReader(Kind.BODY, count).read(finder.body)
     units = UnitReader()
     for beside in finder.beside:
-        units.read(beside.element, Place(section=beside.section, paragraph=beside.paragraph))
+        units.read(*beside)
     return paper_of(
         blocks,
         name=name,
@@ -511,7 +491,7 @@ def paper_of_page(
         title=paper_title,
         ids=ids,
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
 

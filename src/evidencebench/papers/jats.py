@@ -1,46 +1,28 @@
 """JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.lines import split_caption
-from evidencebench.papers.paper import Loss, Paper, Part, Place, Unit, UnitKind, n_visible
+from evidencebench.papers.paper import Loss, Paper, Part, Place, UnitKind, n_visible
 from evidencebench.papers.sections import BACK_MATTER_STEMS
 from evidencebench.papers.text import RunningText
-from evidencebench.papers.tree import Characters, Element, ElementEnd
+from evidencebench.papers.tree import NAMES, Characters, Element, ElementEnd, lists_of
 from evidencebench.papers.units import Cell, UnitWriter
 from evidencebench.query import Kind
 
-LEFT_OUT = {
-    **dict.fromkeys(("table-wrap", "table-wrap-group", "table", "array"), "table"),
-    **dict.fromkeys(("fig", "fig-group", "graphic", "inline-graphic", "chem-struct", "chem-struct-wrap"), "figure"),
-    **dict.fromkeys(("disp-formula", "disp-formula-group"), "display formula"),
-    **dict.fromkeys(("fn", "fn-group"), "footnote"),
-    "ref-list": "references",
-    "ack": "acknowledgements",
-    "supplementary-material": "supplementary material",
-    **dict.fromkeys(("media", "inline-media"), "media"),
-    "code": "code",
-    "kwd-group": "keyword",
-    **dict.fromkeys(
-        ("sec-meta", "object-id", "permissions", "alt-text", "long-desc", "processing-meta"), "note on a part"
-    ),
-}
+LEFT_OUT = lists_of("jats_left_out")
 """Element -> the sort that it is counted as where it is left out."""
 
 # What is counted of a sort, where several stand in what is left out.
 _UNITS = {"references": "ref", "footnote": "fn", "table": "table-wrap", "figure": "fig", "keyword": "kwd"}
 
-_SECTIONS = frozenset({"abstract", "sec", "boxed-text", "app"})
-_BLOCKS = _SECTIONS | {
-    "attrib", "body", "caption", "def", "def-head", "def-item", "def-list", "disp-quote", "list", "list-item", "p",
-    "preformat", "speech", "statement", "subtitle", "term-head", "title", "verse-group", "verse-line",
-}  # fmt: skip
+_SETS = {name: frozenset(tags) for name, tags in NAMES["jats"].items()}
+_SECTIONS, _BLOCKS = _SETS["sections"], _SETS["blocks"]
 
 # Elements whose text begins the paragraph behind them, and what stands between.
 _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
@@ -53,19 +35,11 @@ _OTHER_FORMS = "other form of a formula"
 PARTS: dict[Kind, Part] = {Kind.HEADING: "title", Kind.ABSTRACT: "abstract", Kind.BODY: "body"}
 
 
-class Beside(NamedTuple):
-    """An element that is no running text, and where it stands."""
-
-    element: Element
-    section: tuple[str, ...]
-    paragraph: int  # how many paragraphs end before it
-
-
 class BlockReader:
     """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
-    def __init__(self, kind: Kind, count: Loss) -> None:
-        self._kind, self._part, self._count = kind, PARTS[kind], count
+    def __init__(self, kind: Kind, count: Loss, units: "UnitReader | None" = None) -> None:
+        self._kind, self._part, self._count, self._units = kind, PARTS[kind], count, units
         # In a title, references lead to footnotes.
         self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
         self._blocks: list[Block] = []
@@ -74,8 +48,6 @@ class BlockReader:
         self._open: list[str] = []
         self._text = RunningText()
         self._is_lead = False  # whether all that was written leads the paragraph to come
-        self.n_paragraphs = 0
-        self.beside: list[Beside] = []  # what was left out, in order
 
     def read(self, root: Element) -> list[Block]:
         waiting: list[Element | Characters | ElementEnd] = [root]
@@ -90,7 +62,8 @@ class BlockReader:
                 self._leave(node.element)
             elif sort := self._left_out.get(node.tag):
                 leave_out(node, sort, self._count)
-                self.beside.append(Beside(node, tuple(self._path), self.n_paragraphs))
+                if self._units:
+                    self._units.read(node, tuple(self._path))
                 self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in _FORMS:
                 self._is_lead = False
@@ -157,7 +130,8 @@ class BlockReader:
         without_marks = "".join(text.text[run.at : run.end] for run in text.runs if run.start < run.stop)
         if without_marks:
             self._count.keep(self._part, without_marks)
-            self.n_paragraphs += kind is not Kind.HEADING
+            if self._units and kind is not Kind.HEADING:
+                self._units.n_paragraphs += 1
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -177,27 +151,8 @@ def leave_out(element: Element, sort: str, count: Loss) -> None:
     count.leave_out(sort, element.raw_text, n_elements=n_units or 1)
 
 
-# Beginnings of words in names of elements and of types of notes -> the title of end matter that has none.
-_END_TITLES = {
-    "ack": "Acknowledgements", "contribution": "Author contributions", "coi": "Competing interests",
-    "conflict": "Competing interests", "con": "Author contributions", "supported": "Funding", "financial": "Funding",
-    "fund": "Funding", "award": "Funding", "kwd": "Keywords", "abbr": "Abbreviations", "glossary": "Abbreviations",
-    "corresp": "Correspondence", "equal": "Author notes", "author": "Author notes", "ethic": "Ethics",
-    "app": "Appendix", "availability": "Data availability", "bio": "About the authors", "abstract": "Further abstract",
-}  # fmt: skip
-_TABLES = frozenset({"table-wrap", "table", "array"})
-_CAPTIONED = frozenset({"fig", "supplementary-material", "media", "inline-media", "chem-struct-wrap"})
-_GROUPS = frozenset(
-    {"app-group", "author-notes", "custom-meta-group", "custom-meta-wrap", "fig-group", "fn-group", "funding-group",
-     "table-wrap-group"}
-)  # fmt: skip
-_LISTS = {"kwd-group": ("kwd", "compound-kwd"), "award-group": ("funding-source", "award-id")}
-_NO_UNITS = frozenset(
-    {"alt-text", "chem-struct", "code", "disp-formula", "disp-formula-group", "graphic", "inline-graphic", "label",
-     "long-desc", "object-id", "open-access", "permissions", "processing-meta", "ref-list", "sec-meta", "title"}
-)  # fmt: skip
 _SAID_META = re.compile(r"(?i)avail|regist|fund|ethic|interest")  # in names of metadata that are of the paper itself
-_INDENT = re.compile("\n*([\u00a0\u2000-\u200a\u3000]*)")
+_SET_IN = "\u00a0\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _NO_CAPTION = re.compile(r"(?i)click here for|open in a new tab|full size (?:table|image)")
 _LEAD = re.compile(
     rf"(?i)(?:{BACK_MATTER_STEMS}|sources? of (?:funding|support)|abbreviations)\b[^.:]{{0,40}}(?:[.:]|$)"
@@ -205,124 +160,107 @@ _LEAD = re.compile(
 _LONGEST_LEAD, _MOST_LEADS = 80, 50
 _MOST_NESTED = 4  # notes within notes
 _MOST_DIGITS = 7  # of the columns that a cell spans
-_ROWS, _CELLS = frozenset({"tr", "row"}), frozenset({"td", "th", "cell", "entry"})
-_IN_LINE = frozenset({"bold", "italic", "sub", "hr", "span"})
+_TABLES, _ROWS, _CELLS = _SETS["tables"], frozenset({"tr", "row"}), frozenset({"td", "th", "cell", "entry"})
 
 
-class UnitReader:
+class UnitReader(UnitWriter):
     """Makes units of elements that are no running text, by their names in JATS."""
 
     def __init__(self) -> None:
-        self._writer = UnitWriter()
-        self._n_paragraphs = 0  # before what is read now
+        super().__init__()
+        self.n_paragraphs = 0  # before what is read now
+        self._place = Place()
         self._depth = 0
-
-    @property
-    def units(self) -> tuple[Unit, ...]:
-        return tuple(self._writer.units)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         told = f"{len(self.units):,} rows of tables, captions and notes are searched, and no more of them."
-        return (told,) if self._writer.is_full else ()
+        return (told,) if self.is_full else ()
 
-    def read_beside(self, reader: BlockReader) -> None:
-        """Read what a reader of running text left out; such readers come in the paper's order."""
-        for element, section, paragraph in reader.beside:
-            self.read(element, Place(section=section, paragraph=self._n_paragraphs + paragraph))
-        self._n_paragraphs += reader.n_paragraphs
-
-    def read(self, root: Element, place: Place | None = None) -> None:
-        place = place or Place(paragraph=self._n_paragraphs)
+    def read(self, root: Element, section: tuple[str, ...] = (), paragraph: int | None = None) -> None:
+        """Read an element behind the paragraphs so far, unless told; what stands within one has its place."""
+        if not self._depth:
+            self._place = Place(section=section, paragraph=self.n_paragraphs if paragraph is None else paragraph)
         waiting = [(root, "")]  # with the title of the group that it is in
         self._depth += 1
-        while waiting and self._depth <= _MOST_NESTED and not self._writer.is_full:
+        while waiting and self._depth <= _MOST_NESTED and not self.is_full:
             element, title = waiting.pop()
             if element.tag in _TABLES:
-                self._read_table(element, place)
-            elif element.tag in _CAPTIONED:
-                self._read_caption(element, place)
-            elif element.tag in _LISTS or element.tag == "custom-meta":
-                self._read_list(element, place)
-            elif element.tag in _GROUPS:
+                self._read_table(element)
+            elif element.tag in _SETS["captioned"]:
+                self._read_caption(element)
+            elif element.tag in _SETS["lists"]:
+                self._read_list(element)
+            elif element.tag in _SETS["groups"]:
                 title = _title_of(element)
                 waiting += [(child, title) for child in element.elements][::-1]
-            elif element.tag not in _NO_UNITS:
-                self._read_notes(element, title, place)
+            elif element.tag not in _SETS["no_units"]:
+                self._read_notes(element, title)
         self._depth -= 1
 
-    def _read_table(self, wrap: Element, place: Place) -> None:
-        label, captions = self._read_caption(wrap, place)
+    def _read_table(self, wrap: Element) -> None:
+        label, captions = self._read_caption(wrap)
         for table in outermost(wrap, "table") if wrap.tag == "table-wrap" else [wrap]:
             rows = list(_rows(table))
-            n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0)
+            n_heads = next((n for n, (_, is_head) in enumerate(rows) if not is_head), 0) or None
             cells = [[self._cell(cell) for cell in row] for row, _ in rows]
-            self._writer.add_table(
-                cells, n_heads=n_heads or None, label=label, caption=next(iter(captions), ""), place=place
-            )
+            self.add_table(cells, n_heads=n_heads, label=label, caption="".join(captions[:1]), place=self._place)
         notes = (note for foot in outermost(wrap, "table-wrap-foot") for note in outermost(foot, "fn", "p", "attrib"))
-        texts = [text for note in notes for text in self._paragraphs(note, place)]
-        self._writer.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=place)
+        texts = [text for note in notes for text in self._paragraphs(note)]
+        self.add_notes(texts, UnitKind.FOOTNOTE, label=label, place=self._place)
 
     def _cell(self, cell: Element) -> Cell:
-        attributes, parts = cell.attributes, cell.children
-        if all(isinstance(part, Characters) or _is_in_line(part) for part in parts):
-            raw = cell.raw_text if len(parts) != 1 or not isinstance(parts[0], Characters) else parts[0].text
-            text = raw
-        else:
-            raw, text = cell.raw_text, " ".join(self._paragraphs(cell, Place()))
-        indent = _INDENT.match(raw)
-        return Cell(
-            " ".join(text.split()),
-            _number(attributes.get("colspan") or attributes.get("cols")) if attributes else 1,
-            _number(attributes.get("rowspan") or attributes.get("rows")) if attributes else 1,
-            (len(indent[1]) if indent else 0) + ("padding-left" in attributes.get("style", "")),
-        )
+        given, raw = cell.attributes, cell.raw_text.lstrip("\n")
+        text = " ".join(self._paragraphs(cell) if any(cell.elements) else raw.split())
+        n_columns, n_rows = (_number(given.get(f"{name}span") or given.get(f"{name}s")) for name in ("col", "row"))
+        indent = len(raw) - len(raw.lstrip(_SET_IN)) + ("padding-left" in given.get("style", ""))
+        return Cell(text, n_columns, n_rows, indent)
 
-    def _read_caption(self, element: Element, place: Place) -> tuple[str, list[str]]:
+    def _read_caption(self, element: Element) -> tuple[str, list[str]]:
         """Return the label of a table or figure, and the paragraphs of its caption."""
         label = _label(element)
         parts = outermost(element, "caption", "title")
-        texts = [text for part in parts for text in self._paragraphs(part, place) if not _NO_CAPTION.match(text)]
+        texts = [text for part in parts for text in self._paragraphs(part) if not _NO_CAPTION.match(text)]
         texts = [text for text in texts if text.rstrip(" .:") != label and split_caption(text)[1]]
         if texts and not label:
             label, texts[0] = split_caption(texts[0])
-        self._writer.add_notes(texts, UnitKind.CAPTION, label=label, place=place)
+        self.add_notes(texts, UnitKind.CAPTION, label=label, place=self._place)
         return label, texts
 
-    def _read_list(self, element: Element, place: Place) -> None:
-        label = _title_of(element) or _end_title(element)
-        if element.tag == "custom-meta":
-            label, *values = [part.text for part in element.elements] or [""]
-            values = values if _SAID_META.search(label) else []
-        else:
-            values = [part.text for part in element.all(*_LISTS[element.tag])] or [element.text]
-        self._writer.add_notes(["; ".join(filter(None, values))], UnitKind.END_MATTER, label=label, place=place)
+    def _read_list(self, element: Element) -> None:
+        name = _child(element, "meta-name")  # of metadata of any sort
+        if name is None or _SAID_META.search(name.text):
+            label = name.text if name else _title_of(element) or _end_title(element)
+            values = [part.text for part in element.all(*_SETS["items"])] or [element.text]
+            self.add_notes(["; ".join(filter(None, values))], UnitKind.END_MATTER, label=label, place=self._place)
 
-    def _read_notes(self, element: Element, title: str, place: Place) -> None:
+    def _read_notes(self, element: Element, title: str) -> None:
         """Read notes below their titles, which may be their first words; a note without one is a footnote."""
         label = _title_of(element) or _end_title(element) or title or ("" if element.tag == "fn" else "Notes")
-        leads = [lead for part in [*islice(element.all("p"), _MOST_LEADS)] if (lead := _bold_lead(part))]
+        bold = [part.first("bold") for part in islice(element.all("p"), _MOST_LEADS)]
+        leads = [part.text for part in bold if part and 0 < len(part.text) <= _LONGEST_LEAD]
         paragraphs: list[str] = []
-        for block in [*self._blocks(element, place), None]:
+        for block in [*self._blocks(element), None]:
             text = block.text.text if block else ""
-            lead, rest = (text, "") if block and block.kind is Kind.HEADING else _split_lead(text, leads)
+            known = _LEAD.match(text)
+            lead = next((lead for lead in leads if text.startswith(lead)), known[0] if known else "")
+            lead = text if block and block.kind is Kind.HEADING else lead
+            rest = text[len(lead) :].lstrip(" .:")
             if paragraphs and (lead or not block):
                 kind = UnitKind.END_MATTER if label else UnitKind.FOOTNOTE
-                self._writer.add_notes(paragraphs, kind, label=label, place=place)
+                self.add_notes(paragraphs, kind, label=label, place=self._place)
                 paragraphs = []
             label = lead.rstrip(" .:") or label
             paragraphs += [rest] if rest else []
 
-    def _paragraphs(self, element: Element, place: Place) -> list[str]:
-        return [block.text.text for block in self._blocks(element, place)]
+    def _paragraphs(self, element: Element) -> list[str]:
+        return [block.text.text for block in self._blocks(element)]
 
-    def _blocks(self, element: Element, place: Place) -> list[Block]:
+    def _blocks(self, element: Element) -> list[Block]:
         """Return what an element says; what is no running text in it, such as a table of an appendix, is read apart."""
-        reader = BlockReader(Kind.BODY, Loss())
-        blocks = reader.read(Element("sec", children=element.children))
-        for beside in reader.beside:
-            self.read(beside.element, place)
+        n_paragraphs = self.n_paragraphs
+        blocks = BlockReader(Kind.BODY, Loss(), self).read(Element("sec", children=element.children))
+        self.n_paragraphs = n_paragraphs
         return blocks
 
 
@@ -349,12 +287,6 @@ def _rows(table: Element) -> Iterator[tuple[list[Element], bool]]:
             waiting += [(child, is_head or part.tag == "thead") for child in part.elements][::-1]
 
 
-def _is_in_line(part: Element) -> bool:
-    """Say whether the text of an element of a cell is all that there is to it; a number may be an exponent."""
-    is_plain = part.tag in _IN_LINE or (part.tag == "sup" and not part.text.isdigit())
-    return is_plain and all(isinstance(child, Characters) for child in part.children)
-
-
 def _number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 1
 
@@ -375,54 +307,21 @@ def _end_title(element: Element) -> str:
     """Return the title of end matter by the names that the file has for it."""
     types = (element.attributes.get(key, "") for key in ("fn-type", "notes-type", "sec-type", "type"))
     words = [word for name in (*types, element.tag) for word in name.lower().split("-")]
-    return next((title for word in words for start, title in _END_TITLES.items() if word.startswith(start)), "")
-
-
-def _bold_lead(paragraph: Element) -> str:
-    """Return the words in bold that a paragraph begins with, as titles of notes often are."""
-    first = next((part for part in paragraph.children if isinstance(part, Element) or part.text.strip()), None)
-    text = first.text if isinstance(first, Element) and first.tag == "bold" else ""
-    return text if len(text) <= _LONGEST_LEAD else ""
-
-
-def _split_lead(text: str, leads: Sequence[str]) -> tuple[str, str]:
-    """Return the title that a note begins with, empty where it has none, and the rest."""
-    known = _LEAD.match(text)
-    lead = next((lead for lead in leads if text.startswith(lead)), known[0] if known else "")
-    return lead, text[len(lead) :].lstrip(" .:")
+    titles = NAMES["jats_end_titles"].items()
+    return next((title for word in words for title, starts in titles if word.startswith(starts)), "")
 
 
 FORMAT = "JATS XML"
 
 _WITHIN = frozenset({"sub-article", "response"})
 
-# Abstracts of these types are read only where there is no other: summaries of the paper by others, or of the abstract.
-_SECONDARY = frozenset(
-    {"author-highlights", "editor", "graphical", "key-points", "longsummary", "precis", "short", "summary", "synopsis",
-     "teaser", "toc", "video", "web-summary", "plain-language-summary", "executive-summary"}
-)  # fmt: skip
-
-_BACK = {
-    "app": "appendix",
-    "app-group": "appendix",
-    "glossary": "glossary",
-    "bio": "biography",
-    "sub-article": "sub-article",
-    "response": "response",
-}
+_BACK = lists_of("jats_back")
 
 
 def articles_in(root: Element) -> list[Element]:
     """Return the articles of a file; one without a body stands for its sub-articles that have one."""
-    outermost, waiting = list[Element](), [root]
-    while waiting:
-        element = waiting.pop()
-        if element.tag == "article":
-            outermost.append(element)
-        else:
-            waiting.extend(reversed(list(element.elements)))
     articles: list[Element] = []
-    for article in outermost:
+    for article in outermost(Element("", children=[root]), "article"):
         within = [child for child in article.elements if child.tag in _WITHIN and _child(child, "body")]
         articles.extend([article] if _child(article, "body") or not within else within)
     return articles
@@ -438,9 +337,7 @@ def read_article(article: Element, name: str) -> Paper:
         units.read(notes)
     for part in article.elements:
         if part.tag == "body":
-            reader = BlockReader(Kind.BODY, count)
-            blocks.extend(reader.read(part))
-            units.read_beside(reader)
+            blocks += BlockReader(Kind.BODY, count, units).read(part)
         elif part.tag in ("back", "floats-group", "floats-wrap"):
             for inner in part.elements:
                 units.read(inner)
@@ -457,7 +354,7 @@ def read_article(article: Element, name: str) -> Paper:
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
     return replace(paper, year=_year(meta))
@@ -495,11 +392,9 @@ def _title(meta: Element, count: Loss) -> list[Block]:
 
 def _abstract(meta: Element, count: Loss, units: UnitReader) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
-    primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
+    primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SETS["secondary"]]
     main = next(iter(primary or abstracts), None)
-    reader = BlockReader(Kind.ABSTRACT, count)
-    blocks = reader.read(main) if main else []
-    units.read_beside(reader)
+    blocks = BlockReader(Kind.ABSTRACT, count, units).read(main) if main else []
     for part in meta.elements:
         if part.tag in ("abstract", "trans-abstract") and part is not main:
             leave_out(part, "further abstract", count)

@@ -5,43 +5,20 @@ from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import BlockReader, UnitReader, leave_out
 from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.text import NUMBERS
-from evidencebench.papers.tree import Characters, Element
+from evidencebench.papers.tree import Characters, Element, lists_of
 from evidencebench.query import Kind
 
 FORMAT = "TEI XML"
 
-# TEI's names as JATS has them, so that one reader reads both.
-_NAMES = {
-    "div": "sec",
-    "div1": "sec",
-    "div2": "sec",
-    "div3": "sec",
-    "head": "title",
-    "ab": "p",
-    "quote": "disp-quote",
-    "item": "list-item",
-    "lb": "break",
-    "formula": "disp-formula",
-    "note": "fn",
-    "listbibl": "ref-list",
-    "biblstruct": "ref",
-    "figdesc": "caption",
-    "keywords": "kwd-group",
-    "term": "kwd",
-}
+_NAMES = lists_of("tei")  # as JATS has them, so that one reader reads both
 _BACK = {"references": "references", "acknowledgement": "acknowledgements", "annex": "appendix"}
-# Attributes that say how a table is built.
-_OF_TABLES = ("cols", "rows", "role")
 
 
 def read_tei(tei: Element, name: str) -> Paper:
     count, units = Loss(), UnitReader()
     header = tei.first("teiheader") or Element("teiheader")
     title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
-    blocks = [
-        *_blocks(title, Kind.HEADING, count, UnitReader())[:1],
-        *_blocks(abstract, Kind.ABSTRACT, count, units),
-    ]
+    blocks = _blocks(title, Kind.HEADING, count, None)[:1] + _blocks(abstract, Kind.ABSTRACT, count, units)
     for keywords in header.all("keywords"):
         units.read(_renamed(keywords))
     blocks += _blocks(tei.first("body"), Kind.BODY, count, units)
@@ -59,16 +36,13 @@ def read_tei(tei: Element, name: str) -> Paper:
         title=title.text if title else "",
         ids=ids_of_pairs(ids),
         loss=count,
-        units=units.units,
+        units=tuple(units.units),
         warnings=units.warnings,
     )
 
 
-def _blocks(element: Element | None, kind: Kind, count: Loss, units: UnitReader) -> list[Block]:
-    reader = BlockReader(kind, count)
-    blocks = reader.read(_renamed(element)) if element else []
-    units.read_beside(reader)
-    return blocks
+def _blocks(element: Element | None, kind: Kind, count: Loss, units: UnitReader | None) -> list[Block]:
+    return BlockReader(kind, count, units).read(_renamed(element)) if element else []
 
 
 def _renamed(root: Element) -> Element:
@@ -103,5 +77,4 @@ def _as_jats(element: Element) -> Element:
     if element.tag == "hi":
         rend = element.attributes.get("rend", "")
         return Element("sup" if rend.startswith("sup") else "sub" if rend.startswith("sub") else "italic")
-    attributes = {key: element.attributes[key] for key in _OF_TABLES if key in element.attributes}
-    return Element(_NAMES.get(element.tag, element.tag), attributes)
+    return Element(_NAMES.get(element.tag, element.tag), element.attributes)

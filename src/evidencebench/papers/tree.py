@@ -2,17 +2,32 @@
 
 import codecs
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.entities import html5
+from importlib.resources import files
 from sys import intern
 from typing import Never
 from xml.parsers import expat
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files import disk
+
+NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    table: {name: tuple(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
+    for file in ("names.toml", "html_parts.toml")
+    for table, lists in tomllib.loads((files(__package__) / file).read_text(encoding="utf-8")).items()
+}
+"""The tables of these files: what each of them lists."""
+
+
+def lists_of(table: str) -> dict[str, str]:
+    """Return each word of a table with the list that has it."""
+    return {word: name for name, words in NAMES[table].items() for word in words}
+
 
 MOST_DEPTH = 256
 """The most elements around one; articles have about 20."""
@@ -139,13 +154,8 @@ def known_codec(given: str, name: str) -> str:
 
 _AMPERSAND = ord("&")
 _CUT_OFF = frozenset(
-    expat.errors.codes[message]
-    for message in (
-        expat.errors.XML_ERROR_NO_ELEMENTS,
-        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
-        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
-        expat.errors.XML_ERROR_PARTIAL_CHAR,
-    )
+    expat.errors.codes[getattr(expat.errors, f"XML_ERROR_{name}")]
+    for name in ("NO_ELEMENTS", "UNCLOSED_TOKEN", "UNCLOSED_CDATA_SECTION", "PARTIAL_CHAR")
 )
 
 
@@ -276,41 +286,15 @@ class _XmlBuilder:
 _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)>""")
 _ATTRIBUTE = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S++)))?+""")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
-_KEPT_ATTRIBUTES = frozenset(
-    {"aria-hidden", "charset", "class", "close", "colspan", "content", "encoding", "hidden", "href", "id", "name"}
-    | {"open", "property", "role", "rowspan", "style"}
-)
+_KEPT_ATTRIBUTES = frozenset(NAMES["html"]["attributes"])
+_VOID, _RAW = frozenset(NAMES["html"]["void"]), frozenset(NAMES["html"]["raw"])
 
-_VOID = frozenset(
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
-)
-_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
+HEADINGS = NAMES["html"]["headings"]
 
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-
-BLOCKS = frozenset(
-    {
-        *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir"),
-        *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "head", "header", "hgroup", "hr"),
-        *("html", "li", "main", "menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody"),
-        *("td", "tfoot", "th", "thead", "title", "tr", "ul", *HEADINGS),
-    }
-)
+BLOCKS = frozenset({*NAMES["html"]["blocks"], *HEADINGS})
 """Elements that stand for themselves, not within a line of text."""
 
-_CLOSES_P = BLOCKS - {"body", "head", "html", "title", "caption", "td", "th", "tr", "tbody", "thead", "tfoot", "li"}
-# Element that begins -> elements that end there, and what they must be looked for in.
-_ENDED_BY = {
-    "li": (frozenset({"li"}), frozenset({"ul", "ol", "menu", "dir"})),
-    **dict.fromkeys(("dt", "dd"), (frozenset({"dt", "dd"}), frozenset({"dl"}))),
-    **dict.fromkeys(("td", "th"), (frozenset({"td", "th"}), frozenset({"tr", "table"}))),
-    "tr": (frozenset({"tr"}), frozenset({"table"})),
-    **dict.fromkeys(("thead", "tbody", "tfoot"), (frozenset({"thead", "tbody", "tfoot"}), frozenset({"table"}))),
-    "option": (frozenset({"option"}), frozenset({"select"})),
-}
-_P_LIES_IN = frozenset({"table", "td", "th", "caption", "button", "object"})
-_CELLS = frozenset({"td", "th", "caption"})
-_TABLE_PARTS = frozenset({"table", "tr", "tbody", "thead", "tfoot"}) | _CELLS
+_CLOSES_P = BLOCKS.difference(NAMES["html"]["within_p"])
 
 
 def parse_html(text: str, *, name: str) -> Element:
@@ -378,9 +362,9 @@ class _HtmlBuilder:
 
     def _start(self, tag: str, rest: str) -> None:
         if tag in _CLOSES_P:
-            self._end_open(frozenset({"p"}), _P_LIES_IN)
-        if tag in _ENDED_BY:
-            self._end_open(*_ENDED_BY[tag])
+            self._end_open(("p",), NAMES["html"]["p_lies_in"])
+        if tag in NAMES["html_ended"]:
+            self._end_open(NAMES["html_ended"][tag], NAMES["html_ended_in"][tag])
         attributes = ((match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(rest))
         element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
@@ -394,10 +378,10 @@ class _HtmlBuilder:
         """End the innermost open element of a name; one of a line's text ends no block, and none but a table a cell."""
         if not self._n_open[tag]:
             return
-        stops = BLOCKS if tag not in BLOCKS else frozenset() if tag in _TABLE_PARTS else _CELLS
-        self._end_open(frozenset({tag}), stops)
+        stops = BLOCKS if tag not in BLOCKS else () if tag in NAMES["html"]["table_parts"] else NAMES["html"]["cells"]
+        self._end_open((tag,), stops)
 
-    def _end_open(self, tags: frozenset[str], stops: frozenset[str]) -> None:
+    def _end_open(self, tags: Collection[str], stops: Collection[str]) -> None:
         """End the innermost open element of these names, unless one of ``stops`` lies within it."""
         if not any(self._n_open[tag] for tag in tags):
             return
