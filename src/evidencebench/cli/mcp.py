@@ -10,7 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.execution.finding import DEFAULT_FINDER, find_evidence
 from evidencebench.execution.making import make_system
-from evidencebench.integrations.mcp import PaperShelf, make_server
+from evidencebench.integrations.mcp import make_server, named_folders
 from evidencebench.pages.findings import finding_record
 from evidencebench.papers.fetching import BASE_URL, EuropePmc
 from evidencebench.papers.paper import Paper
@@ -41,8 +41,8 @@ def mcp(
       evidencebench mcp papers other --fetch-to papers
     """
     require_extra("mcp", "mcp", "mcp")
-    shelf = PaperShelf.of(folders)
-    names = {folder: name for name, folder in shelf.folders.items()}
+    named = named_folders(folders)
+    names = {folder: name for name, folder in named.items()}
     if fetch_to is not None and fetch_to.resolve() not in names:
         raise click.UsageError(f"--fetch-to: expected one of the folders that are served, got {fetch_to}")
     system = make_system(DEFAULT_FINDER)
@@ -51,7 +51,7 @@ def mcp(
         return finding_record(find_evidence(paper, hypothesis, budget=budget, system=system))
 
     service = EuropePmc(base_url=require_web_address(base_url), attempts=2)
-    server = make_server(shelf, answer, service, names[fetch_to.resolve()] if fetch_to else None)
+    server = make_server(named, answer, service, names[fetch_to.resolve()] if fetch_to else None)
     for number in (signal.SIGINT, signal.SIGTERM):  # else the thread that waits for input would hold up the end
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
