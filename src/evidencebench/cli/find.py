@@ -32,7 +32,7 @@ from evidencebench.papers.paper import Paper
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.systems.directions import DirectionReader, reported_directions
+from evidencebench.systems.directions import reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -53,6 +53,7 @@ def _tell_languages(hypotheses: Sequence[str]) -> None:
 class _Answers(NamedTuple):
     findings: list[Finding]
     failed: list[EvidenceBenchError]
+    reasons: list[str]  # of these, with no folder of this machine
     duplicates: list[tuple[Paper, Paper]]  # a paper, and the one that stands for it
 
 
@@ -204,53 +205,50 @@ def find(
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
-    def find(client: ChatClient | None, **how: Any) -> _Answers:
-        read_directions: DirectionReader = reported_directions
-        if split_model is not None:
-            read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
-        system = make_system(spec, seed=seed, client=client)
-        ask = partial(
-            find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
-        )
-        return _find_all(ask, files, names, hypotheses, pdf_first=mark is not None, **how)
+    def find(client: ChatClient | None, shown: ProgressReporter, settle: Callable[[], bool] | None = None) -> _Answers:
+        asker = None if split_model is None else asker_from(split_model, seed=seed, client=client)
+        how: dict[str, Any] = {"budget": budget, "wish": wish, "scope": scope, "settle": settle}
+        how["read_directions"] = reported_directions if asker is None else directions_by_model(asker)
+        how["system"] = make_system(spec, seed=seed, client=client)
+        papers, failed = _read(files, names, shown)
+        papers, duplicates = without_duplicates(papers, pdf_first=mark is not None)  # a PDF can be marked
+        findings: list[Finding] = []
+        for number, (paper, hypothesis) in enumerate(product(papers, hypotheses)):
+            shown(number, len(papers) * len(hypotheses))
+            try:
+                findings.append(find_evidence(paper, hypothesis, **how))
+            except ReplyError as error:
+                failed.append(ReplyError(f"{paper.name}: {error}"))
+        return _Answers(findings, failed, [_without_path(str(error), names) for error in failed], duplicates)
 
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            findings, failed, _ = find(client, on_progress=shown)
+            findings, failed, *_ = find(client, shown)
             n_all, first_error = len(findings) + len(failed), str(failed[0]) if failed else ""
             return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
 
         return print_estimate(asking, rehearse)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, on_progress):
-        answers = find(client, settle=waiting.settle, on_progress=on_progress)
-    findings, failed, duplicates = answers
+        answers = find(client, on_progress, waiting.settle)
     tell_asked(client)
     _tell(answers, spec, budget)
-    reasons = [_without_path(str(error), names) for error in failed]
-    _write_files(findings, html, xlsx, copies, split=split_by is not None, failed=reasons)
+    _write_files(answers, html, xlsx, copies, split=split_by is not None)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
-            "findings": list(map(telling.finding_record, findings)),
-            "failed": reasons,
-            "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
+            "findings": list(map(telling.finding_record, answers.findings)),
+            "failed": answers.reasons,
+            "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in answers.duplicates],
         }
         print_json({**options_used, **results, **totals_fields(client)})
     else:
-        _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
-    return 0 if not failed else 1 if findings else 2
+        _print(answers.findings, table_format, rows_of=rows_of, split=split_by is not None)
+    return 0 if not answers.failed else 1 if answers.findings else 2
 
 
-def _write_files(
-    findings: Sequence[Finding],
-    html: Path | None,
-    xlsx: Path | None,
-    copies: MarkedCopies | None,
-    *,
-    split: bool,
-    failed: Sequence[str],
-) -> None:
+def _write_files(answers: _Answers, html: Path | None, xlsx: Path | None, copies: MarkedCopies, *, split: bool) -> None:
+    findings = answers.findings
     links: dict[str, str] = {}
     for name, copy, problem in write_copies(findings, copies):
         if copy and html:
@@ -258,7 +256,7 @@ def _write_files(
         said = f"marked in {copy}" if copy else f"not marked: {problem}"
         click.echo(printable(f"{name}: {said}"), err=True)
     if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split, failed=failed, links=links))
+        write_whole(html, findings_page(findings, split=split, failed=answers.reasons, links=links))
     if xlsx is not None and findings:
         write_whole(xlsx, telling.findings_workbook(findings))
     for path in filter(None, (html, xlsx) if findings else ()):
@@ -302,30 +300,14 @@ def _without_path(text: str, names: Mapping[str, str]) -> str:
     return f"{names[path]}{text[len(path) :]}" if path else text
 
 
-def _find_all(
-    ask: Callable[..., Finding],
-    files: Sequence[PaperFile],
-    names: Mapping[str, str],
-    hypotheses: Sequence[str],
-    *,
-    pdf_first: bool,
-    settle: Callable[[], bool] | None = None,
-    on_progress: Callable[[int, int, str], None],
-) -> _Answers:
-    """Return a finding for each paper and hypothesis, the errors, and papers that are answered as another one."""
-    read: list[Paper] = []
+def _read(
+    files: Sequence[PaperFile], names: Mapping[str, str], shown: ProgressReporter
+) -> tuple[list[Paper], list[EvidenceBenchError]]:
+    papers: list[Paper] = []
     failed: list[EvidenceBenchError] = []
-    for number, (file, papers) in enumerate(zip(files, read_papers(files), strict=True)):
-        on_progress(number, len(files), "reading")
-        failed.extend(paper for paper in papers if isinstance(paper, DataError))
+    for number, (file, read) in enumerate(zip(files, read_papers(files), strict=True)):
+        shown(number, len(files), "reading")
         own = {str(Path(file.name)): names[str(Path(file.name))]}
-        read += [replace(one, name=_without_path(one.name, own)) for one in papers if isinstance(one, Paper)]
-    read, duplicates = without_duplicates(read, pdf_first=pdf_first)  # a PDF can be marked
-    findings: list[Finding] = []
-    for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
-        on_progress(number, len(read) * len(hypotheses), "")
-        try:
-            findings.append(ask(paper, hypothesis, settle=settle))
-        except ReplyError as error:
-            failed.append(ReplyError(f"{paper.name}: {error}"))
-    return _Answers(findings, failed, duplicates)
+        papers += [replace(one, name=_without_path(one.name, own)) for one in read if isinstance(one, Paper)]
+        failed += [one for one in read if isinstance(one, DataError)]
+    return papers, failed

@@ -59,20 +59,15 @@ def strengths(finding: Finding) -> Mapping[int, int]:
     return {index: 1 + (chance >= _POSSIBLE * likely) + (chance >= likely) for index, chance in chances.items()}
 
 
-def judged(sentence: FoundSentence) -> str:
-    """Return how likely a sentence is evidence, what it reports, and for or against, as far as that is known."""
-    chance = "" if sentence.chance is None else chance_text(sentence.chance)
-    reported = _DIRECTIONS.get(sentence.direction) if sentence.stance is not Stance.NO_DIFFERENCE else None
-    stance = "" if sentence.stance is None else _WORDS["stances"][sentence.stance]
-    return "; ".join(filter(None, (chance, reported and f"reports {reported}", stance)))
-
-
 def about(sentence: FoundSentence) -> str:
-    """Return where a found sentence stands, and what is `judged` of it."""
-    place = sentence.place
+    """Return where a found sentence stands, how likely it is evidence, what it reports, and for or against."""
+    place, has_no_difference = sentence.place, sentence.stance is Stance.NO_DIFFERENCE
     page = "" if place.page is None else f"page {place.page}"
     where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
-    return "; ".join(filter(None, (where, judged(sentence))))
+    chance = "" if sentence.chance is None else chance_text(sentence.chance)
+    reported = None if has_no_difference else _DIRECTIONS.get(sentence.direction)
+    stance = _WORDS["stances"].get(sentence.stance)
+    return "; ".join(filter(None, (where, chance, reported and f"reports {reported}", stance)))
 
 
 def about_unit(unit: Unit) -> str:

@@ -22,10 +22,10 @@ _LEAST_TINT = 0.25  # of what is hardly evidence, in 0..1
 _NO_CHANCE = 0.7  # the tint where the system gives no chances
 
 
-MarkedCopies = Mapping[str, tuple[Path, Path]]  # name of a paper -> its file and the copy
+MarkedCopies = Mapping[str, tuple[Path, Path]] | None  # name of a paper -> its file and the copy; None: not wanted
 
 
-def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite: bool) -> MarkedCopies | None:
+def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite: bool) -> MarkedCopies:
     """Return where copies of those papers go that are PDFs; raises `DataError` where one may not."""
     if folder is None:
         return None
@@ -48,7 +48,7 @@ def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite
     return copies
 
 
-def write_copies(findings: Sequence[Finding], copies: MarkedCopies | None) -> Iterator[tuple[str, Path | None, str]]:
+def write_copies(findings: Sequence[Finding], copies: MarkedCopies) -> Iterator[tuple[str, Path | None, str]]:
     """Write a copy of each paper with evidence; yield the name of each paper with its copy, or why it has none."""
     if copies is None:
         return
