@@ -152,18 +152,14 @@ def find(
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
     split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
-    split_model: Annotated[
-        str | None, option("--split-model MODEL", "Language model that reads what the sentences report.")
-    ],
+    split_model: Annotated[str | None, option("--split-model MODEL", "Language model that reads what they report.")],
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
     rows_of: Annotated[telling.RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
     xlsx: Annotated[Path | None, option("--xlsx", "Write papers and sentences into a spreadsheet.", OutputFile())],
-    mark: Annotated[
-        Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
-    ],
+    mark: Annotated[Path | None, option("--mark FOLDER", "Write copies of PDFs, evidence marked.", options.FOLDER)],
     overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
 ) -> int:
     """Find the evidence in papers of your own.

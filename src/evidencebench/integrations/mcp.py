@@ -1,9 +1,10 @@
 """A server for assistants (Model Context Protocol): the papers of some folders, and the evidence in them."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import lru_cache, wraps
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -124,18 +125,15 @@ def make_server(
         hints = ToolAnnotations(
             read_only_hint=reads, destructive_hint=False, idempotent_hint=True, open_world_hint=fetches
         )
-        server.tool(description=_WORDS["tools"][do.__name__], annotations=hints)(_with_errors_told(do))
+        server.tool(description=_WORDS["tools"][do.__name__], annotations=hints)(_errors_told()(do))
     return server
 
 
-def _with_errors_told(do: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415 - an extra
 
-    @wraps(do)
-    def told(**given: Any) -> dict[str, Any]:
-        try:
-            return do(**given)
-        except EvidenceBenchError as error:
-            raise ToolError(str(error)) from error
-
-    return told
+    try:
+        yield
+    except EvidenceBenchError as error:
+        raise ToolError(str(error)) from error

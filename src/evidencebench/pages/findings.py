@@ -16,7 +16,7 @@ from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, Unit, UnitKind
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.provenance import require_extra
-from evidencebench.systems.directions import ReportedDirection, Stance
+from evidencebench.systems.directions import Stance
 from evidencebench.systems.question import question_of
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
@@ -25,11 +25,7 @@ from evidencebench.wording import counted
 
 _WORDS = tomllib.loads((files(__package__) / "findings.toml").read_text(encoding="utf-8"))
 CHANCE_MEANING, DIRECTION_MEANING = _WORDS["chance_meaning"].strip(), _WORDS["direction_meaning"].strip()
-VERDICTS, _DIRECTIONS = _WORDS["verdicts"], _WORDS["directions"]
-HEADINGS = {  # of groups of sentences
-    **{direction: f"Reports {words}" for direction, words in _DIRECTIONS.items()},
-    ReportedDirection.NOT_SAID: "Does not say",
-}
+VERDICTS, HEADINGS, _DIRECTIONS = _WORDS["verdicts"], _WORDS["headings"], _WORDS["directions"]
 _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
 _LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
