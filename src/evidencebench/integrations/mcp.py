@@ -67,12 +67,10 @@ def _excerpt(paper: Paper, first: int, n: int) -> dict[str, Any]:
     headings = [{"sentence": index, "text": text} for index, kind, text in rows if kind is Kind.HEADING]
     return {
         "paper": paper.name,
-        "title": paper.title,
-        "format": paper.format,
+        **{field: getattr(paper, field) for field in ("title", "format", "warnings")},
         "ids": dict(paper.ids),
         "headings": headings[:_MOST_SENTENCES],
         "n_sentences": len(rows),
-        "warnings": paper.warnings,
         "sentences": [
             {"sentence": index, "kind": kind, **asdict(paper.place(index)), "text": text}
             for index, kind, text in rows[first : first + n]

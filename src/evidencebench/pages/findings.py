@@ -114,16 +114,14 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
 
     ``split`` groups them by what they report, the best sentence's group first; else the less likely ones stand last.
     """
-    sentences = shown(finding)
-    of_sentences = strengths(finding)
-    is_weak = [of_sentences.get(sentence.sentence) == 1 for sentence in sentences]
-    has_both = finding.verdict not in _NEAR and len(set(is_weak)) > 1
+    sentences, levels = shown(finding), strengths(finding)
+    has_weak = finding.verdict not in _NEAR and any(levels.get(one.sentence) != 1 for one in sentences)
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
-    for rank, (sentence, weak) in enumerate(zip(sentences, is_weak, strict=True), 1):
-        heading = "Less likely" if weak and has_both else ""
-        if split and sentence.direction is not None:
-            heading = HEADINGS[sentence.direction]
-        groups[heading].append((rank, sentence))
+    for rank, one in enumerate(sentences, 1):
+        heading = "Less likely" if has_weak and levels.get(one.sentence) == 1 else ""
+        if split and one.direction is not None:
+            heading = HEADINGS[one.direction]
+        groups[heading].append((rank, one))
     return list(groups.items()) if split else sorted(groups.items())
 
 
@@ -295,17 +293,12 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     paper = finding.paper
     return {
         "paper": paper.name,
-        "title": paper.title,
-        "format": paper.format,
+        **{field: getattr(paper, field) for field in ("title", "format", "year")},
         "ids": dict(paper.ids),
-        "year": paper.year,
-        "hypothesis": finding.hypothesis,
+        **{field: getattr(finding, field) for field in ("hypothesis", "by_words", "verdict", "unmentioned")},
         "asks_for": question_of(finding.hypothesis).kind,
-        "by_words": finding.by_words,
-        "verdict": finding.verdict,
         "summary": summary(finding),
         "n_sentences": len(paper.sentences),
-        "unmentioned": finding.unmentioned,
         "not_searched": not_searched(paper),
         "told": told(finding),
         "evidence": [{**_fields(sentence), "told": about(sentence)} for sentence in finding.evidence],

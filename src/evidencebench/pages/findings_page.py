@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from types import MappingProxyType
 from urllib.parse import quote
 
 from evidencebench.execution.finding import Finding, PaperVerdict
@@ -15,15 +14,9 @@ from evidencebench.query import Kind
 from evidencebench.systems.directions import ReportedDirection
 from evidencebench.wording import counted
 
-_NO_LINKS: Mapping[str, str] = MappingProxyType({})
-
 
 def findings_page(
-    findings: Sequence[Finding],
-    *,
-    split: bool = False,
-    failed: Sequence[str] = (),
-    links: Mapping[str, str] = _NO_LINKS,
+    findings: Sequence[Finding], *, split: bool = False, failed: Sequence[str] = (), links: Mapping[str, str] = {}
 ) -> str:
     """Return the page; of several findings, a table of papers and hypotheses comes first, the strongest paper on top.
 

@@ -1,9 +1,8 @@
 """Copies of PDFs with their evidence highlighted, each with a note."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, count, cycle
+from itertools import chain, count, cycle, groupby
 from pathlib import Path
 
 from evidencebench.errors import DataError
@@ -11,7 +10,6 @@ from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_bytes
 from evidencebench.pages.findings import about, by_paper, shown
-from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.marking import Highlight, with_highlights
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.provenance import require_extra
@@ -20,7 +18,6 @@ from evidencebench.provenance import require_extra
 _COLOURS = ((1, 0.85, 0), (0.35, 0.85, 0.4), (0.4, 0.7, 1), (1, 0.5, 0.7), (1, 0.6, 0.25), (0.75, 0.55, 1))
 _LEAST_TINT = 0.25  # of what is hardly evidence, in 0..1
 _NO_CHANCE = 0.7  # the tint where the system gives no chances
-
 
 MarkedCopies = Mapping[str, tuple[Path, Path]] | None  # name of a paper -> its file and the copy; None: not wanted
 
@@ -79,10 +76,7 @@ def _highlights(finding: Finding, sentence: FoundSentence, colour: tuple[float, 
     """Yield an annotation for each page on which the sentence stands."""
     chance = _NO_CHANCE if sentence.chance is None else sentence.chance
     tint = _LEAST_TINT + (1 - _LEAST_TINT) * chance
-    boxes: dict[int, list[PageBox]] = defaultdict(list)
-    for box in finding.paper.boxes[sentence.sentence]:
-        boxes[box.page].append(box)
-    for of_page in boxes.values():
-        red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
+    red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
+    for _, boxes in groupby(finding.paper.boxes[sentence.sentence], key=lambda box: box.page):
         note = f"{finding.hypothesis}\n{about(sentence)}"
-        yield Highlight(boxes=tuple(of_page), colour=(red, green, blue), note=note)
+        yield Highlight(boxes=tuple(boxes), colour=(red, green, blue), note=note)
