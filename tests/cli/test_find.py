@@ -429,6 +429,18 @@ def test_without_evidence_the_nearest_sentences_are_shown_and_nothing_is_summed_
     assert nothing.startswith(f"{said.split(';', maxsplit=1)[0]}.\n\nIn tables")
 
 
+def test_of_many_answers_those_without_evidence_are_counted_and_of_few_told_in_full(command: Command) -> None:
+    nothing = "No evidence found in what was read"
+    Path("tea.txt").write_text(_DIRECTIONS)
+    for questions, n_told in (("Zebras.\nOwls.\nFoxes.\n", 0), ("Zebras.\nOwls.\n", 2)):
+        Path("questions.txt").write_text(f"Tea lowers blood pressure.\n{questions}")
+        shown = command("find --hypotheses questions.txt tea.txt").out
+        n = questions.count("\n")
+        assert shown.startswith("tea.txt: Tea lowers blood pressure.: Evidence found. ")
+        assert f"\n{nothing}: {n} of {n + 1}.\n\n" in shown
+        assert shown.count(f"\n{nothing}.\n") == shown.count("hypothesis: ") - 1 == n_told
+
+
 def test_a_table_has_a_row_a_sentence_and_unit_or_a_paper(command: Command, judge: Judge) -> None:
     judge(PaperVerdict.FOUND)
     Path("tea.xml").write_text(_DATED)

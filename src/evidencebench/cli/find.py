@@ -18,139 +18,122 @@ from evidencebench.cli.output import OutputFile, ProgressReporter, print_json, p
 from evidencebench.cli.papers import PaperFile, paper_files, read_papers
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
-from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
+from evidencebench.execution.finding import DEFAULT_FINDER, Finding, PaperVerdict, find_evidence
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.pages.findings import (
-    DIRECTION_MEANING,
-    RowsOf,
-    about,
-    about_unit,
-    finding_record,
-    findings_ris,
-    findings_table,
-    findings_workbook,
-    grouped,
-    grouped_units,
-    judged,
-    lead,
-    meanings,
-    searched,
-    shown,
-    strengths,
-    summary,
-)
+from evidencebench.pages import findings as telling
 from evidencebench.pages.findings_page import findings_page
-from evidencebench.pages.marked_pdfs import MarkedCopy, planned_copies, write_copies
+from evidencebench.pages.marked_pdfs import MarkedCopies, planned_copies, write_copies
 from evidencebench.papers.duplicates import without_duplicates
 from evidencebench.papers.language import language_of
 from evidencebench.papers.paper import Paper
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.systems.directions import DirectionReader, reported_directions
+from evidencebench.systems.directions import reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _MOST_HYPOTHESES = 1_000
+_MOST_DETAILED = 3  # findings of which all are told in full, also those without evidence
 # On a terminal: how a sentence is set, by its strength.
 _TINTS: Mapping[int | None, Mapping[str, bool]] = {3: {"bold": True}, 1: {"dim": True}}
-
-
-def _print_counts(finding: Finding, system: str, budget: int) -> None:
-    if finding.notes:
-        print_prose(notes_line(finding.notes), err=True)
-    if (n_found := len(finding.evidence)) > budget:
-        named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
-        click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
 
 def _tell_languages(hypotheses: Sequence[str]) -> None:
     for hypothesis in hypotheses:
         if language := language_of(hypothesis):
-            said = f"'{hypothesis}' reads as {language}; the finder was trained on English"
-            print_prose(printable(f"warning: {said}"), err=True)
+            said = f"warning: '{hypothesis}' reads as {language}; the finder was trained on English"
+            print_prose(printable(said), err=True)
 
 
-def _tell(failed: Sequence[EvidenceBenchError], duplicates: Sequence[tuple[Paper, Paper]]) -> None:
-    for error in failed:
+class _Answers(NamedTuple):
+    findings: list[Finding]
+    failed: list[EvidenceBenchError]
+    reasons: list[str]  # of these, with no folder of this machine
+    duplicates: list[tuple[Paper, Paper]]  # a paper, and the one that stands for it
+
+
+def _tell(answers: _Answers, system: str, budget: int) -> None:
+    for error in answers.failed:
         click.echo(f"error: {printable(str(error))}", err=True)
-    for paper, kept in duplicates:
+    for paper, kept in answers.duplicates:
         print_prose(printable(f"{paper.name}: the same paper as {kept.name}, and answered there"), err=True)
+    for finding in answers.findings:
+        if finding.notes:
+            print_prose(notes_line(finding.notes), err=True)
+        if (n_found := len(finding.evidence)) > budget:
+            named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
+            click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
 
-def _print(findings: Sequence[Finding], table_format: str, *, rows_of: RowsOf, split: bool) -> None:
+def _print(findings: Sequence[Finding], table_format: str, *, rows_of: telling.RowsOf, split: bool) -> None:
     if table_format == "ris":
-        click.echo(findings_ris(findings), nl=False)
+        click.echo(telling.findings_ris(findings), nl=False)
     elif table_format != "text":
-        print_table(findings_table(findings, rows_of), table_format)
+        print_table(telling.findings_table(findings, rows_of), table_format)
     else:
         for number, block in enumerate(filter(None, _blocks(findings, split=split))):
             click.echo("\n" * (number > 0), nl=False)
-            for line in block:
-                print_prose(printable(line.text), line.indent, line.lead, **line.tint)
+            for print_line in block:
+                print_line()
 
 
-class _Line(NamedTuple):
-    text: str
-    indent: str = ""
-    lead: str = ""
-    tint: Mapping[str, bool] = {}
+_Line = Callable[[], None]  # prints it
+
+
+def _line(text: str, indent: str = "", first: str = "", **tint: bool) -> _Line:
+    return partial(print_prose, printable(text), indent, first, **tint)
 
 
 def _blocks(findings: Sequence[Finding], *, split: bool) -> Iterator[Sequence[_Line]]:
-    """Yield the parts of the text, between which an empty line stands; of several findings, a line each comes first."""
-    has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
-    explained = meanings(findings)
-    beside = [meaning for meaning in explained if split and meaning == DIRECTION_MEANING]  # the groups
-    if len(findings) > 1:
-        yield [_Line(_sum(finding, with_hypothesis=has_several_hypotheses), "  ") for finding in findings]
-    for finding in findings:
-        paper, head = finding.paper, list[_Line]()
-        if len(findings) > 1:
-            head.append(_Line(": ".join(filter(None, (paper.name, paper.title))), tint={"bold": True}))
-        if has_several_hypotheses:
-            head.append(_Line(f"hypothesis: {finding.hypothesis}"))
-        summed, *others = _finding_blocks(finding, split=split)
-        yield [*head, *summed]
-        yield from ([_Line(meaning)] for meaning in beside)
-        explained = [meaning for meaning in explained if meaning not in beside]
-        yield from others
-        beside = []
-    yield from ([_Line(meaning)] for meaning in explained)
+    """Yield the parts of the text, between which an empty line stands; of several findings, a line each comes first.
 
-
-def _sum(finding: Finding, *, with_hypothesis: bool) -> str:
-    best = next((judged(sentence) for sentence in shown(finding)), "") if finding.verdict is None else ""
-    name = f"{finding.paper.name}: {finding.hypothesis}" if with_hypothesis else finding.paper.name
-    return f"{name}: {summary(finding) or best or 'no verdict'}"
+    Of many findings, those without evidence are counted alone.
+    """
+    has_several, has_several_hypotheses = len(findings) > 1, len({finding.hypothesis for finding in findings}) > 1
+    near = [finding for finding in findings if finding.verdict is not PaperVerdict.NONE]
+    if has_several:
+        lines = []
+        for finding in near:
+            name = f"{finding.paper.name}: {finding.hypothesis}" if has_several_hypotheses else finding.paper.name
+            lines.append(_line(f"{name}: {telling.summary(finding) or 'no verdict'}", "  "))
+        n_none = len(findings) - len(near)
+        counts = f"{telling.VERDICTS[PaperVerdict.NONE]}: {n_none:,} of {len(findings):,}."
+        yield [*lines, *[_line(counts)] * (n_none > 0)]
+    detailed = findings if len(findings) <= _MOST_DETAILED else near
+    explained = [[_line(meaning)] for meaning in telling.meanings(detailed)]
+    for finding in detailed:
+        named = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
+        head = [_line(named, bold=True)] * has_several
+        head += [_line(f"hypothesis: {finding.hypothesis}")] * has_several_hypotheses
+        yield [*head, *map(_line, filter(None, [telling.lead(finding)]))]
+        if split:  # beside the first groups
+            yield from reversed(explained)
+            explained = []
+        yield from _finding_blocks(finding, split=split)
+    yield from explained
 
 
 def _finding_blocks(finding: Finding, *, split: bool) -> Iterator[Sequence[_Line]]:
-    """Yield the parts of a finding: the verdict, the sentences, the units, what was searched."""
+    """Yield the parts of a finding behind its verdict: the sentences, the units, what was searched."""
     width = len(str(len(finding.paper.sentences)))
     indent = " " * (width + 2)
-    of_sentences = strengths(finding)
-    yield [_Line(words)] if (words := lead(finding)) else []
-    for heading, group in grouped(finding, split=split):
-        lines = [_Line(f"{heading}:")] * bool(heading)
-        for _, sentence in group:
-            tint = _TINTS.get(of_sentences.get(sentence.sentence), {})
-            lines += [
-                _Line(sentence.text, indent, f"{sentence.sentence:>{width}}  ", tint),
-                _Line(f"[{about(sentence)}]", indent, indent, {"dim": "dim" in tint}),
-            ]
+    levels = telling.strengths(finding)
+    for heading, group in telling.grouped(finding, split=split):
+        lines = [_line(f"{heading}:")] * bool(heading)
+        for _, one in group:
+            tint = _TINTS.get(levels.get(one.sentence), {})
+            lines.append(_line(one.text, indent, f"{one.sentence:>{width}}  ", **tint))
+            lines.append(_line(f"[{telling.about(one)}]", indent, indent, dim="dim" in tint))
         yield lines
-    for heading, units in grouped_units(finding):
-        lines = [_Line(f"{heading}:")]
-        for text, unit in units:
-            lines += [_Line(text, indent, indent), _Line(f"[{about_unit(unit)}]", indent, indent)]
-        yield lines
-    if words := searched(finding):
-        yield [_Line(words)]
+    for heading, units in telling.grouped_units(finding):
+        texts = (words for text, unit in units for words in (text, f"[{telling.about_unit(unit)}]"))
+        yield [_line(f"{heading}:"), *(_line(words, indent, indent) for words in texts)]
+    yield [_line(words)] if (words := telling.searched(finding)) else []
 
 
 @options.command
@@ -169,18 +152,14 @@ def find(
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
     ] = DEFAULT_FINDER,
     split_by: Annotated[Literal["direction"] | None, option("--split-by", "Group the sentences by what they report.")],
-    split_model: Annotated[
-        str | None, option("--split-model MODEL", "Language model that reads what the sentences report.")
-    ],
+    split_model: Annotated[str | None, option("--split-model MODEL", "Language model that reads what they report.")],
     seed: options.Seed,
     asking: Asking,
     table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
-    rows_of: Annotated[RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
+    rows_of: Annotated[telling.RowsOf, option("--rows", "Of a table: a row a sentence, or a paper and hypothesis.")],
     html: Annotated[Path | None, option("--html", "Write the papers, evidence marked, into a page.", OutputFile())],
     xlsx: Annotated[Path | None, option("--xlsx", "Write papers and sentences into a spreadsheet.", OutputFile())],
-    mark: Annotated[
-        Path | None, option("--mark FOLDER", "Write copies of the PDFs, evidence highlighted.", options.FOLDER)
-    ],
+    mark: Annotated[Path | None, option("--mark FOLDER", "Write copies of PDFs, evidence marked.", options.FOLDER)],
     overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
 ) -> int:
     """Find the evidence in papers of your own.
@@ -222,54 +201,50 @@ def find(
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
 
-    def find(client: ChatClient | None, **how: Any) -> _Answers:
-        read_directions: DirectionReader = reported_directions
-        if split_model is not None:
-            read_directions = directions_by_model(asker_from(split_model, seed=seed, client=client))
-        system = make_system(spec, seed=seed, client=client)
-        ask = partial(
-            find_evidence, budget=budget, system=system, wish=wish, scope=scope, read_directions=read_directions
-        )
-        return _find_all(ask, files, names, hypotheses, pdf_first=mark is not None, **how)
+    def find(client: ChatClient | None, shown: ProgressReporter, settle: Callable[[], bool] | None = None) -> _Answers:
+        asker = None if split_model is None else asker_from(split_model, seed=seed, client=client)
+        how: dict[str, Any] = {"budget": budget, "wish": wish, "scope": scope, "settle": settle}
+        how["read_directions"] = reported_directions if asker is None else directions_by_model(asker)
+        how["system"] = make_system(spec, seed=seed, client=client)
+        papers, failed = _read(files, names, shown)
+        papers, duplicates = without_duplicates(papers, pdf_first=mark is not None)  # a PDF can be marked
+        findings: list[Finding] = []
+        for number, (paper, hypothesis) in enumerate(product(papers, hypotheses)):
+            shown(number, len(papers) * len(hypotheses))
+            try:
+                findings.append(find_evidence(paper, hypothesis, **how))
+            except ReplyError as error:
+                failed.append(ReplyError(f"{paper.name}: {error}"))
+        return _Answers(findings, failed, [_without_path(str(error), names) for error in failed], duplicates)
 
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            findings, failed, _ = find(client, on_progress=shown)
+            findings, failed, *_ = find(client, shown)
             n_all, first_error = len(findings) + len(failed), str(failed[0]) if failed else ""
             return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
 
         return print_estimate(asking, rehearse)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, on_progress):
-        findings, failed, duplicates = find(client, settle=waiting.settle, on_progress=on_progress)
+        answers = find(client, on_progress, waiting.settle)
     tell_asked(client)
-    _tell(failed, duplicates)
-    for finding in findings:
-        _print_counts(finding, spec, budget)
-    reasons = [_without_path(str(error), names) for error in failed]
-    _write_files(findings, html, xlsx, copies, split=split_by is not None, failed=reasons)
+    _tell(answers, spec, budget)
+    _write_files(answers, html, xlsx, copies, split=split_by is not None)
     if asking.as_json:
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {
-            "findings": list(map(finding_record, findings)),
-            "failed": reasons,
-            "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in duplicates],
+            "findings": list(map(telling.finding_record, answers.findings)),
+            "failed": answers.reasons,
+            "duplicates": [{"paper": paper.name, "same_as": kept.name} for paper, kept in answers.duplicates],
         }
         print_json({**options_used, **results, **totals_fields(client)})
     else:
-        _print(findings, table_format, rows_of=rows_of, split=split_by is not None)
-    return 0 if not failed else 1 if findings else 2
+        _print(answers.findings, table_format, rows_of=rows_of, split=split_by is not None)
+    return 0 if not answers.failed else 1 if answers.findings else 2
 
 
-def _write_files(
-    findings: Sequence[Finding],
-    html: Path | None,
-    xlsx: Path | None,
-    copies: Mapping[str, MarkedCopy] | None,
-    *,
-    split: bool,
-    failed: Sequence[str],
-) -> None:
+def _write_files(answers: _Answers, html: Path | None, xlsx: Path | None, copies: MarkedCopies, *, split: bool) -> None:
+    findings = answers.findings
     links: dict[str, str] = {}
     for name, copy, problem in write_copies(findings, copies):
         if copy and html:
@@ -277,11 +252,11 @@ def _write_files(
         said = f"marked in {copy}" if copy else f"not marked: {problem}"
         click.echo(printable(f"{name}: {said}"), err=True)
     if html is not None and findings:
-        write_whole(html, findings_page(findings, split=split, failed=failed, links=links).encode())
-        click.echo(f"{html}: {counted(len(findings), 'answer')}", err=True)
+        write_whole(html, findings_page(findings, split=split, failed=answers.reasons, links=links))
     if xlsx is not None and findings:
-        write_whole(xlsx, findings_workbook(findings))
-        click.echo(f"{xlsx}: {counted(len(findings), 'answer')}", err=True)
+        write_whole(xlsx, telling.findings_workbook(findings))
+    for path in filter(None, (html, xlsx) if findings else ()):
+        click.echo(f"{path}: {counted(len(findings), 'answer')}", err=True)
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], Sequence[str]]:
@@ -315,46 +290,20 @@ def _shown_names(given: Sequence[str], files: Sequence[PaperFile]) -> dict[str, 
     return names
 
 
-def _renamed(paper: Paper, path: str, name: str) -> Paper:
-    return replace(paper, name=_without_path(paper.name, {path: name}))
-
-
 def _without_path(text: str, names: Mapping[str, str]) -> str:
     """Return a name or message, which begins with a path, with the name that is shown in its place."""
     path = next((path for path in names if text.startswith(path)), "")
     return f"{names[path]}{text[len(path) :]}" if path else text
 
 
-_Answers = tuple[list[Finding], list[EvidenceBenchError], list[tuple[Paper, Paper]]]
-
-
-def _find_all(
-    ask: Callable[..., Finding],
-    files: Sequence[PaperFile],
-    names: Mapping[str, str],
-    hypotheses: Sequence[str],
-    *,
-    pdf_first: bool,
-    settle: Callable[[], bool] | None = None,
-    on_progress: Callable[[int, int, str], None],
-) -> _Answers:
-    """Return a finding for each paper and hypothesis, the errors, and papers that are answered as another one."""
-    read: list[Paper] = []
+def _read(
+    files: Sequence[PaperFile], names: Mapping[str, str], shown: ProgressReporter
+) -> tuple[list[Paper], list[EvidenceBenchError]]:
+    papers: list[Paper] = []
     failed: list[EvidenceBenchError] = []
-    is_long = len(files) * len(hypotheses) > 1
-    for number, (file, papers) in enumerate(zip(files, read_papers(files), strict=True)):
-        if is_long:
-            on_progress(number, len(files), "reading")
-        failed.extend(paper for paper in papers if isinstance(paper, DataError))
-        path = str(Path(file.name))
-        read.extend(_renamed(paper, path, names[path]) for paper in papers if isinstance(paper, Paper))
-    read, duplicates = without_duplicates(read, pdf_first=pdf_first)  # a PDF can be marked
-    findings: list[Finding] = []
-    for number, (paper, hypothesis) in enumerate(product(read, hypotheses)):
-        if is_long:
-            on_progress(number, len(read) * len(hypotheses), "")
-        try:
-            findings.append(ask(paper, hypothesis, settle=settle))
-        except ReplyError as error:
-            failed.append(ReplyError(f"{paper.name}: {error}"))
-    return findings, failed, duplicates
+    for number, (file, read) in enumerate(zip(files, read_papers(files), strict=True)):
+        shown(number, len(files), "reading")
+        own = {str(Path(file.name)): names[str(Path(file.name))]}
+        papers += [replace(one, name=_without_path(one.name, own)) for one in read if isinstance(one, Paper)]
+        failed += [one for one in read if isinstance(one, DataError)]
+    return papers, failed

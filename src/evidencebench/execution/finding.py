@@ -149,7 +149,9 @@ def find_evidence(
         selected.sort(key=lambda index: _NUMBER.search(paper.sentences[index]) is None)
     selected = selected[: brief.budget] if answer.ordered else selected
     answers = _named_failures(asked, lambda: asked.answers(query)) if is_mentioned else None
-    verdict = _not_falsely_none(_verdict(answers, is_mentioned=is_mentioned, by_words=by_words), paper, hypothesis)
+    verdict = _verdict(answers, is_mentioned=is_mentioned, by_words=by_words)
+    if verdict is PaperVerdict.NONE and holds_all_words(paper, hypothesis):  # one sentence or unit does
+        verdict = PaperVerdict.UNSURE
     may_be_evidence = verdict is not PaperVerdict.NONE  # else the nearest sentences are named, and nothing said of them
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected and may_be_evidence else None
     directions: Mapping[int, ReportedDirection] = {}
@@ -191,12 +193,6 @@ def _verdict(answers: PaperChance | None, *, is_mentioned: bool, by_words: bool)
     if answers.chance < answers.none_below:
         return PaperVerdict.NONE
     return PaperVerdict.FOUND if answers.chance >= answers.found_from else PaperVerdict.UNSURE
-
-
-def _not_falsely_none(verdict: PaperVerdict | None, paper: Paper, hypothesis: str) -> PaperVerdict | None:
-    """Return a verdict; it is not "none" where one sentence or unit has all words of the question."""
-    is_false = verdict is PaperVerdict.NONE and holds_all_words(paper, hypothesis)
-    return PaperVerdict.UNSURE if is_false else verdict
 
 
 def _may_hold_findings(place: Place) -> bool:

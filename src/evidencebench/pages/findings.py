@@ -1,65 +1,31 @@
 """What `find` found: in words, as tables, RIS and JSON."""
 
 import io
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import groupby, takewhile
+from importlib.resources import files
+from itertools import groupby
+from os.path import commonprefix
 from typing import Any, Literal, get_args
 
 from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.papers.jats import FORMAT as JATS
-from evidencebench.papers.paper import Paper, Place, Unit, UnitKind
+from evidencebench.papers.paper import Paper, Unit, UnitKind
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.provenance import require_extra
-from evidencebench.systems.directions import ReportedDirection, Stance
-from evidencebench.systems.question import QuestionKind, question_of
+from evidencebench.systems.directions import Stance
+from evidencebench.systems.question import question_of
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
 # Findings in words: whether there is evidence, what it reports; where a sentence stands, how likely it is evidence.
 
-_COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
-# Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
-_NO_TEXT = ("form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
-            "page metadata", "page number or running head", "running head or page number", "script")  # fmt: skip
-
-# Sorts of the loss report -> the kinds of units that a reader makes of them.
-_SEARCHED = {
-    **dict.fromkeys(("acknowledgements", "appendix", "author note", "biography", "footnote", "further abstract",
-                     "glossary", "keyword", "other back matter"), (UnitKind.END_MATTER, UnitKind.FOOTNOTE)),
-    **dict.fromkeys(("caption", "media", "supplementary material"), (UnitKind.CAPTION,)),
-}  # fmt: skip
-
-CHANCE_MEANING = (
-    "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
-    "studied what was asked, people had marked 7 in 10 as evidence."
-)
-
-DIRECTION_MEANING = (
-    "What a sentence reports of the outcome was read by a model, which errs: that of this package reads 1 in 23 of the "
-    "significant findings as their opposite (docs/papers.md)."
-)
-_DIRECTIONS: Mapping[ReportedDirection, str] = {
-    ReportedDirection.INCREASE: "an increase",
-    ReportedDirection.DECREASE: "a decrease",
-    ReportedDirection.NO_DIFFERENCE: "no difference",
-}
-HEADINGS = {  # of groups of sentences
-    **{direction: f"Reports {words}" for direction, words in _DIRECTIONS.items()},
-    ReportedDirection.NOT_SAID: "Does not say",
-}
-STANCES: Mapping[Stance, str] = {
-    Stance.SUPPORTS: "supports",
-    Stance.CONTRADICTS: "contradicts",
-    Stance.NO_DIFFERENCE: "finds no difference",
-}
-VERDICTS: Mapping[PaperVerdict, str] = {
-    PaperVerdict.FOUND: "Evidence found",
-    PaperVerdict.UNSURE: "Unsure whether this paper answers it",
-    PaperVerdict.NONE: "No evidence found in what was read",
-}
+_WORDS = tomllib.loads((files(__package__) / "findings.toml").read_text(encoding="utf-8"))
+CHANCE_MEANING, DIRECTION_MEANING = _WORDS["chance_meaning"].strip(), _WORDS["direction_meaning"].strip()
+VERDICTS, HEADINGS, _DIRECTIONS = _WORDS["verdicts"], _WORDS["headings"], _WORDS["directions"]
 _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
 _LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
@@ -89,24 +55,15 @@ def strengths(finding: Finding) -> Mapping[int, int]:
     return {index: 1 + (chance >= _POSSIBLE * likely) + (chance >= likely) for index, chance in chances.items()}
 
 
-def judged(sentence: FoundSentence) -> str:
-    """Return how likely a sentence is evidence, what it reports, and for or against, as far as that is known."""
-    has_no_difference = sentence.stance is Stance.NO_DIFFERENCE
-    direction = None if sentence.direction is None or has_no_difference else _DIRECTIONS.get(sentence.direction)
-    parts = (
-        "" if sentence.chance is None else chance_text(sentence.chance),
-        "" if direction is None else f"reports {direction}",
-        "" if sentence.stance is None else STANCES[sentence.stance],
-    )
-    return "; ".join(filter(None, parts))
-
-
 def about(sentence: FoundSentence) -> str:
-    """Return where a found sentence stands, and what is `judged` of it."""
-    place = sentence.place
+    """Return where a found sentence stands, how likely it is evidence, what it reports, and for or against."""
+    place, has_no_difference = sentence.place, sentence.stance is Stance.NO_DIFFERENCE
     page = "" if place.page is None else f"page {place.page}"
     where = ", ".join(filter(None, (" > ".join(place.section), f"paragraph {place.paragraph + 1}", page)))
-    return "; ".join(filter(None, (where, judged(sentence))))
+    chance = "" if sentence.chance is None else chance_text(sentence.chance)
+    reported = None if has_no_difference else _DIRECTIONS.get(sentence.direction)
+    stance = _WORDS["stances"].get(sentence.stance)
+    return "; ".join(filter(None, (where, chance, reported and f"reports {reported}", stance)))
 
 
 def about_unit(unit: Unit) -> str:
@@ -129,26 +86,26 @@ def summary(finding: Finding) -> str:
 
     Such as "Evidence found. Reports a decrease (3 sentences), no difference (1)."
     """
-    verdict = "" if finding.verdict is None else VERDICTS[finding.verdict]
+    verdict = "" if finding.verdict is None else f"{VERDICTS[finding.verdict]}."
     reported = reported_counts(finding)
-    return " ".join(f"{words}." for words in (verdict, reported and f"Reports {reported}") if words)
+    return " ".join(filter(None, (verdict, reported and f"Reports {reported}.")))
 
 
 def lead(finding: Finding) -> str:
     """Return what stands above the sentences of a finding."""
     words = summary(finding)
-    is_near = finding.verdict in _NEAR and finding.evidence
-    return " ".join(filter(None, (_by_words(finding), f"{words[:-1]}; nearest sentences:" if is_near else words)))
+    if finding.verdict in _NEAR and finding.evidence:
+        words = f"{words[:-1]}; nearest sentences:"
+    return " ".join(filter(None, (_by_words(finding), words)))
 
 
 def reported_counts(finding: Finding) -> str:
     """Return how many of the likelier sentences report what: ``a decrease (3 sentences), no difference (1)``."""
-    if finding.verdict in _NEAR:
-        return ""
     levels = strengths(finding)
     least = min(2, max(levels.values(), default=0))
-    said = [one.direction for one in finding.evidence if one.direction and levels.get(one.sentence, 0) >= least]
-    counts = Counter(_DIRECTIONS[direction] for direction in said if direction in _DIRECTIONS).most_common()
+    evidence = () if finding.verdict in _NEAR else finding.evidence
+    likely = [one for one in evidence if levels.get(one.sentence, 0) >= least]
+    counts = Counter(_DIRECTIONS[one.direction] for one in likely if one.direction in _DIRECTIONS).most_common()
     return ", ".join(f"{words} ({n if place else counted(n, 'sentence')})" for place, (words, n) in enumerate(counts))
 
 
@@ -157,16 +114,14 @@ def grouped(finding: Finding, *, split: bool) -> Sequence[tuple[str, Sequence[tu
 
     ``split`` groups them by what they report, the best sentence's group first; else the less likely ones stand last.
     """
-    sentences = shown(finding)
-    of_sentences = strengths(finding)
-    is_weak = [of_sentences.get(sentence.sentence) == 1 for sentence in sentences]
-    has_both = finding.verdict not in _NEAR and len(set(is_weak)) > 1
+    sentences, levels = shown(finding), strengths(finding)
+    has_weak = finding.verdict not in _NEAR and any(levels.get(one.sentence) != 1 for one in sentences)
     groups: dict[str, list[tuple[int, FoundSentence]]] = defaultdict(list)
-    for rank, (sentence, weak) in enumerate(zip(sentences, is_weak, strict=True), 1):
-        heading = "Less likely" if weak and has_both else ""
-        if split and sentence.direction is not None:
-            heading = HEADINGS[sentence.direction]
-        groups[heading].append((rank, sentence))
+    for rank, one in enumerate(sentences, 1):
+        heading = "Less likely" if has_weak and levels.get(one.sentence) == 1 else ""
+        if split and one.direction is not None:
+            heading = HEADINGS[one.direction]
+        groups[heading].append((rank, one))
     return list(groups.items()) if split else sorted(groups.items())
 
 
@@ -174,12 +129,11 @@ def grouped_units(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[str, U
     """Return the units with their texts, each group under its heading; a caption is said once, of its first row."""
     groups: dict[str, list[tuple[str, Unit]]] = defaultdict(list)
     for before, unit in zip((None, *finding.units), finding.units, strict=False):
-        is_shown = unit.kind in {UnitKind.TABLE_ROW, UnitKind.CAPTION}
         n_said = 0
         if before is not None and unit.row and (before.label, before.kind) == (unit.label, unit.kind):
-            same = takewhile(lambda pair: pair[0] == pair[1], zip(before.text, unit.text, strict=False))
-            n_said = unit.text[: len(list(same))].rfind(". ") + 2
+            n_said = commonprefix((before.text, unit.text)).rfind(". ") + 2  # noqa: RUF071 - these are no paths
         text = f"… {unit.text[n_said:]}" if n_said > 1 else unit.text
+        is_shown = unit.kind in {UnitKind.TABLE_ROW, UnitKind.CAPTION}
         groups["In tables and captions" if is_shown else "In footnotes and end matter"].append((text, unit))
     return list(groups.items())
 
@@ -191,19 +145,10 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
     return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
 
 
-_ASKED = {
-    QuestionKind.AMOUNT: "Asks for an amount",
-    QuestionKind.METHOD: "Asks how the study was done",
-    QuestionKind.OTHER: "Not understood as a question of an effect",
-}
-
-
 def _by_words(finding: Finding) -> str:
     if not finding.by_words or not finding.evidence:
         return ""
-    asks = _ASKED[question_of(finding.hypothesis).kind]
-    which = "of the sentences with a number, those" if asks == _ASKED[QuestionKind.AMOUNT] else "the sentences"
-    return f"{asks}: chosen are {which} that share most words with it, without chances."
+    return f"{_WORDS['chosen'][question_of(finding.hypothesis).kind]} that share most words with it, without chances."
 
 
 def told(finding: Finding) -> str:
@@ -239,13 +184,13 @@ def not_searched(paper: Paper) -> list[str]:
     n_tables = len({(unit.label, unit.place) for unit in paper.units if unit.kind is UnitKind.TABLE_ROW})
     named = []
     for sort, out in paper.loss.left_out.items():
-        n = out.n_elements if paper.format in {JATS, TEI} and sort in _COUNTED else None
+        n = out.n_elements if paper.format in {JATS, TEI} and sort in _WORDS["counted"] else None
         one, many = sort, ""
         if sort == "figure" and UnitKind.CAPTION in kinds:
             one, many = "figure's picture", "figures' pictures"
         elif sort == "table" and n_tables:  # a table that is a picture has no rows
             n, one, many = max(0, (n or 0) - n_tables), "table as a picture", "tables as pictures"
-        elif sort in {*_NO_TEXT, rest} or not kinds.isdisjoint(_SEARCHED.get(sort, ())):
+        elif sort in (*_WORDS["no_text"], rest) or not kinds.isdisjoint(_WORDS["searched"].get(sort, ())):
             n = 0
         if n != 0:
             named.append(counted(n, one, many) if n else many or one)
@@ -259,66 +204,39 @@ _SENTENCE_COLUMNS = (
     *("sentence", "section", "paragraph", "page", "start", "stop"),
     *("chance", "direction", "stance", "unit", "text", "told"),
 )
-_COUNTED_COLUMNS: tuple[str, ...] = (
-    *_DIRECTIONS,
-    Stance.SUPPORTS,
-    Stance.CONTRADICTS,
-)  # how many sentences report or say it
+_COUNTED_COLUMNS = (*_DIRECTIONS, str(Stance.SUPPORTS), str(Stance.CONTRADICTS))  # how many sentences say it
 RowsOf = Literal["sentence", "paper"]
-_MOST_SHEET_ROWS, _LONGEST_CELL = 1_048_576, 32_767  # of a spreadsheet
+_MOST_SHEET_ROWS = 1_048_576
 
 
 def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") -> Table:
     """Return a row a sentence and unit, or a paper and hypothesis; one without either says why in its last cell."""
-    if rows_of == "paper":
-        columns = (*_PAPER_COLUMNS, "n_sentences", *_COUNTED_COLUMNS, *_SENTENCE_COLUMNS)
-        rows = list(map(_summary_row, findings))
-    else:
-        columns = (*_PAPER_COLUMNS, "rank", *_SENTENCE_COLUMNS)
-        rows = [row for finding in findings for row in _rows(finding)]
-    return Table(columns=columns, rows=[[row.get(column) for column in columns] for row in rows])
+    own = ("rank",) if rows_of == "sentence" else ("n_sentences", *_COUNTED_COLUMNS)
+    columns = (*_PAPER_COLUMNS, *own, *_SENTENCE_COLUMNS)
+    rows = [[row.get(column) for column in columns] for finding in findings for row in _rows(finding, rows_of)]
+    return Table(columns=columns, rows=rows)
 
 
-def _rows(finding: Finding) -> Sequence[dict[str, Cell]]:
-    cells = _paper_cells(finding)
-    rows = [
-        {**cells, **_sentence_cells(one), "rank": rank if finding.ordered else None}
-        for rank, one in enumerate(finding.evidence, 1)
-    ]
-    for unit in finding.units:
-        name = {"unit": f"{unit.kind}: {unit_name(unit)}", "text": unit.text}
-        rows.append({**cells, **_place_cells(unit.place), **name})
-    return rows or [cells]
-
-
-def _summary_row(finding: Finding) -> dict[str, Cell]:
-    counts = Counter(said for one in finding.evidence for said in {str(one.direction), str(one.stance)})
-    best = _sentence_cells(finding.evidence[0]) if finding.evidence else {}
-    of_all = {"n_sentences": len(finding.evidence), **{column: counts[column] for column in _COUNTED_COLUMNS}}
-    return {**_paper_cells(finding), **of_all, **best}
-
-
-def _paper_cells(finding: Finding) -> dict[str, Cell]:
-    paper, ids = finding.paper, finding.paper.ids
-    public = (ids.get("doi"), ids.get("pmid"), paper.year)
-    values = (printable(paper.name), paper.title, *public, finding.hypothesis, finding.verdict)
-    return {**dict(zip(_PAPER_COLUMNS, values, strict=True)), "told": told(finding)}
-
-
-def _place_cells(place: Place) -> dict[str, Cell]:
-    return {"section": " > ".join(place.section), "paragraph": place.paragraph + 1, "page": place.page}
-
-
-def _sentence_cells(sentence: FoundSentence) -> dict[str, Cell]:
-    return {
-        "sentence": sentence.sentence,
-        **_place_cells(sentence.place),
-        **asdict(sentence.span),
-        "chance": None if sentence.chance is None else round(sentence.chance, 3),
-        "direction": sentence.direction,
-        "stance": sentence.stance,
-        "text": sentence.text,
-    }
+def _rows(finding: Finding, rows_of: RowsOf) -> Sequence[Mapping[str, Cell]]:
+    paper, evidence = finding.paper, finding.evidence
+    values = (printable(paper.name), paper.title, paper.ids.get("doi"), paper.ids.get("pmid"), paper.year)
+    head = dict(zip(_PAPER_COLUMNS, (*values, finding.hypothesis, finding.verdict), strict=True))
+    head["told"] = told(finding)
+    rows = []
+    found: list[FoundSentence | Unit] = [*evidence, *finding.units]
+    for rank, one in enumerate(found, 1):
+        fields = _fields(one)
+        fields |= {"section": " > ".join(one.place.section), "paragraph": one.place.paragraph + 1}
+        if isinstance(one, Unit):
+            fields["unit"] = f"{one.kind}: {unit_name(one)}"
+        else:
+            fields |= {"chance": one.chance and round(one.chance, 3), "rank": rank if finding.ordered else None}
+        rows.append({**fields, **head})
+    if rows_of == "sentence":
+        return rows or [head]
+    counts = Counter(said for one in evidence for said in {str(one.direction), str(one.stance)})
+    of_all = {"n_sentences": len(evidence), **{column: counts[column] for column in _COUNTED_COLUMNS}}
+    return [{**(rows[0] if evidence else head), **of_all}]
 
 
 def findings_workbook(findings: Sequence[Finding]) -> bytes:
@@ -327,7 +245,8 @@ def findings_workbook(findings: Sequence[Finding]) -> bytes:
     import xlsxwriter  # noqa: PLC0415 - an extra
 
     content = io.BytesIO()
-    with xlsxwriter.Workbook(content, {"in_memory": True}) as book:
+    as_it_is = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}  # also what begins with =
+    with xlsxwriter.Workbook(content, as_it_is) as book:
         for rows_of in get_args(RowsOf):
             sheet, table = book.add_worksheet(f"{rows_of}s"), findings_table(findings, rows_of)
             if len(table.rows) >= _MOST_SHEET_ROWS:
@@ -335,11 +254,7 @@ def findings_workbook(findings: Sequence[Finding]) -> bytes:
             sheet.freeze_panes(1, 0)
             sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
             for number, row in enumerate((table.columns, *table.rows)):
-                for column, cell in enumerate(row):
-                    if isinstance(cell, int | float):
-                        sheet.write_number(number, column, cell)
-                    elif cell is not None:  # text stays text, also one that begins as a formula does
-                        sheet.write_string(number, column, printable(str(cell))[:_LONGEST_CELL])
+                sheet.write_row(number, 0, [printable(cell) if isinstance(cell, str) else cell for cell in row])
     return content.getvalue()
 
 
@@ -352,69 +267,47 @@ def findings_ris(findings: Sequence[Finding]) -> str:
     require_extra("find --format ris", "ris", "rispy")
     import rispy  # noqa: PLC0415 - an extra
 
-    records = [_ris_record(of_paper[0].paper, of_paper) for of_paper in by_paper(findings)]
+    records = []
+    for of_paper in by_paper(findings):
+        paper = of_paper[0].paper
+        fields = {
+            "type_of_reference": "JOUR",
+            "title": paper.title or paper.name,
+            "doi": paper.ids.get("doi"),
+            "year": paper.year and str(paper.year),
+            "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid"),
+        }
+        printed = {name: printable(value) for name, value in fields.items() if value}
+        records.append({**printed, "notes": list(map(_ris_note, of_paper))})
     return str(rispy.dumps(records))
 
 
-def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | list[str]]:
-    fields = {
-        "type_of_reference": "JOUR",
-        "title": printable(paper.title or paper.name),
-        "doi": paper.ids.get("doi", ""),
-        "year": "" if paper.year is None else str(paper.year),
-        "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid", ""),
-    }
-    notes = []
-    for finding in findings:
-        words = [f"Evidence for or against '{finding.hypothesis}':"]
-        words += filter(None, [lead(finding)])
-        words += [f"[{rank}] {one.text} ({about(one)})" for rank, one in enumerate(shown(finding), 1)]
-        words += [f"{unit.text} ({about_unit(unit)})" for unit in finding.units]
-        notes.append(printable(" ".join((*words, searched(finding)))).strip())  # a line of RIS is a field
-    return {**{name: printable(value) for name, value in fields.items() if value}, "notes": notes}
+def _ris_note(finding: Finding) -> str:
+    words = [f"Evidence for or against '{finding.hypothesis}':", lead(finding)]
+    words += [f"[{rank}] {one.text} ({about(one)})" for rank, one in enumerate(shown(finding), 1)]
+    words += [f"{unit.text} ({about_unit(unit)})" for unit in finding.units]
+    return printable(" ".join(filter(None, (*words, searched(finding)))))  # a line of RIS is a field
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
     paper = finding.paper
     return {
         "paper": paper.name,
-        "title": paper.title,
-        "format": paper.format,
+        **{field: getattr(paper, field) for field in ("title", "format", "year")},
         "ids": dict(paper.ids),
-        "year": paper.year,
-        "hypothesis": finding.hypothesis,
+        **{field: getattr(finding, field) for field in ("hypothesis", "by_words", "verdict", "unmentioned")},
         "asks_for": question_of(finding.hypothesis).kind,
-        "by_words": finding.by_words,
-        "verdict": finding.verdict,
         "summary": summary(finding),
         "n_sentences": len(paper.sentences),
-        "unmentioned": finding.unmentioned,
         "not_searched": not_searched(paper),
         "told": told(finding),
-        "evidence": [
-            {
-                "sentence": sentence.sentence,
-                "kind": sentence.kind.value,
-                "text": sentence.text,
-                **asdict(sentence.place),
-                **asdict(sentence.span),
-                "chance": sentence.chance,
-                "direction": sentence.direction,
-                "stance": sentence.stance,
-                "told": about(sentence),
-            }
-            for sentence in finding.evidence
-        ],
-        "units": [
-            {
-                "text": unit.text,
-                "kind": unit.kind,
-                "label": unit.label,
-                "row": unit.row,
-                **asdict(unit.place),
-                "told": about_unit(unit),
-            }
-            for unit in finding.units
-        ],
+        "evidence": [{**_fields(sentence), "told": about(sentence)} for sentence in finding.evidence],
+        "units": [{**_fields(unit), "told": about_unit(unit)} for unit in finding.units],
         "notes": dict(finding.notes),
     }
+
+
+def _fields(one: FoundSentence | Unit) -> dict[str, Any]:
+    """Return the fields of a sentence or unit, with those of its place and span among them."""
+    fields = asdict(one)
+    return {**fields.pop("place"), **fields.pop("span", {}), **fields}

@@ -154,8 +154,10 @@ def one_file(title: str, body: Iterable[str], parts: Mapping[str, str]) -> str:
     )
 
 
-def static_page(title: str, body: Node) -> str:
-    return one_file(title, [as_html(body)], page_parts(style(FINDINGS_STYLES)))
+def static_page(title: str, *body: Node | str, scripts: Sequence[str] = ()) -> str:
+    """Return a page without requests, of elements and HTML."""
+    parts = page_parts(style(FINDINGS_STYLES), script(scripts) if scripts else "")
+    return one_file(title, (one if isinstance(one, str) else as_html(one) for one in body), parts)
 
 
 PAPERS_A_PIECE = 16

@@ -1,18 +1,15 @@
 """Copies of PDFs with their evidence highlighted, each with a note."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, count, cycle
+from itertools import chain, count, cycle, groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_bytes
-from evidencebench.pages.findings import about, shown
-from evidencebench.papers.paper import PageBox
+from evidencebench.pages.findings import about, by_paper, shown
 from evidencebench.papers.pdf.marking import Highlight, with_highlights
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.provenance import require_extra
@@ -22,18 +19,15 @@ _COLOURS = ((1, 0.85, 0), (0.35, 0.85, 0.4), (0.4, 0.7, 1), (1, 0.5, 0.7), (1, 0
 _LEAST_TINT = 0.25  # of what is hardly evidence, in 0..1
 _NO_CHANCE = 0.7  # the tint where the system gives no chances
 
-
-class MarkedCopy(NamedTuple):
-    source: Path
-    target: Path
+MarkedCopies = Mapping[str, tuple[Path, Path]] | None  # name of a paper -> its file and the copy; None: not wanted
 
 
-def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite: bool) -> dict[str, MarkedCopy] | None:
-    """Return where copies of those papers go that are PDFs, by their names; raises `DataError` where one may not."""
+def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite: bool) -> MarkedCopies:
+    """Return where copies of those papers go that are PDFs; raises `DataError` where one may not."""
     if folder is None:
         return None
     require_extra("find --mark", "mark", "pypdf")
-    copies: dict[str, MarkedCopy] = {}
+    copies: dict[str, tuple[Path, Path]] = {}
     taken: set[str] = set()
     for name, source in papers.items():
         with suppress(DataError):  # which is told when the papers are read
@@ -42,7 +36,7 @@ def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite
                 names = chain([stem], (f"{stem}-{number}" for number in count(2)))
                 file = next(file for file in map("{}.pdf".format, names) if file.casefold() not in taken)
                 taken.add(file.casefold())
-                copies[name] = MarkedCopy(source, folder / file)
+                copies[name] = (source, folder / file)
     for _, target in copies.values():
         if target.exists() and any(path.exists() and target.samefile(path) for path in papers.values()):
             raise DataError(f"{target}: is one of the papers; choose another folder for --mark")
@@ -51,27 +45,18 @@ def planned_copies(papers: Mapping[str, Path], folder: Path | None, *, overwrite
     return copies
 
 
-def write_copies(
-    findings: Sequence[Finding], copies: Mapping[str, MarkedCopy] | None
-) -> Iterator[tuple[str, Path | None, str]]:
+def write_copies(findings: Sequence[Finding], copies: MarkedCopies) -> Iterator[tuple[str, Path | None, str]]:
     """Write a copy of each paper with evidence; yield the name of each paper with its copy, or why it has none."""
     if copies is None:
         return
     colours = dict(zip(dict.fromkeys(finding.hypothesis for finding in findings), cycle(_COLOURS), strict=False))
-    by_paper: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_paper[finding.paper.name].append(finding)
-    for name, of_paper in by_paper.items():
+    for of_paper in by_paper(findings):
+        name = of_paper[0].paper.name
         if name not in copies:
             yield name, None, "it is no PDF in a file of its own"
             continue
-        highlights = [
-            highlight
-            for finding in of_paper
-            if finding.verdict is not PaperVerdict.NONE
-            for sentence in shown(finding)
-            for highlight in _highlights(finding, sentence, colours[finding.hypothesis])
-        ]
+        found = ((one, sentence) for one in of_paper if one.verdict is not PaperVerdict.NONE for sentence in shown(one))
+        highlights = [mark for one, sentence in found for mark in _highlights(one, sentence, colours[one.hypothesis])]
         if not highlights:
             yield name, None, "nothing was found in it"
             continue
@@ -91,10 +76,7 @@ def _highlights(finding: Finding, sentence: FoundSentence, colour: tuple[float, 
     """Yield an annotation for each page on which the sentence stands."""
     chance = _NO_CHANCE if sentence.chance is None else sentence.chance
     tint = _LEAST_TINT + (1 - _LEAST_TINT) * chance
-    boxes: dict[int, list[PageBox]] = defaultdict(list)
-    for box in finding.paper.boxes[sentence.sentence]:
-        boxes[box.page].append(box)
-    for of_page in boxes.values():
-        red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
+    red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
+    for _, boxes in groupby(finding.paper.boxes[sentence.sentence], key=lambda box: box.page):
         note = f"{finding.hypothesis}\n{about(sentence)}"
-        yield Highlight(boxes=tuple(of_page), colour=(red, green, blue), note=note)
+        yield Highlight(boxes=tuple(boxes), colour=(red, green, blue), note=note)

@@ -15,19 +15,8 @@ from starlette.types import ASGIApp
 
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.finding import Finding, find_evidence
+from evidencebench.pages import findings as telling
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
-from evidencebench.pages.findings import (
-    CHANCE_MEANING,
-    DIRECTION_MEANING,
-    HEADINGS,
-    MOST_NEAREST,
-    about_unit,
-    finding_record,
-    findings_ris,
-    findings_table,
-    grouped_units,
-    strengths,
-)
 from evidencebench.pages.findings_page import findings_page
 from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
 from evidencebench.papers.paper import Paper
@@ -60,10 +49,10 @@ class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
 
 # Format of an export -> the suffix of its file, and the function that writes it, given whether to group by direction.
 _EXPORTS: Mapping[str, tuple[str, Callable[[Finding, bool], str]]] = {
-    "csv": (".csv", lambda finding, _: as_csv(findings_table([finding])) + "\n"),
-    "markdown": (".md", lambda finding, _: as_markdown(findings_table([finding])) + "\n"),
-    "json": (".json", lambda finding, _: encode_json(finding_record(finding)).decode()),
-    "ris": (".ris", lambda finding, _: findings_ris([finding])),
+    "csv": (".csv", lambda finding, _: as_csv(telling.findings_table([finding])) + "\n"),
+    "markdown": (".md", lambda finding, _: as_markdown(telling.findings_table([finding])) + "\n"),
+    "json": (".json", lambda finding, _: encode_json(telling.finding_record(finding)).decode()),
+    "ris": (".ris", lambda finding, _: telling.findings_ris([finding])),
     "html": (".html", lambda finding, split: findings_page([finding], split=split)),
 }
 
@@ -96,13 +85,14 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
 
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question))
-        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
         units = [
-            {"heading": heading, "lines": [{"text": text, "told": about_unit(unit)} for text, unit in units]}
-            for heading, units in grouped_units(finding)
+            {"heading": heading, "lines": [{"text": text, "told": telling.about_unit(unit)} for text, unit in units]}
+            for heading, units in telling.grouped_units(finding)
         ]
-        how = {"strengths": strengths(finding), "most_nearest": MOST_NEAREST, "unit_groups": units}
-        return json_response({**finding_record(finding), **words, **how})
+        meanings = {"chances": telling.CHANCE_MEANING, "directions": telling.DIRECTION_MEANING}
+        how = {"strengths": telling.strengths(finding), "most_nearest": telling.MOST_NEAREST, "unit_groups": units}
+        words = {**meanings, "headings": telling.HEADINGS}
+        return json_response({**telling.finding_record(finding), **words, **how})
 
     def export(request: Request) -> Response:
         wanted = decode(request.state.body, _Export)
