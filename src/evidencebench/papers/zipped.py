@@ -5,13 +5,14 @@ import posixpath
 import re
 import zipfile
 import zlib
+from html import escape
 from urllib.parse import unquote
 
 from evidencebench.errors import MissingExtraError, UnreadableError
 from evidencebench.papers.html import SCHEME_PATTERNS, paper_of_page, title_in
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.sections import is_known_title, level_of, number_of, section_of
-from evidencebench.papers.tree import Characters, Element, decoded, parse_html, parse_xml
+from evidencebench.papers.tree import decoded, parse_html, parse_xml
 from evidencebench.provenance import require_extra
 
 # Of text in an archive, and how much larger than the archive; Word's own XML is packed to a thirtieth at most.
@@ -20,7 +21,7 @@ _BROKEN = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, Valu
 _DOCUMENT = re.compile(r"word/document\d*\.xml")
 _OF_WORD = re.compile(r"(?:word/|_rels/)(?:_rels/)?[\w.]*\.(?:xml|rels)|\[Content_Types\]\.xml")
 _OF_EPUB = re.compile(r"(?i).*\.(?:xml|opf|x?html?)")
-_CONTAINER = "META-INF/container.xml"
+_CONTAINER, _XML = "META-INF/container.xml", "<?xml version='1.0'?>"
 
 
 def is_docx(content: bytes) -> bool:
@@ -150,10 +151,12 @@ def read_epub(content: bytes, name: str) -> Paper:
         if chapter in members and entry.attributes.get("linear") != "no" and "nav" not in item.get("properties", ""):
             chapters.append(decoded(members[chapter], name=f"{name}: {chapter}"))
     title = next((element.text for element in book.all("title")), "")
-    page = parse_html("<?xml version='1.0'?>" + "\n".join(chapters), name=name)
+    text = "\n".join(chapters)
+    page = parse_html(_XML + text, name=name)
     heading = title_in(page, page, {"dc.title": title})
     if title and (heading is None or heading.text != title):
-        heading = Element("h1", children=[Characters(title, 0, 0)])
+        page = parse_html(f"{_XML}<h1>{escape(title)}</h1>{text}", name=name)
+        heading = page.first("h1")
     identifiers = " ".join(element.text for element in book.all("identifier", "source"))
     ids = {scheme: match[0] for scheme in ("doi", "pmcid") if (match := SCHEME_PATTERNS[scheme].search(identifiers))}
     return paper_of_page(page, heading, name=name, file_format="EPUB", ids=ids)
