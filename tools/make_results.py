@@ -58,9 +58,8 @@ outside this repository. evidencebench {version}, Python {python}, {libraries}.
 Aspect recall in %, with 95 % intervals from resampling papers. Trained systems are cross-validated, {folds} folds by
 paper and {seeds} seeds: every paper is answered by models that saw nothing of it, and an instance
 counts with its mean over the seeds. The others are measured as they are. A rank is a range: the best and the worst that
-a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). Time is the median to answer all
-four tasks on one paper, on one core of the machine that made this page, which others shared; embeddings are read from
-the cache where it holds them.
+a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). [performance.md](performance.md) has
+times.
 
 What was tuned, and on what, stands behind the tables. No figure on this page is from a hidden split.
 """
@@ -144,14 +143,14 @@ def _recalls(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str
         p_values = {pair: 1.0 if one is None else one.value for pair, one in zip(pairs, adjusted, strict=True)}
         ranks[task] = ranges_from({name: float(column.mean()) for name, column in values.items()}, p_values)
     yield "## Aspect recall and ranks\n"
-    yield f"| system | {' | '.join(DEFAULT_TASKS)} | ms a paper |"
-    yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} | --: |"
+    yield f"| system | {' | '.join(DEFAULT_TASKS)} |"
+    yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} |"
     for one in sorted(figures, key=lambda one: -one.tasks[DEFAULT_TASKS[0]].recall.mean):
         cells = []
         for task in DEFAULT_TASKS:
             best, worst = ranks[task][one.system]
             cells.append(f"{percent(one.tasks[task].recall)} {best}-{worst}")
-        yield f"| `{one.system}` | {' | '.join(cells)} | {1000 * one.answer_seconds:.0f} |"
+        yield f"| `{one.system}` | {' | '.join(cells)} |"
     yield ""
     yield "Published, on the **test** split, so beside and not among the above (COLM 2025; mean only):\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} |"
