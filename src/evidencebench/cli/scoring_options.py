@@ -55,7 +55,7 @@ class ScoringOptions(ExportScoring):
     table_format: options.TableFormat
 
     def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
-        return ExportScoring.score(self, runs, jobs=self.place.jobs, engine=self.place.engine, **how)
+        return ExportScoring.score(self, runs, **self.place, **how)
 
     def exit_code(self, scored: ScoredRuns) -> int:
         return 1 if self.require_complete and not is_complete(scored) else 0
