@@ -323,6 +323,4 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-command = LazyGroup(
-    "agreement", commands=[sample, annotate, report], help="Check the labels of a data set with people."
-)
+command = LazyGroup("agreement", commands=[sample, annotate, report])

@@ -197,6 +197,4 @@ def _interval(estimate: Estimate) -> str:
     return f"{estimate.alone}: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
 
 
-command = LazyGroup(
-    "audit", commands=[sample, review, report], help="Find out which misses of RUN are not its own fault."
-)
+command = LazyGroup("audit", commands=[sample, review, report])

@@ -32,13 +32,14 @@ class LazyGroup(click.Group):
 
     def __init__(
         self,
-        *args: Any,
+        name: str,
+        *,
         package: str = "",
         lines: Mapping[str, str] | None = None,  # name -> line of help
         modules: Mapping[str, str] | None = None,  # name -> module, where several commands share one
         **settings: Any,
     ) -> None:
-        super().__init__(*args, **settings)
+        super().__init__(name, **{"help": COMMANDS.get(name), **settings})
         own = {name: (command.help or "").partition("\n")[0] for name, command in self.commands.items()}
         self.package, self.lines, self.modules = package, {**(lines or {}), **own}, modules or {}
 

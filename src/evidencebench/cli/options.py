@@ -142,40 +142,26 @@ def _filled(make: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     )
 
 
-_PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
+class _PlainNumber(click.ParamType[Any]):
+    """A finite number in plain digits; Python would read ``1_0``, ``nan`` and ``inf`` too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and re.fullmatch(r"[-+.0-9a-zA-Z]*", value) is None:
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        number = super().convert(value, param, ctx)
+        if isinstance(number, int) and abs(number) >= 1 << 63:
+            self.fail(f"{number} is too large.", param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
-class WholeNumber(click.IntRange):
-    """A whole number in a range, in plain digits: Python would read ``1_0`` too."""
-
+class WholeNumber(_PlainNumber, click.IntRange):
     name = "whole number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        _require_plain(self, value, param, ctx)
-        whole: int = super().convert(value, param, ctx)
-        if abs(whole) >= 1 << 63:
-            self.fail(f"{whole} is too large.", param, ctx)
-        return whole
 
-
-class Finite(click.FloatRange):
-    """A finite number in a range; ``nan`` and ``inf`` are refused."""
-
+class Finite(_PlainNumber, click.FloatRange):
     name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        _require_plain(self, value, param, ctx)
-        finite: float = super().convert(value, param, ctx)
-        if not isfinite(finite):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return finite
-
-
-def _require_plain(
-    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> None:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) is None:
-        kind.fail(f"{value!r} is not a valid {kind.name}.", param, ctx)
 
 
 OPEN_SHARE = Finite(0, 1, min_open=True, max_open=True)

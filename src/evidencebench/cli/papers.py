@@ -302,6 +302,4 @@ def _print_sentences(paper: Paper) -> None:
     click.echo()
 
 
-command = LazyGroup(
-    "papers", commands=[fetch, show], help="Fetch the files of papers, and show what is read from them."
-)
+command = LazyGroup("papers", commands=[fetch, show])

@@ -10,8 +10,4 @@ from evidencebench.cli.construct.harvest import harvest_
 from evidencebench.cli.construct.steps import STEP_COMMANDS, run, status
 from evidencebench.cli.main import LazyGroup
 
-command = LazyGroup(
-    "construct",
-    commands=[demo, run, estimate, status, harvest_, *STEP_COMMANDS, assemble_],
-    help="Make a benchmark from papers and reviews.",
-)
+command = LazyGroup("construct", commands=[demo, run, estimate, status, harvest_, *STEP_COMMANDS, assemble_])
