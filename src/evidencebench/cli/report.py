@@ -14,7 +14,7 @@ from evidencebench.cli.output import print_cautions, progress, refuse_existing, 
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
-from evidencebench.files.atomic import is_stream, whole_file
+from evidencebench.files.atomic import is_stream, write_whole
 from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.pages.viewer import ExchangeSource
@@ -99,8 +99,7 @@ def report(
         )
     print_cautions(cautions)
     content = page.encode()
-    with whole_file(output) as file:
-        file.write(content)
+    write_whole(output, content)
     tell_written(output, {}, f"{output}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB", as_json=False)
 
 
