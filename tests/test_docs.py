@@ -173,17 +173,18 @@ def test_documents_name_only_what_is_public(document: str) -> None:
     assert {module for module, _ in imported} <= {"evidencebench"}
     named = {name for _, names in imported for name in names.split(", ")}
     named |= {name for name in re.findall(r"`evidencebench\.(\w+)[`(]", text) if name != "jsonl"}
-    assert named - {""} <= set(evidencebench.__all__)
+    assert named - {""} <= set(dir(evidencebench))
 
 
 def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
-    for name in evidencebench.__all__:
+    for name in dir(evidencebench):
         assert getattr(evidencebench, name) is not None
-    assert list(evidencebench.__all__[1:]) == sorted(evidencebench.__all__[1:])
+    assert vars(evidencebench)["__all__"] == dir(evidencebench) == sorted(dir(evidencebench))
+    assert len(dir(evidencebench)) > 70
 
 
 def test_every_public_function_class_and_method_has_a_docstring() -> None:
-    public: dict[str, Any] = {name: getattr(evidencebench, name) for name in evidencebench.__all__}
+    public: dict[str, Any] = {name: getattr(evidencebench, name) for name in dir(evidencebench)}
     named: dict[str, Any] = {
         name: value for name, value in public.items() if inspect.isclass(value) or inspect.isfunction(value)
     }
@@ -196,9 +197,10 @@ def test_every_public_function_class_and_method_has_a_docstring() -> None:
 
 
 def test_type_checkers_see_the_public_names_where_they_are() -> None:
-    source = Path(evidencebench.__file__).read_text(encoding="utf-8")
-    seen = re.findall(r"^    from (\S+) import (\w+) as (\w+)$", source, re.MULTILINE)
-    assert sorted(name for _, name, _ in seen) == evidencebench.__all__[1:]
+    stub = Path(evidencebench.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    seen = re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub, re.MULTILINE)
+    assert len(seen) == len(re.findall("^[^#\n]", stub, re.MULTILINE))
+    assert sorted(name for _, name, _ in seen) == dir(evidencebench)
     for module, name, public in seen:
         assert name == public
         assert getattr(import_module(module), name) is getattr(evidencebench, name)

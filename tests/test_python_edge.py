@@ -309,7 +309,7 @@ def test_a_run_is_a_source_as_it_is_and_one_of_other_data_is_refused(tmp_path: P
         recall(run, tmp_path / "part.json")
 
 
-NAMED = [getattr(evidencebench, name) for name in evidencebench.__all__]
+NAMED = [getattr(evidencebench, name) for name in dir(evidencebench)]
 PUBLIC: list[Callable[..., Any]] = [
     *filter(inspect.isfunction, NAMED),
     *(cross_validate, fetch, score_runs, read_run, report_page, solve_file, validate_files, write_examples),

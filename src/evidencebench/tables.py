@@ -294,37 +294,25 @@ def as_latex(table: Table) -> str:
     return "\n".join([*title, *tabular])
 
 
-def as_html(table: Table) -> str:
-    def shown(cell: Cell, tag: str) -> str:
-        text = html.escape(printable(cell.text) if isinstance(cell, Bold) else _cell_text(cell))
-        side = "right" if isinstance(cell, int | float) else "left"
-        return f'<{tag} style="text-align: {side}">{f"<b>{text}</b>" if isinstance(cell, Bold) else text}</{tag}>'
-
-    def line(cells: Sequence[Cell], tag: str = "td") -> str:
-        return f"<tr>{''.join(shown(cell, tag) for cell in cells)}</tr>"
-
-    def paragraph(text: str) -> str:
-        return f"<p>{html.escape(printable(text))}</p>"
-
-    heads = [line(names, "th") for names in (table.columns, table.below_heads) if names]
-    return "\n".join(
-        [
-            *map(paragraph, table.title.splitlines()),
-            *("<table>", "<thead>", *heads, "</thead>", "<tbody>", *map(line, table.rows), "</tbody>", "</table>"),
-            *map(paragraph, _notes(table)),
-        ]
-    )
-
-
 def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], n_rows: int) -> str:
     """Return the first of ``n_rows`` rows as a notebook shows them: long texts are cut, and a note counts the rest.
 
     >>> "<p>and 2 more</p>" in excerpt_html("", ["n"], [[1]], n_rows=3)
     True
     """
-    cut = [[shortened(cell, 300) if isinstance(cell, str) else cell for cell in row] for row in rows]
-    notes = [f"and {n_rows - len(rows):,} more"] if n_rows > len(rows) else []
-    return as_html(Table(title=title, columns=columns, rows=cut, notes=notes))
+
+    def shown(cell: Cell, tag: str) -> str:
+        text = shortened(cell, 300) if isinstance(cell, str) else cell
+        side = "right" if isinstance(cell, int | float) else "left"
+        return f'<{tag} style="text-align: {side}">{html.escape(_cell_text(text))}</{tag}>'
+
+    def line(cells: Sequence[Cell], tag: str = "td") -> str:
+        return f"<tr>{''.join(shown(cell, tag) for cell in cells)}</tr>"
+
+    above, rest = title.splitlines(), [f"and {n_rows - len(rows):,} more"] if n_rows > len(rows) else []
+    texts, notes = ([f"<p>{html.escape(printable(text))}</p>" for text in lines] for lines in (above, rest))
+    head, body = line(columns, "th"), map(line, rows)
+    return "\n".join([*texts, "<table>", "<thead>", head, "</thead>", "<tbody>", *body, "</tbody>", "</table>", *notes])
 
 
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(

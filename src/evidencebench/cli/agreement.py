@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
@@ -31,9 +31,6 @@ from evidencebench.pages.disagreements import disagreements_page
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.tables import Cell, Table, as_csv, printable
 from evidencebench.wording import counted
-
-if TYPE_CHECKING:  # starlette is an extra
-    from evidencebench.pages.people.tasks import TaskApp
 
 
 @options.command
@@ -109,14 +106,11 @@ def annotate(
       evidencebench agreement annotate tasks.jsonl --folder annotations --open
     """
     tasks = read_tasks(tasks_file)
-
-    def make() -> "TaskApp":
+    with serving.listening("agreement annotate") as (address, serve):
         from evidencebench.pages.people.annotations import annotation_tasks  # noqa: PLC0415 - an extra
 
-        return annotation_tasks(tasks, folder)
-
-    what = f"people annotate {counted(len(tasks.records), 'task')} of {printable(tasks_file.name)}"
-    serving.serve_tasks("agreement annotate", make, what)
+        what = f"people annotate {counted(len(tasks.records), 'task')} of {printable(tasks_file.name)}"
+        serve(annotation_tasks(tasks, folder).make_app(address), what)
 
 
 _DEFAULT_MARGIN = 0.05
@@ -329,6 +323,4 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-command = LazyGroup(
-    "agreement", commands=[sample, annotate, report], help="Check the labels of a data set with people."
-)
+command = LazyGroup("agreement", commands=[sample, annotate, report])

@@ -150,22 +150,15 @@ def _tasks_text(tasks: Sequence[str]) -> str:
 
 def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
     """Return the client, and with ``--batch`` a function that submits a batch and waits. Collect what is done first."""
-    prices, cache = PriceTable.load(asking.prices), open_cache()
+    prices, cache, totals = PriceTable.load(asking.prices), open_cache(), RunningTotals()
+    make_sender = partial(BatchSender, cache, prices=prices, on_status=_tell_status)
     if asking.batch:
-        totals = RunningTotals()
         settings = CallSettings(
             max_attempts=asking.max_attempts,
             timeout_seconds=asking.timeout_seconds,
             total_timeout_seconds=max(3600.0, asking.timeout_seconds),
         )
-        sender = BatchSender(
-            cache,
-            prices=prices,
-            totals=totals,
-            max_cost_usd=asking.max_cost_usd,
-            on_status=_tell_status,
-            settings=settings,
-        )
+        sender = make_sender(totals=totals, max_cost_usd=asking.max_cost_usd, settings=settings)
         client = ChatClient(
             sender=sender, cache=cache, prices=prices, totals=totals, max_in_flight=asking.max_connections
         )
@@ -181,8 +174,7 @@ def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]
         )
         if cache is None:
             return client, None
-        settings = CallSettings(max_attempts=2)
-        sender = BatchSender(cache, prices=prices, totals=client.totals, on_status=_tell_status, settings=settings)
+        sender = make_sender(totals=client.totals, settings=CallSettings(max_attempts=2))
 
     def settle() -> bool:
         made = sender.submit()

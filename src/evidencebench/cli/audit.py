@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
@@ -18,9 +18,6 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.scoring.resampling import Estimate, Proportion
 from evidencebench.tables import Cell, Column, Table, printable, table_for_readers
 from evidencebench.wording import counted, first_few
-
-if TYPE_CHECKING:  # starlette is an extra
-    from evidencebench.pages.people.tasks import TaskApp
 
 
 @options.command
@@ -98,14 +95,11 @@ def review(
     Example: evidencebench audit review misses.jsonl --folder audit --open
     """
     misses_file = read_misses(misses)
-
-    def make() -> "TaskApp":
+    with serving.listening("audit review") as (address, serve):
         from evidencebench.pages.people.audits import audit_tasks  # noqa: PLC0415 - an extra
 
-        return audit_tasks(misses_file, folder)
-
-    what = f"people audit {counted(len(misses_file.records), 'miss', 'misses')} of {printable(misses.name)}"
-    serving.serve_tasks("audit review", make, what)
+        what = f"people audit {counted(len(misses_file.records), 'miss', 'misses')} of {printable(misses.name)}"
+        serve(audit_tasks(misses_file, folder).make_app(address), what)
 
 
 @options.command
@@ -203,6 +197,4 @@ def _interval(estimate: Estimate) -> str:
     return f"{estimate.alone}: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
 
 
-command = LazyGroup(
-    "audit", commands=[sample, review, report], help="Find out which misses of RUN are not its own fault."
-)
+command = LazyGroup("audit", commands=[sample, review, report])

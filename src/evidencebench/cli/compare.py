@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations, groupby
+from itertools import combinations, count, groupby, product
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated
@@ -26,7 +26,8 @@ SEEN = f"† {TRAINED_ON_IT}"
 def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -> list[Table]:
     """Return a table for each task; ``trained_on_it`` are the labels of runs whose models were trained on this data."""
     labels = list(dict.fromkeys(label for pair in compared for label in (pair.first, pair.second)))
-    letters = {label: letter_of(number) for number, label in enumerate(labels)}
+    names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
+    letters = dict(zip(labels, names, strict=False))  # A, B, ..., Z, AA, AB, ...
     tables = []
     for task in dict.fromkeys(pair.comparison.task.name for pair in compared):
         differences: dict[tuple[str, str], str] = {}
@@ -48,12 +49,6 @@ def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -
         title = f"{task}: aspect recall in %, and the difference row - column in points"
         tables.append(Table(title=title, columns=["run", "recall", *letters.values()], rows=rows))
     return tables
-
-
-def letter_of(number: int) -> str:
-    """Return A, B, ..., Z, AA, AB, ... for 0, 1, ..."""
-    n_rounds, left = divmod(number, len(ascii_uppercase))
-    return (letter_of(n_rounds - 1) if n_rounds else "") + ascii_uppercase[left]
 
 
 def comparison_columns(

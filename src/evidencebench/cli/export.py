@@ -304,8 +304,4 @@ def _cautions(report: TrecReport) -> Iterator[str]:
             yield f"{name}: {counted(run.n_sets, 'set')} of sentences got an order, that in which they were named"
 
 
-command = LazyGroup(
-    "export",
-    commands=[inspect, run, hf, every_eval_ever, hub_results, trec],
-    help="Write data and runs in the forms that other tools read.",
-)
+command = LazyGroup("export", commands=[inspect, run, hf, every_eval_ever, hub_results, trec])

@@ -32,13 +32,14 @@ class LazyGroup(click.Group):
 
     def __init__(
         self,
-        *args: Any,
+        name: str,
+        *,
         package: str = "",
         lines: Mapping[str, str] | None = None,  # name -> line of help
         modules: Mapping[str, str] | None = None,  # name -> module, where several commands share one
         **settings: Any,
     ) -> None:
-        super().__init__(*args, **settings)
+        super().__init__(name, **{"help": COMMANDS.get(name), **settings})
         own = {name: (command.help or "").partition("\n")[0] for name, command in self.commands.items()}
         self.package, self.lines, self.modules = package, {**(lines or {}), **own}, modules or {}
 
@@ -80,7 +81,7 @@ def open_streams() -> None:
             descriptor = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
     if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test replaces it
-        written = io.BufferedWriter(_LossyStream(sys.__stderr__.fileno()))
+        written = io.BufferedWriter(_LossyStream(sys.__stderr__.fileno(), "w", closefd=False))
         sys.stderr = io.TextIOWrapper(written, encoding=sys.__stderr__.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -93,24 +94,12 @@ def _is_unread(descriptor: int) -> bool:
     return any(event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, event in poller.poll(0))
 
 
-class _LossyStream(io.RawIOBase):
-    """A stream that writes to a file's descriptor and ignores errors in writing."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def isatty(self) -> bool:
-        return os.isatty(self._descriptor)
-
-    def writable(self) -> bool:
-        return True
+class _LossyStream(io.FileIO):
+    """A stream that drops what cannot be written."""
 
     def write(self, content: "ReadableBuffer", /) -> int:
         try:
-            return os.write(self._descriptor, content)
+            return super().write(content) or memoryview(content).nbytes  # None where it would have to wait
         except OSError:
             return memoryview(content).nbytes
 

@@ -7,14 +7,15 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from inspect import Parameter, getdoc, signature
 from math import isfinite
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -39,7 +40,6 @@ if TYPE_CHECKING:  # starlette is an extra
     from starlette.types import ASGIApp
 
     from evidencebench.pages.app.server import Address
-    from evidencebench.pages.people.tasks import TaskApp
 
 
 # How a command says what it is given: each parameter of its function has, beside its type, the option that fills it.
@@ -105,24 +105,23 @@ def output(metavar: str, text: str, kind: Any = None) -> Declared:
     return option(f"-o, --output {metavar}", text, kind or OutputFile())
 
 
-def command(function: Callable[..., int | None]) -> click.Command:
+def command(
+    function: Callable[..., int | None], kind: type[click.Command] = click.Command, **settings: Any
+) -> click.Command:
     """Return a function, each parameter ``Annotated[type, declared]``, as a command; it returns the exit code."""
-    name = function.__name__.strip("_").replace("_", "-")
-    return click.Command(name, callback=callback(function), params=parameters(function), help=getdoc(function))
 
-
-def callback(function: Callable[..., int | None]) -> Callable[..., None]:
     def call(**values: Any) -> None:
         if code := _filled(function, values):
             click.get_current_context().exit(code)
 
-    return call
+    name = function.__name__.strip("_").replace("_", "-")
+    return kind(name, callback=call, params=_parameters(function), help=getdoc(function), **settings)
 
 
-def parameters(make: Callable[..., Any]) -> list[click.Parameter]:
+def _parameters(make: Callable[..., Any]) -> list[click.Parameter]:
     params: list[click.Parameter] = []
     for name, hint, default, declared in _declared(make):
-        params += [declared.parameter(name, hint, default)] if isinstance(declared, Declared) else parameters(declared)
+        params += [declared.parameter(name, hint, default)] if isinstance(declared, Declared) else _parameters(declared)
     return params
 
 
@@ -143,40 +142,26 @@ def _filled(make: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     )
 
 
-_PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
+class _PlainNumber(click.ParamType[Any]):
+    """A finite number in plain digits; Python would read ``1_0``, ``nan`` and ``inf`` too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and re.fullmatch(r"[-+.0-9a-zA-Z]*", value) is None:
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        number = super().convert(value, param, ctx)
+        if isinstance(number, int) and abs(number) >= 1 << 63:
+            self.fail(f"{number} is too large.", param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
-class WholeNumber(click.IntRange):
-    """A whole number in a range, in plain digits: Python would read ``1_0`` too."""
-
+class WholeNumber(_PlainNumber, click.IntRange):
     name = "whole number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        _require_plain(self, value, param, ctx)
-        whole: int = super().convert(value, param, ctx)
-        if abs(whole) >= 1 << 63:
-            self.fail(f"{whole} is too large.", param, ctx)
-        return whole
 
-
-class Finite(click.FloatRange):
-    """A finite number in a range; ``nan`` and ``inf`` are refused."""
-
+class Finite(_PlainNumber, click.FloatRange):
     name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        _require_plain(self, value, param, ctx)
-        finite: float = super().convert(value, param, ctx)
-        if not isfinite(finite):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return finite
-
-
-def _require_plain(
-    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> None:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) is None:
-        kind.fail(f"{value!r} is not a valid {kind.name}.", param, ctx)
 
 
 OPEN_SHARE = Finite(0, 1, min_open=True, max_open=True)
@@ -300,12 +285,11 @@ RulesChoice = Annotated[Rules, _rules]
 # The options that say where work runs: ``--engine``, ``--jobs`` and those of a Ray cluster.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkPlace:
+class WorkPlace(TypedDict):
     """Where work runs: on an engine, or where that is None, in so many processes, fewer for small data."""
 
-    jobs: int = 1
-    engine: Engine | None = None
+    jobs: int
+    engine: Engine | None
 
 
 def _work_place(
@@ -324,15 +308,15 @@ def _work_place(
     if engine == "ray":
         require_extra("--engine ray", "ray", "ray")
         cluster = RayCluster(n_actors=jobs or None, address=ray_address, gpus_per_actor=gpus_per_worker or 0)
-        return WorkPlace(engine=cluster)
+        return WorkPlace(jobs=1, engine=cluster)
     if engine == "local":
         if jobs is not None and jobs != 1:
             raise click.UsageError("--engine local is this process alone: leave --jobs out, or choose another engine")
-        return WorkPlace(engine=InProcess())
+        return WorkPlace(jobs=1, engine=InProcess())
     if jobs is None:
         jobs = 1 if engine is None else 0
     n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return WorkPlace(jobs=jobs or n_processors)
+    return WorkPlace(jobs=jobs or n_processors, engine=None)
 
 
 WorkPlaceChoice = Annotated[WorkPlace, _work_place]
@@ -361,8 +345,9 @@ class PageServing:
     expose: Annotated[bool, option("--expose", "Allow a host that other machines reach; a token is asked for.")]
     is_opened: Annotated[bool, option("--open/--no-open", "Open it in a browser.")] = False
 
-    def serve(self, command: str, make: "Callable[[Address], AbstractContextManager[tuple[ASGIApp, str]]]") -> None:
-        """Serve an app until Ctrl-C; ``make`` yields it for its address, and a few words on what it shows."""
+    @contextmanager
+    def listening(self, command: str) -> "Iterator[tuple[Address, Callable[[ASGIApp, str], None]]]":
+        """Yield the address, and what serves an app there until Ctrl-C, given a few words on what the app shows."""
         require_extra(command, "view", "starlette", "uvicorn")
         from evidencebench.pages.app.server import address_of  # noqa: PLC0415 - an extra
         from evidencebench.web.serving import serve_until_signal  # noqa: PLC0415 - an extra
@@ -370,18 +355,13 @@ class PageServing:
         with listen(self.host, self.port, expose=self.expose) as bound:
             token = None if is_loopback(self.host) else secrets.token_urlsafe(32)
             address = address_of(bound, self.host, token)
-            with make(address) as (app, what):
 
-                def tell() -> None:
-                    click.echo(f"{what} on {address.url}")  # which flushes
-                    if self.is_opened:
-                        threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+            def tell(what: str) -> None:
+                click.echo(f"{what} on {address.url}")  # which flushes
+                if self.is_opened:
+                    threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
 
-                serve_until_signal(app, bound, tell)
-
-    def serve_tasks(self, command: str, make: "Callable[[], TaskApp]", what: str) -> None:
-        """Serve tasks that people answer, until Ctrl-C; ``what`` says what they do."""
-        self.serve(command, lambda address: nullcontext((make().make_app(address), what)))
+            yield address, lambda app, what: serve_until_signal(app, bound, partial(tell, what))
 
 
 STANDARD_INPUT = "-"

@@ -268,11 +268,7 @@ def _record(paper: Paper) -> dict[str, Any]:
             {"index": index, "kind": kind.value, "text": text, **asdict(place), **asdict(span)}
             for index, (text, kind, place, span) in enumerate(rows)
         ],
-        "loss": {
-            "n_characters": dict(paper.loss.n_characters),
-            "n_kept": dict(paper.loss.n_kept),
-            "left_out": {sort: asdict(out) for sort, out in paper.loss.left_out.items()},
-        },
+        "loss": paper.loss,
         "warnings": paper.warnings,
     }
 
@@ -306,6 +302,4 @@ def _print_sentences(paper: Paper) -> None:
     click.echo()
 
 
-command = LazyGroup(
-    "papers", commands=[fetch, show], help="Fetch the files of papers, and show what is read from them."
-)
+command = LazyGroup("papers", commands=[fetch, show])

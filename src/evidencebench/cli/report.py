@@ -1,8 +1,7 @@
 """``evidencebench report``."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shlex import join
 from typing import Annotated
@@ -12,10 +11,10 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_cautions, progress, refuse_existing, tell_written
-from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
-from evidencebench.files.atomic import is_stream, whole_file
+from evidencebench.files.atomic import is_stream, write_whole
 from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.pages.viewer import ExchangeSource
@@ -73,7 +72,14 @@ def report(
     refuse_existing(output, overwrite=overwrite)
     cautions: list[Caution] = []
     dataset = open_dataset(data)
-    with _exchanges(dataset, is_wanted=exchanges) as source, progress("report", progress_style) as on_progress:
+    stored: AbstractContextManager[ExchangeSource | None] = nullcontext()
+    if exchanges:
+        from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted
+
+        stored = stored_exchanges(dataset, cache_folder(os.environ))
+    with stored as source, progress("report", progress_style) as on_progress:
+        if exchanges and source is None:
+            raise CacheError("--exchanges: no reply of a language model is stored on this machine; leave it out")
         page = report_page(
             runs,
             dataset,
@@ -87,29 +93,14 @@ def report(
             shown_data=data,
             command=_command_line(click.get_current_context()),
             exchanges=source,
-            jobs=place.jobs,
-            engine=place.engine,
+            **place,
             on_caution=cautions.append,
             on_progress=on_progress,
         )
     print_cautions(cautions)
     content = page.encode()
-    with whole_file(output) as file:
-        file.write(content)
+    write_whole(output, content)
     tell_written(output, {}, f"{output}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB", as_json=False)
-
-
-@contextmanager
-def _exchanges(dataset: Dataset, *, is_wanted: bool) -> Iterator[ExchangeSource | None]:
-    if not is_wanted:
-        yield None
-        return
-    from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted
-
-    with stored_exchanges(dataset, cache_folder(os.environ)) as source:
-        if source is None:
-            raise CacheError("--exchanges: no reply of a language model is stored on this machine; leave it out")
-        yield source
 
 
 def _command_line(ctx: click.Context) -> str:

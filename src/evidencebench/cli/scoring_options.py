@@ -12,7 +12,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_cautions, progress, prose_width
 from evidencebench.data.dataset import open_dataset
-from evidencebench.files.atomic import whole_file
+from evidencebench.files.atomic import write_whole
 from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart, reach_of
 from evidencebench.pages.figures.data import Bar, BarGroup, ChartLine, bar_of
 from evidencebench.pages.figures.drawing import stacked
@@ -55,7 +55,7 @@ class ScoringOptions(ExportScoring):
     table_format: options.TableFormat
 
     def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
-        return ExportScoring.score(self, runs, jobs=self.place.jobs, engine=self.place.engine, **how)
+        return ExportScoring.score(self, runs, **self.place, **how)
 
     def exit_code(self, scored: ScoredRuns) -> int:
         return 1 if self.require_complete and not is_complete(scored) else 0
@@ -86,9 +86,7 @@ PlotFile = Annotated[
 
 
 def write_picture(path: Path, chart: Node) -> None:
-    content = png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart).encode()
-    with whole_file(path) as file:
-        file.write(content)
+    write_whole(path, png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart))
 
 
 def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:

@@ -40,7 +40,7 @@ def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None
     print_table(Table(columns=["task", "sentences that count", "aspects that count"], rows=rows), table_format)
 
 
-def _list(
+def systems(
     *,
     only: Annotated[str | None, option("--only S", "This system alone.", shell_complete=options.complete_systems)],
     as_json: options.AsJson,
@@ -150,11 +150,4 @@ def new(*, name: Annotated[str, argument()]) -> None:
     click.echo(f"then: evidencebench run {name} --data sample -o {name}.jsonl")
 
 
-command = LazyGroup(
-    "systems",
-    commands=[new],
-    invoke_without_command=True,
-    callback=options.callback(_list),
-    params=options.parameters(_list),
-    help=inspect.getdoc(_list),
-)
+command = options.command(systems, LazyGroup, commands=[new], invoke_without_command=True)

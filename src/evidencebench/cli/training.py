@@ -162,8 +162,7 @@ def crossval(
         measured = cross_validate(
             what,
             dataset,
-            jobs=place.jobs,
-            engine=place.engine,
+            **place,
             journal=journal,
             run=run,
             overwrite=overwrite,

@@ -1,10 +1,9 @@
 """``evidencebench view``."""
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
@@ -15,11 +14,6 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.files.places import cache_folder
 from evidencebench.tables import printable
-
-if TYPE_CHECKING:  # starlette is an extra
-    from starlette.types import ASGIApp
-
-    from evidencebench.pages.app.server import Address
 
 
 @options.command
@@ -62,14 +56,13 @@ def view(
     if data is None and (runs or shown_tasks or folder is not None):
         raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
 
-    @contextmanager
-    def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+    with serving.listening("view") as (address, serve), ExitStack() as opened:
         if data is None:
             from evidencebench.execution.making import make_system  # noqa: PLC0415 - beside what shows it
             from evidencebench.pages.app.find import make_finding_app  # noqa: PLC0415 - an extra
 
-            system = make_system(DEFAULT_FINDER)
-            yield make_finding_app(system, address=address), "finding evidence in papers of your own"
+            app = make_finding_app(make_system(DEFAULT_FINDER), address=address)
+            serve(app, "finding evidence in papers of your own")
             return
         from evidencebench.pages.app.search import BackgroundScan  # noqa: PLC0415 - beside what shows it
         from evidencebench.pages.app.viewer import make_app  # noqa: PLC0415 - an extra
@@ -78,14 +71,12 @@ def view(
         from evidencebench.pages.viewer import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
         dataset = open_dataset(data)
-        with stored_exchanges(dataset, cache_folder(os.environ)) as exchanges:
-            viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
-            if folder is not None:
-                with closing(pick_tasks(viewed, folder, shown_tasks[0], limit=limit)) as picking:
-                    yield picking.make_app(address), f"people pick in {printable(viewed.title)}"
-                return
-            with closing(BackgroundScan(viewed)) as scan:
-                scan.start()
-                yield make_app(viewed, scan, address=address), f"viewing {printable(viewed.title)}"
-
-    serving.serve("view", app)
+        exchanges = opened.enter_context(stored_exchanges(dataset, cache_folder(os.environ)))
+        viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
+        if folder is not None:
+            picking = opened.enter_context(closing(pick_tasks(viewed, folder, shown_tasks[0], limit=limit)))
+            serve(picking.make_app(address), f"people pick in {printable(viewed.title)}")
+        else:
+            scan = opened.enter_context(closing(BackgroundScan(viewed)))
+            scan.start()
+            serve(make_app(viewed, scan, address=address), f"viewing {printable(viewed.title)}")

@@ -3,27 +3,11 @@
 The files: `assemble`, `demo`, `estimate`, `harvest`, `steps`.
 """
 
+from evidencebench.cli.construct.assemble import assemble_
+from evidencebench.cli.construct.demo import demo
+from evidencebench.cli.construct.estimate import estimate
+from evidencebench.cli.construct.harvest import harvest_
+from evidencebench.cli.construct.steps import STEP_COMMANDS, run, status
 from evidencebench.cli.main import LazyGroup
 
-command = LazyGroup(
-    "construct",
-    package=__name__,
-    lines={
-        "demo": "Run all steps on a synthetic review, against a server for trials.",
-        "run": "Run all steps, and make the data set.",
-        "estimate": "Price what is left of a construction.",
-        "status": "Say where a construction stands.",
-        "harvest": "Find the passages of reviews that speak of one paper each.",
-        "summaries": "Delimit passages, and keep those that report results.",
-        "hypotheses": "Write the hypothesis that each summary is evidence on.",
-        "aspects": "Split each summary into aspects, and verify them.",
-        "judge": "Judge which sentences of each paper hold which aspects.",
-        "label-results": "Say which aspects are results.",
-        "filter": "Drop drafts of which too few aspects have a source sentence.",
-        "assemble": "Make the data set: splits, optima, datasheet.",
-    },
-    modules=dict.fromkeys(
-        ("run", "status", "summaries", "hypotheses", "aspects", "judge", "label-results", "filter"), "steps"
-    ),
-    help="Make a benchmark from papers and reviews.",
-)
+command = LazyGroup("construct", commands=[demo, run, estimate, status, harvest_, *STEP_COMMANDS, assemble_])

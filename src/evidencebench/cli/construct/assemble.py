@@ -96,8 +96,7 @@ def assemble_(
             settings,
             against=[open_dataset(name) for name in against],
             overwrite=overwrite,
-            jobs=place.jobs,
-            engine=place.engine,
+            **place,
             on_progress=on_progress,
         )
     if as_json:

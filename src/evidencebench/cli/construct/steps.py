@@ -277,8 +277,7 @@ def run(
             until=until,
             overwrite=overwrite or first is not None,
             drops_failed=drop_failed,
-            jobs=place.jobs,
-            engine=place.engine,
+            **place,
             on_progress=shown,
         )
     tell_asked(client)
@@ -336,3 +335,6 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
         how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
         click.echo(f"next: {status.next_step}{how if is_stale else ''}")
     print_agreement(agreement, as_json=False)
+
+
+STEP_COMMANDS = [summaries, hypotheses, aspects, judge, label_results, filter_]

@@ -210,8 +210,7 @@ def solve(
         report = solve_file(
             open_dataset(data),
             output,
-            jobs=place.jobs,
-            engine=place.engine,
+            **place,
             max_errors=max_errors,
             on_progress=on_progress,
         )
@@ -298,7 +297,7 @@ def validate(
     """
     paths = [data_path(name) for name in files]
     with progress("validating", progress_style) as on_progress:
-        reports = validate_files(paths, optima=optima, jobs=place.jobs, engine=place.engine, on_progress=on_progress)
+        reports = validate_files(paths, optima=optima, **place, on_progress=on_progress)
     is_valid = all(report.is_valid for report in reports)
     if as_json:
         print_json({"valid": is_valid, "files": list(map(_fields, reports))})
