@@ -15,7 +15,7 @@ import msgspec
 
 from evidencebench.errors import DataError, DownloadError, FailingServerError, UnreadableError
 from evidencebench.files.atomic import write_whole
-from evidencebench.files.disk import MOST_BYTES, file_sha256, read_bytes
+from evidencebench.files.disk import MOST_BYTES, file_sha256, read_whole
 from evidencebench.files.places import locked_folder
 from evidencebench.papers.html import is_html
 from evidencebench.papers.ids import IdScheme, PublicId
@@ -259,9 +259,12 @@ def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:
 def read_index(folder: Path) -> dict[str, FetchedPaper]:
     """Return the papers of a folder's index by the ids that were asked for; raises `DataError` for another table."""
     path = folder / INDEX_NAME
-    if not path.exists():
+    try:
+        content = read_whole(path)
+    except FileNotFoundError:
         return {}
-    content = read_bytes(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     try:
         columns, *rows = csv.reader(io.StringIO(content.decode()))
         as_written = (list(map(cell_as_written, row)) for row in rows)
