@@ -3,7 +3,7 @@
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -17,7 +17,6 @@ from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.leakage import (
     Candidate,
     Met,
-    PaperStore,
     TextIndex,
     assign_groups,
     linked_groups,
@@ -33,16 +32,16 @@ from evidencebench.construction.losses import (
     losses_of,
     steps_before,
 )
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
+from evidencebench.data.sources import DataFile
 from evidencebench.data.statistics import Description, Spread, describe
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import whole_folder, write_whole
 from evidencebench.files.disk import file_sha256
-from evidencebench.query import Query
 from evidencebench.tables import Cell, Table, as_markdown, printable, shortened
 from evidencebench.version import __version__
 from evidencebench.wording import counted
@@ -159,11 +158,10 @@ def assemble(
     judged = next((file for file in before if file.header.step == "judge"), source)
     agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
-        candidates, store, digest = read_candidates(
-            source, papers, scratch / "papers.jsonl", runs_on, progress_of(on_progress, "reading")
-        )
-        index = TextIndex(store.hashes)
-        paper_of = same_papers(candidates, store.hashes, index)
+        read_papers, on_read = scratch / "papers.jsonl", progress_of(on_progress, "reading")
+        candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
+        index = TextIndex(hashes)
+        paper_of = same_papers(candidates, hashes, index)
         met = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
         kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
         for candidate in candidates:
@@ -188,7 +186,7 @@ def assemble(
             if positions
         }
         unproven = _write_splits(
-            made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
+            made, source, read_papers, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
         )
         gone = (dropped(source[draft_id], *why) for draft_id, why in sorted(met.items()))
         write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
@@ -229,7 +227,7 @@ def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], Non
 def _write_splits(
     folder: Path,
     source: DraftFile,
-    store: PaperStore,
+    papers: Path,
     named: Mapping[str, Sequence[tuple[str, str]]],
     *,
     engine: Engine,
@@ -237,11 +235,11 @@ def _write_splits(
 ) -> dict[str, tuple[str, ...]]:
     """Write a file a split, given the ids of its drafts and of their instances; return the optima without proof."""
     unproven: dict[str, tuple[str, ...]] = {}
-    n_all, n_done = sum(map(len, named.values())), 0
+    opened, n_all, n_done = open_dataset(papers).file, sum(map(len, named.values())), 0
 
     def instances(names: Sequence[tuple[str, str]]) -> Iterator[Instance]:
         nonlocal n_done
-        for instance, tasks in map_in_order(engine, _solver, (source, store), names):
+        for instance, tasks in map_in_order(engine, _solver, (source, opened), names):
             if tasks:
                 unproven[instance.id] = tasks
             yield instance
@@ -253,18 +251,14 @@ def _write_splits(
     return unproven
 
 
-def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
+def _solver(source: DraftFile, file: DataFile) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
+    papers = reopen_dataset(file)
+
     def solved(names: tuple[str, str]) -> tuple[Instance, tuple[str, ...]]:
         draft, instance_id = source[names[0]], names[1]
-        paper, judging = store.text(draft.paper_file), judging_of(draft)
+        paper, judging = papers[draft.paper_file].query, judging_of(draft)
         aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
-        query = Query(
-            instance_id=instance_id,
-            paper_id=draft.paper_id,
-            hypothesis=draft.hypothesis,
-            sentences=paper.sentences,
-            kinds=paper.kinds,
-        )
+        query = replace(paper, instance_id=instance_id, paper_id=draft.paper_id, hypothesis=draft.hypothesis)
         labels = Labels(
             aspects=aspects,
             results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
