@@ -1,6 +1,7 @@
 """The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
 
 import textwrap
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -292,16 +293,7 @@ def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, agai
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
-# A row, its field of `Description`, and what the train and dev splits of EvidenceBench have (133 instances), measured.
-_STATISTICS = (
-    ("sentences of the paper", "sentences", "52 to 440, mean 170"),
-    ("aspects", "aspects", "2 to 30, mean 8"),
-    ("aspects labelled Results", "results", ""),
-    ("sentences that are evidence", "evidence", "2 to 62"),
-    ("fewest sentences that cover all", "optimum", "1 to 13"),
-    ("instances without Results aspects", "n_without_results", "3 of 133"),
-    ("aspects without a sentence", "n_uncoverable_aspects", ""),
-)
+_SHEET = tomllib.loads((files(__package__) / "datasheet.toml").read_text(encoding="utf-8"))
 
 
 def datasheet(
@@ -338,21 +330,19 @@ def datasheet(
                 at_once = ", all aspects at once" if judged.asks_all else ""
                 decides = ", where windows disagreed" if judged.decides else ""
                 parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
-    chain = "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
+    chain = _paragraph("chain")
     if step_files[0].header.source_sha256:
-        chain = _paragraph(
-            f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
-            "not counted. **TO FILL IN**"
-        )
-    replies = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
+        chain = _paragraph("chain_without_beginning", step=report.steps[0].step)
+    replies = _paragraph("no_replies")
     if parts:
         rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
         table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
-        replies = f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(table)}"
+        replies = f"{_paragraph('replies')}\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
     licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
     by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
     licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
+    apart = "paper and no review" if settings.split_by == "both" else "paper"
     template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
     return Template(template).substitute(
         name=settings.name,
@@ -367,28 +357,26 @@ def datasheet(
         replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
         judging=_judging(windows, len(report.unproven), agreement),
-        leakage=_paragraph(
-            f"No {'paper and no review' if settings.split_by == 'both' else 'paper'} is in two splits. Papers are the "
-            "same that share an id, or more than a quarter of the sentences of the shorter one. What is linked so "
-            f"stays together; the groups are drawn into splits at random (seed {settings.seed}), so that the sizes "
-            "come as close to the wanted shares as whole groups allow."
-        ),
+        leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(
-            "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:",
-            [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against],
+            _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
         )
         if against
-        else "The data set was not compared with others: its papers may be in them.",
-        licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
+        else _paragraph("against_none"),
+        licences=f"{_paragraph('licences')}\n\n{as_markdown(licence_table)}",
     )
 
 
-def _paragraph(text: str, indent: str = "") -> str:
+def _paragraph(name: str, **fields: object) -> str:
+    return _wrapped(Template(_SHEET["paragraphs"][name]).substitute(fields))
+
+
+def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
-    listed = "\n".join([title, "", *(_paragraph(f"* {line}", "  ") for line in lines)])
+    listed = "\n".join([title, "", *(_wrapped(f"* {line}", "  ") for line in lines)])
     return listed if lines else f"{title} none are known."
 
 
@@ -402,9 +390,9 @@ def split_table(splits: Mapping[str, SplitCounts]) -> Table:
 
 def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
     rows: list[list[Cell]] = []
-    for label, name, original in _STATISTICS:
-        values = [getattr(description, name) for description in descriptions.values()]
-        rows.append([label, *map(_spread, values), original])
+    for row in _SHEET["statistics"]:
+        values = (getattr(description, row["field"]) for description in descriptions.values())
+        rows.append([row["label"], *map(_spread, values), row["original"]])
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
 
 
@@ -420,12 +408,8 @@ def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapp
         for (window, overlap), n in sorted(windows.items())
     ]
     unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
-    return _paragraph(
-        f"Which sentences hold an aspect was judged in {' and '.join(used)}. A sentence holds it if any window that it "
-        "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
-        f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
-        + " ".join(
-            f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
-            for model, windows in agreement.items()
-        )
+    agreed = (
+        f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
+        for model, windows in agreement.items()
     )
+    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, agreement=" ".join(agreed))
