@@ -96,16 +96,11 @@ def expected_instances() -> list[Instance]:
 
 
 def _paper_xml(instance: Instance, number: int) -> str:
-    query, abstract, body = instance.query, [], ""
-    for text, kind in list(zip(query.sentences, query.kinds, strict=True))[1:]:
-        if kind is Kind.ABSTRACT:
-            abstract.append(escape(text))
-        elif kind is Kind.HEADING:
-            body += f"</sec>\n<sec><title>{escape(text)}</title>" if body else f"<sec><title>{escape(text)}</title>"
-        else:
-            body += f"<p>{escape(text)}</p>"
-    fields = {"number": str(number), "title": escape(query.sentences[0]), "abstract": " ".join(abstract)}
-    return _filled("paper.xml", body=f"{body}</sec>", **fields)
+    parts = {Kind.HEADING: "</sec>\n<sec><title>{}</title>", Kind.ABSTRACT: "", Kind.BODY: "<p>{}</p>"}
+    (title, _), *rest = zip(map(escape, instance.query.sentences), instance.query.kinds, strict=True)
+    abstract = " ".join(text for text, kind in rest if kind is Kind.ABSTRACT)
+    body = "".join(parts[kind].format(text) for text, kind in rest).removeprefix("</sec>")
+    return _filled("paper.xml", number=str(number), title=title, abstract=abstract, body=f"{body}</sec>")
 
 
 def _cited_summaries(instances: Sequence[Instance]) -> dict[str, str]:
