@@ -163,7 +163,7 @@ class Tally:
         if self.n < N_POWER and len(self.methods) == len(METHODS):
             self.predicted.append(
                 [
-                    chance_to_show(sums, statistic, n=len(sums), margin=self.margin, difference=0.0, seed=seed)
+                    chance_to_show(sums, statistic, n=len(sums), margin=self.margin, seed=seed)
                     for statistic in (replace(STATISTIC, measures=(name,)) for name in STATISTIC.measures)
                 ]
             )

@@ -478,14 +478,14 @@ def test_power_is_what_the_normal_distribution_says_for_many_papers() -> None:
     error = errors[0, -1] * math.sqrt(29 / n)
     reach = margin / error - student_quantile(0.95, n - 1)
     expected = 2 * stats.norm.cdf(reach) - 1
-    assert abs(chance_to_show(papers, KAPPA, n=n, margin=margin, difference=0.0, seed=0) - expected) < 0.06
+    assert abs(chance_to_show(papers, KAPPA, n=n, margin=margin, seed=0) - expected) < 0.06
 
 
 def test_the_papers_that_are_needed_have_the_power() -> None:
     found = power_of(sums(), KAPPA, margin=0.06)
     assert found.needed is not None
     for n, is_enough in ((found.needed, True), (found.needed * 0.9, False)):
-        chance = chance_to_show(sums(), KAPPA, n=int(n), margin=0.06, difference=0.0, seed=0)
+        chance = chance_to_show(sums(), KAPPA, n=int(n), margin=0.06, seed=0)
         assert (chance >= 0.8) is is_enough
 
 

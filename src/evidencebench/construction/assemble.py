@@ -1,9 +1,10 @@
 """The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
 
 import textwrap
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -17,7 +18,6 @@ from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.leakage import (
     Candidate,
     Met,
-    PaperStore,
     TextIndex,
     assign_groups,
     linked_groups,
@@ -33,16 +33,16 @@ from evidencebench.construction.losses import (
     losses_of,
     steps_before,
 )
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
+from evidencebench.data.sources import DataFile
 from evidencebench.data.statistics import Description, Spread, describe
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import whole_folder, write_whole
 from evidencebench.files.disk import file_sha256
-from evidencebench.query import Query
 from evidencebench.tables import Cell, Table, as_markdown, printable, shortened
 from evidencebench.version import __version__
 from evidencebench.wording import counted
@@ -159,11 +159,10 @@ def assemble(
     judged = next((file for file in before if file.header.step == "judge"), source)
     agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
-        candidates, store, digest = read_candidates(
-            source, papers, scratch / "papers.jsonl", runs_on, progress_of(on_progress, "reading")
-        )
-        index = TextIndex(store.hashes)
-        paper_of = same_papers(candidates, store.hashes, index)
+        read_papers, on_read = scratch / "papers.jsonl", progress_of(on_progress, "reading")
+        candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
+        index = TextIndex(hashes)
+        paper_of = same_papers(candidates, hashes, index)
         met = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
         kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
         for candidate in candidates:
@@ -188,7 +187,7 @@ def assemble(
             if positions
         }
         unproven = _write_splits(
-            made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
+            made, source, read_papers, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
         )
         gone = (dropped(source[draft_id], *why) for draft_id, why in sorted(met.items()))
         write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
@@ -229,7 +228,7 @@ def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], Non
 def _write_splits(
     folder: Path,
     source: DraftFile,
-    store: PaperStore,
+    papers: Path,
     named: Mapping[str, Sequence[tuple[str, str]]],
     *,
     engine: Engine,
@@ -237,11 +236,11 @@ def _write_splits(
 ) -> dict[str, tuple[str, ...]]:
     """Write a file a split, given the ids of its drafts and of their instances; return the optima without proof."""
     unproven: dict[str, tuple[str, ...]] = {}
-    n_all, n_done = sum(map(len, named.values())), 0
+    opened, n_all, n_done = open_dataset(papers).file, sum(map(len, named.values())), 0
 
     def instances(names: Sequence[tuple[str, str]]) -> Iterator[Instance]:
         nonlocal n_done
-        for instance, tasks in map_in_order(engine, _solver, (source, store), names):
+        for instance, tasks in map_in_order(engine, _solver, (source, opened), names):
             if tasks:
                 unproven[instance.id] = tasks
             yield instance
@@ -253,18 +252,14 @@ def _write_splits(
     return unproven
 
 
-def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
+def _solver(source: DraftFile, file: DataFile) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
+    papers = reopen_dataset(file)
+
     def solved(names: tuple[str, str]) -> tuple[Instance, tuple[str, ...]]:
         draft, instance_id = source[names[0]], names[1]
-        paper, judging = store.text(draft.paper_file), judging_of(draft)
+        paper, judging = papers[draft.paper_file].query, judging_of(draft)
         aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
-        query = Query(
-            instance_id=instance_id,
-            paper_id=draft.paper_id,
-            hypothesis=draft.hypothesis,
-            sentences=paper.sentences,
-            kinds=paper.kinds,
-        )
+        query = replace(paper, instance_id=instance_id, paper_id=draft.paper_id, hypothesis=draft.hypothesis)
         labels = Labels(
             aspects=aspects,
             results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
@@ -298,16 +293,7 @@ def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, agai
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
-# A row, its field of `Description`, and what the train and dev splits of EvidenceBench have (133 instances), measured.
-_STATISTICS = (
-    ("sentences of the paper", "sentences", "52 to 440, mean 170"),
-    ("aspects", "aspects", "2 to 30, mean 8"),
-    ("aspects labelled Results", "results", ""),
-    ("sentences that are evidence", "evidence", "2 to 62"),
-    ("fewest sentences that cover all", "optimum", "1 to 13"),
-    ("instances without Results aspects", "n_without_results", "3 of 133"),
-    ("aspects without a sentence", "n_uncoverable_aspects", ""),
-)
+_SHEET = tomllib.loads((files(__package__) / "datasheet.toml").read_text(encoding="utf-8"))
 
 
 def datasheet(
@@ -344,21 +330,19 @@ def datasheet(
                 at_once = ", all aspects at once" if judged.asks_all else ""
                 decides = ", where windows disagreed" if judged.decides else ""
                 parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
-    chain = "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
+    chain = _paragraph("chain")
     if step_files[0].header.source_sha256:
-        chain = _paragraph(
-            f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
-            "not counted. **TO FILL IN**"
-        )
-    replies = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
+        chain = _paragraph("chain_without_beginning", step=report.steps[0].step)
+    replies = _paragraph("no_replies")
     if parts:
         rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
         table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
-        replies = f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(table)}"
+        replies = f"{_paragraph('replies')}\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
     licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
     by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
     licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
+    apart = "paper and no review" if settings.split_by == "both" else "paper"
     template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
     return Template(template).substitute(
         name=settings.name,
@@ -373,28 +357,26 @@ def datasheet(
         replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
         judging=_judging(windows, len(report.unproven), agreement),
-        leakage=_paragraph(
-            f"No {'paper and no review' if settings.split_by == 'both' else 'paper'} is in two splits. Papers are the "
-            "same that share an id, or more than a quarter of the sentences of the shorter one. What is linked so "
-            f"stays together; the groups are drawn into splits at random (seed {settings.seed}), so that the sizes "
-            "come as close to the wanted shares as whole groups allow."
-        ),
+        leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(
-            "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:",
-            [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against],
+            _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
         )
         if against
-        else "The data set was not compared with others: its papers may be in them.",
-        licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
+        else _paragraph("against_none"),
+        licences=f"{_paragraph('licences')}\n\n{as_markdown(licence_table)}",
     )
 
 
-def _paragraph(text: str, indent: str = "") -> str:
+def _paragraph(name: str, **fields: object) -> str:
+    return _wrapped(Template(_SHEET["paragraphs"][name]).substitute(fields))
+
+
+def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
-    listed = "\n".join([title, "", *(_paragraph(f"* {line}", "  ") for line in lines)])
+    listed = "\n".join([title, "", *(_wrapped(f"* {line}", "  ") for line in lines)])
     return listed if lines else f"{title} none are known."
 
 
@@ -408,9 +390,9 @@ def split_table(splits: Mapping[str, SplitCounts]) -> Table:
 
 def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
     rows: list[list[Cell]] = []
-    for label, name, original in _STATISTICS:
-        values = [getattr(description, name) for description in descriptions.values()]
-        rows.append([label, *map(_spread, values), original])
+    for row in _SHEET["statistics"]:
+        values = (getattr(description, row["field"]) for description in descriptions.values())
+        rows.append([row["label"], *map(_spread, values), row["original"]])
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
 
 
@@ -426,12 +408,8 @@ def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapp
         for (window, overlap), n in sorted(windows.items())
     ]
     unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
-    return _paragraph(
-        f"Which sentences hold an aspect was judged in {' and '.join(used)}. A sentence holds it if any window that it "
-        "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
-        f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
-        + " ".join(
-            f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
-            for model, windows in agreement.items()
-        )
+    agreed = (
+        f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
+        for model, windows in agreement.items()
     )
+    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, agreement=" ".join(agreed))

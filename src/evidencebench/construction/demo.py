@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 import msgspec
 
@@ -47,28 +49,11 @@ NAME = "synthetic"  # how the ids of the data set begin
 
 _DOI = "10.5555/synthetic."
 _CHOSEN = (0, 1, 3, 4, 5)  # of the sample's instances, each of another paper
-_LICENSE = (
-    '<permissions><license xlink:href="https://creativecommons.org/licenses/by/4.0/"><license-p>CC BY 4.0</license-p>'
-    "</license></permissions>"
-)
-_ARTICLE = (
-    '<?xml version="1.0"?>\n<article xmlns:xlink="http://www.w3.org/1999/xlink"><front><article-meta>'
-    '<article-id pub-id-type="doi">{doi}</article-id><title-group><article-title>{title}</article-title></title-group>'
-    "{permissions}{abstract}</article-meta></front>\n<body>{body}</body>{back}</article>\n"
-)
-_MISSING, _NAMELESS = 6, 7  # numbers in the review's list: a paper that is not at hand, and one without an id
-_CONFIG = """\
-# evidencebench construct run construction.toml
-name = "synthetic"
-work = "work"
-papers = "papers"
-reviews = ["reviews"]
-model = "{model}"
 
-[assemble]
-shares = {{ test = 1.0 }}
-made_on = 2026-01-01
-"""
+
+def _filled(name: str, **fields: str) -> str:
+    """Return a file of ``demo_files`` with its fields filled in."""
+    return Template((files(__package__) / "demo_files" / name).read_text(encoding="utf-8")).substitute(fields)
 
 
 def write_synthetic_review(folder: Path, *, model: str) -> None:
@@ -78,9 +63,9 @@ def write_synthetic_review(folder: Path, *, model: str) -> None:
         (folder / name).mkdir(parents=True, exist_ok=True)
     for number, instance in enumerate(instances, 1):
         write_whole(folder / "papers" / f"paper_{number}.xml", _paper_xml(instance, number))
-    write_whole(folder / "reviews" / "review.xml", _review_xml(instances))
+    write_whole(folder / "reviews" / "review.xml", _filled("review.xml", **_cited_summaries(instances)))
     write_whole(folder / "gold.jsonl", (msgspec.json.encode(study) + b"\n" for study in synthetic_studies()))
-    write_whole(folder / "construction.toml", _CONFIG.format(model=model))
+    write_whole(folder / "construction.toml", _filled("construction.toml", model=model))
 
 
 def _instances() -> list[Instance]:
@@ -111,59 +96,21 @@ def expected_instances() -> list[Instance]:
 
 
 def _paper_xml(instance: Instance, number: int) -> str:
-    query, abstract, body = instance.query, [], ""
-    for text, kind in list(zip(query.sentences, query.kinds, strict=True))[1:]:
-        if kind is Kind.ABSTRACT:
-            abstract.append(escape(text))
-        elif kind is Kind.HEADING:
-            body += f"</sec>\n<sec><title>{escape(text)}</title>" if body else f"<sec><title>{escape(text)}</title>"
-        else:
-            body += f"<p>{escape(text)}</p>"
-    return _ARTICLE.format(
-        doi=f"{_DOI}{number}",
-        title=escape(query.sentences[0]),
-        permissions=_LICENSE,
-        abstract=f"<abstract><p>{' '.join(abstract)}</p></abstract>",
-        body=f"{body}</sec>",
-        back="",
-    )
+    parts = {Kind.HEADING: "</sec>\n<sec><title>{}</title>", Kind.ABSTRACT: "", Kind.BODY: "<p>{}</p>"}
+    (title, _), *rest = zip(map(escape, instance.query.sentences), instance.query.kinds, strict=True)
+    abstract = " ".join(text for text, kind in rest if kind is Kind.ABSTRACT)
+    body = "".join(parts[kind].format(text) for text, kind in rest).removeprefix("</sec>")
+    return _filled("paper.xml", number=str(number), title=title, abstract=abstract, body=f"{body}</sec>")
 
 
-def _review_xml(instances: Sequence[Instance]) -> str:
-    sections = []
+def _cited_summaries(instances: Sequence[Instance]) -> dict[str, str]:
+    """Return what the review says of each study, with the mark of its paper in each sentence."""
+    summaries = {}
     for number, instance in enumerate(instances, 1):
-        cited = " ".join(f"{escape(text.rstrip('.'))} {_mark(number)}." for text in instance.labels.texts.values())
-        sections.append(
-            f"<sec><title>Study {number}</title><p>We looked for studies of this question. {cited} "
-            "We rated how sure this evidence is.</p></sec>"
-        )
-    sections.append(
-        "<sec><title>Discussion</title>"  # each sentence as a paragraph, so that each is a passage of its own
-        f"<p>Three studies were small {_mark(1)}{_mark(2)}{_mark(3)}.</p>"
-        f"<p>The registered protocol of a trial described its two arms {_mark(4)}.</p>"
-        f"<p>A survey of nurses reported fewer falls after new lights {_mark(_MISSING)}.</p>"
-        f"<p>An unpublished register counted 312 cases {_mark(_NAMELESS)}.</p></sec>"
-    )
-    references = [
-        f'<ref id="B{number}"><label>{number}</label><mixed-citation>Paper {number}.'
-        f'<pub-id pub-id-type="doi">{_DOI}{number}</pub-id></mixed-citation></ref>'
-        for number in range(1, _MISSING + 1)
-    ]
-    references.append(
-        f'<ref id="B{_NAMELESS}"><label>{_NAMELESS}</label><mixed-citation>A register.</mixed-citation></ref>'
-    )
-    return _ARTICLE.format(
-        doi=f"{_DOI}review",
-        title="Exposures of everyday life: a synthetic systematic review",
-        permissions=_LICENSE,
-        abstract="<abstract><p>We reviewed what five synthetic papers report.</p></abstract>",
-        body="\n".join(sections),
-        back=f"<back><ref-list>{''.join(references)}</ref-list></back>",
-    )
-
-
-def _mark(number: int) -> str:
-    return f'[<xref ref-type="bibr" rid="B{number}">{number}</xref>]'
+        mark = f'[<xref ref-type="bibr" rid="B{number}">{number}</xref>]'
+        sentences = (f"{escape(text.rstrip('.'))} {mark}." for text in instance.labels.texts.values())
+        summaries[f"study_{number}"] = " ".join(sentences)
+    return summaries
 
 
 def synthetic_studies() -> Iterator[GoldStudy]:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from evidencebench.construction.draft import Draft, DraftFile, judging_of
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.harvest.references import names_of_paper
-from evidencebench.data.dataset import Dataset
+from evidencebench.data.dataset import Dataset, write_dataset
+from evidencebench.data.instance import Instance, Labels
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import ChangedDataError, DataError, RunFormatError
-from evidencebench.files.atomic import write_whole
-from evidencebench.query import Kind
+from evidencebench.query import Kind, Query
 
 Hashes = NDArray[np.uint64]
 
@@ -81,26 +81,13 @@ class TextIndex:
             yield int(position), float(shared / all_of_them)
 
 
-class PaperText(msgspec.Struct, frozen=True, kw_only=True):
+class ReadPaper(NamedTuple):
     """What of a paper becomes part of instances, and what shows that it is the paper that was judged."""
 
+    query: Query  # without a hypothesis, named as the file is
     sha256: str
-    sentences: tuple[str, ...]
-    kinds: tuple[Kind, ...]
     ids: Mapping[str, str]  # that the file names
-
-
-class PaperStore(NamedTuple):
-    """Papers in the order of their names: their texts in a file, one a line, and in memory what tells them apart."""
-
-    path: Path
-    offsets: dict[str, int]
-    hashes: list[Hashes]
-
-    def text(self, paper_file: str) -> PaperText:
-        with self.path.open("rb") as file:
-            file.seek(self.offsets[paper_file])
-            return msgspec.json.decode(file.readline(), type=PaperText)
+    hashes: Hashes
 
 
 class Candidate(NamedTuple):
@@ -116,52 +103,53 @@ class Candidate(NamedTuple):
 
 def read_candidates(
     source: DraftFile, folder: Path, path: Path, engine: Engine, on_progress: Callable[[int, int], None]
-) -> tuple[list[Candidate], PaperStore, str]:
-    """Read drafts and their papers, whose texts go into the file ``path``; the last is a checksum of the drafts."""
-    store, candidates = PaperStore(path, {}, []), list[Candidate]()
+) -> tuple[list[Candidate], list[Hashes], str]:
+    """Read drafts and their papers, which become the instances of a data set in the file ``path``.
+
+    The second are of the papers, in the order of their files' names; the last is a checksum of the drafts.
+    """
+    candidates, hashes = list[Candidate](), list[Hashes]()
     ids_of, digest = defaultdict[str, list[str]](list), hashlib.sha256()  # paper -> its drafts
     for draft in source.drafts():
         digest.update(msgspec.json.encode(draft) + b"\n")
         ids_of[draft.paper_file].append(draft.id)
     names = sorted(ids_of)
 
-    def lines() -> Iterator[bytes]:
-        offset = 0
+    def papers() -> Iterator[Instance]:
         read_papers = map_in_order(engine, _reader, (source, folder), [ids_of[name][0] for name in names])
-        for number, (name, (text, hashes)) in enumerate(zip(names, read_papers, strict=True)):
-            candidates.extend(_candidate(source[draft_id], text, number) for draft_id in ids_of[name])
-            store.offsets[name] = offset
-            store.hashes.append(hashes)
-            line = msgspec.json.encode(text) + b"\n"
-            offset += len(line)
-            yield line
+        for number, (name, paper) in enumerate(zip(names, read_papers, strict=True)):
+            candidates.extend(_candidate(source[draft_id], paper, number) for draft_id in ids_of[name])
+            hashes.append(paper.hashes)
+            yield Instance(query=paper.query, labels=Labels(aspects=(), sources={}))
             on_progress(number + 1, len(names))
 
-    write_whole(path, lines())
-    return sorted(candidates, key=lambda candidate: candidate.id), store, digest.hexdigest()
+    write_dataset(path, papers())
+    return sorted(candidates, key=lambda candidate: candidate.id), hashes, digest.hexdigest()
 
 
-def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText, Hashes]]:
+def _reader(source: DraftFile, folder: Path) -> Callable[[str], ReadPaper]:
     papers = PaperFolder(folder)
 
-    def read_paper(draft_id: str) -> tuple[PaperText, Hashes]:
-        paper, sha256 = papers.paper_of(source[draft_id])
-        text = PaperText(sha256=sha256, sentences=paper.sentences, kinds=paper.kinds, ids=paper.ids)
-        return text, sentence_hashes(paper.sentences, paper.kinds)
+    def read_paper(draft_id: str) -> ReadPaper:
+        draft = source[draft_id]
+        paper, sha256 = papers.paper_of(draft)
+        name, sentences, kinds = draft.paper_file, paper.sentences, paper.kinds
+        query = Query(instance_id=name, paper_id=name, hypothesis="", sentences=sentences, kinds=kinds)
+        return ReadPaper(query, sha256, paper.ids, sentence_hashes(sentences, kinds))
 
     return read_paper
 
 
-def _candidate(draft: Draft, paper: PaperText, position: int) -> Candidate:
+def _candidate(draft: Draft, paper: ReadPaper, position: int) -> Candidate:
     judging, where = judging_of(draft), f"draft '{draft.id}': paper '{draft.paper_file}'"
     if paper.sha256 != judging.paper_sha256:
         raise ChangedDataError(
             f"{where} has changed since it was judged: expected the file with SHA-256 "
             f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
         )
-    if len(paper.sentences) != judging.n_sentences:
+    if (n_sentences := len(paper.query.sentences)) != judging.n_sentences:
         raise ChangedDataError(
-            f"{where} is read as {len(paper.sentences)} sentences, and had {judging.n_sentences} when it was judged; "
+            f"{where} is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged; "
             "use the evidencebench that judged it, or judge anew"
         )
     for what, is_there in (("a hypothesis", draft.hypothesis.strip()), ("aspects", draft.aspects)):

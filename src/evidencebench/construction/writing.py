@@ -1,7 +1,9 @@
 """The steps that write: summaries, hypotheses, aspects, labels of Results; with checks of what a model wrote."""
 
 import re
+import tomllib
 import unicodedata
+from pathlib import Path
 
 import msgspec
 
@@ -18,17 +20,9 @@ _STEM = 6  # the first letters of a longer word that make two words alike: "lowe
 
 _WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w-])(?<!\w[.,])\d+(?:[.,]\d+)*(?![\w-]|[.,]\d)")
-# "Type 2 diabetes" and "vitamin B 12" name something.
-_NAMING = frozenset(
-    {"chapter", "class", "cluster", "domain", "exon", "factor", "grade", "group", "interleukin", "item", "level",
-     "omega", "phase", "protein", "schedule", "stage", "subtype", "type", "types", "version", "vitamin", "wave"}
-)  # fmt: skip
-_FINDING = re.compile(
-    r"\b(?:significant(?:ly)?|p\s?[<=>]|confidence intervals?|(?:was|were|has been|have been) (?:found|observed|shown|"
-    r"reported|demonstrated)|(?:odds|hazard|risk|rate) ratio (?:of|was)|et al|the (?:study|trial|authors|results?) "
-    r"(?:found|show(?:s|ed)?|report(?:s|ed)?|suggests?|demonstrated?))\b|[%\N{PER MILLE SIGN}]",
-    re.IGNORECASE,
-)
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_NAMING = frozenset(_WORDS["naming"].split())
+_FINDING = re.compile(rf"\b(?:{'|'.join(_WORDS['findings'])})\b|[%\N{{PER MILLE SIGN}}]", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:

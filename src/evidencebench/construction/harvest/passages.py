@@ -1,98 +1,33 @@
 """The passages of a review, and who speaks in a sentence: a paper that it cites, or the review itself."""
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from evidencebench.construction.harvest.marks import CitationMark
 from evidencebench.construction.harvest.references import ReferenceList
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
 
-_STUDY = (
-    "(?:study|trial|work|analysis|report|investigation|cohort|series|experiment|review|meta-analysis|paper|article|"
-    "survey|RCT)"
-)
-_AUTHORS = "(?:authors|investigators|researchers)"
-_REPORTED = r"""(?:also\ |further\ |then\ |thus\ |therefore\ |subsequently\ )?(?:
-    found|reported|showed|demonstrated|observed|concluded|noted|suggested|stated|compared|investigated|evaluated|
-    examined|assessed|studied|used|included|randomi[sz]ed|recruited|enrolled|attributed|hypothesi[sz]ed|speculated|
-    argued|proposed|recommended|measured|analy[sz]ed|described|identified|detected|documented|calculated|estimated|
-    discovered|confirmed|did\ not|were\ able|conducted|performed|administered|gave|treated|followed|reviewed|recorded|
-    achieved|revealed|indicated)\b"""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
-# How a sentence begins that goes on about a paper: "They found", "The authors", "In their trial".
-_CONTINUING = re.compile(
-    rf"""
-    (?:In|During|At\ the\ end\ of|From|According\ to|Based\ on)\ (?:that|their|the\ same|the\ latter)\ {_STUDY}\b |
-    (?:The|These|Both)\ (?:study\ |same\ )?{_AUTHORS}\b |
-    Their\ (?:\w+\ ){{0,2}}(?:{_STUDY}|results?|findings|data|participants|patients|subjects|sample)\b |
-    (?:They|He|She)\ {_REPORTED} |
-    That\ (?:same\ )?{_STUDY}\b | (?:The|This)\ same\ {_STUDY}\b |
-    (?:This|The|In\ this|In\ the|The\ latter)\ {_STUDY},?\ (?:also\ |however,?\ |further\ )?
-        (?:{_REPORTED}|had\b|there\ (?:was|were)\b)
-    """,
-    re.VERBOSE,
-)
+
+def _pattern(name: str) -> re.Pattern[str]:
+    pattern: str = _TABLE["patterns"][name]
+    for part, alternatives in _TABLE["parts"].items():
+        pattern = pattern.replace(f"<{part}>", alternatives)
+    return re.compile(pattern, re.VERBOSE)
+
+
+_CONTINUING, _NAMES_STUDY = _pattern("continuing"), _pattern("names_study")
+_OWN, _OWN_EARLIER, _COMPARING = _pattern("own"), _pattern("own_earlier"), _pattern("comparing")
+SUBJECT, THIS_STUDY, POINTING_BACK = _pattern("subject"), _pattern("this_study"), _pattern("pointing_back")
 _BRACKETED = re.compile(r"\([^()]{0,300}\)")
-_NAMES_STUDY = re.compile(
-    rf"\bet\ al\b|\b(?:co-?workers|colleagues|{_AUTHORS}|{_STUDY}s?)\b", re.VERBOSE | re.IGNORECASE
-)
-# What stands before a mark is whom it cites, and no statement: "Smith et al. [", not "The dose falls with age [".
-SUBJECT = re.compile(
-    rf"""
-    (?:\bal\b\.?|\b[A-Z][\w'\u2019-]*[a-z]|\b(?:co-?workers|colleagues|{_AUTHORS}|group|{_STUDY}s?))
-    (?:,?\ (?:in\ )?\(?(?:19|20)\d\d\)?)?[\s,.'\u2019]*[\[(]?\s*$
-    """,
-    re.VERBOSE,
-)
-
-_OWN = re.compile(
-    rf"""
-    \b(?:[Ww]e|[Oo]urs?|us)\b |
-    \b(?:[Pp]resent|[Cc]urrent)\ (?:\w+\ )?{_STUDY}\b |
-    \b[Tt]his\ (?:systematic\ )?(?:review|meta-analysis|article|paper|protocol)\b
-    """,
-    re.VERBOSE,
-)
-# Of the review's authors, but of an earlier paper: "We have previously shown", "our recent trial".
-_OWN_EARLIER = re.compile(
-    r"""
-    \b(?:we|our(?:\ own|\ group|\ team|\ laboratory|\ institution|\ cent(?:er|re))?)\ (?:have\ |had\ )?
-    (?:previous|earlier|prior|recent|former|past|pilot)(?:ly)?\b | \bpreviously,?\ we\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_LIKE = r"""\b(?:
-    consistent\ with|in\ (?:\w+\ )?(?:accordance|agreement|line|keeping|concordance|contrast|accord)\ (?:with|to)|
-    similar\ to|comparable\ (?:to|with)|corroborat\w+|concordant\ with|(?:dis)?agrees?\ with|congruent\ with|
-    compatible\ with|contrary\ to|contradict\w*|supports?|confirms?|supported\ by|confirmed\ by)\b"""
-# The review's own results beside those of the paper: "These results are consistent with".
-_COMPARING = re.compile(
-    rf"""
-    ^(?:This|These|The|Such|Similar|It|That)\b[^.]{{0,80}}?{_LIKE} |
-    ^Similar(?:ly)?\b[^.]{{0,60}}?\b(?:findings?|results?|observations?)\b |
-    \b(?:[Tt]hese|[Oo]ur|[Tt]he\ present|[Tt]he\ current|[Tt]his)\ (?:\w+\ )?(?:findings?|results?|data|observations?)\b
-        [^.]{{0,40}}?\b(?:support|confirm|consistent|agree|accord|corroborat|in\ line) |
-    ,\ as\ (?:identified|reported|shown|described|observed|seen|found)\ (?:in|by)\ (?:others?|previous|earlier)\b |
-    \bsupports?\ this\b
-    """,
-    re.VERBOSE,
-)
-# "This study" that is none that the passage cites: "in this study is old [7]", not "This study [7] was small".
-THIS_STUDY = re.compile(rf"\b[Tt]his\ (?:\w+\ ){{0,2}}(?:{_STUDY}|intervention)\b(?![\s,]{{0,2}}[\[(])", re.VERBOSE)
-
-# How a sentence begins with a word for what stands before it: "This may be", not "It has been shown that".
-POINTING_BACK = re.compile(
-    r"""
-    (?:This|These|Those|Such|They|Their|Its|That|He|She|The\ (?:authors|latter|former|same))\b |
-    It\ (?!(?:has|had|was|is|may|might|can|could|should|seems|appears)\ (?:\w+\ ){0,3}(?:that|to)\b)
-    """,
-    re.VERBOSE,
-)
 
 
 def continues(sentence: str, passage: str) -> bool:

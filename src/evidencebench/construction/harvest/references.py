@@ -1,10 +1,12 @@
 """The reference list of a review, and the ids and the licence of a paper in one spelling."""
 
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from evidencebench.errors import DataError
 from evidencebench.papers.ids import IdScheme, PublicId, public_id
@@ -132,31 +134,21 @@ ALLOWED = ("cc0", "public-domain", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa
 
 KNOWN = (*ALLOWED, "cc-by-nd", "cc-by-nc-nd", UNKNOWN)
 
-_BY = (
-    r"(?:creativecommons\.org/licen[sc]es/|\bcreative\s?commons\s?|\bcc[\s-]{0,2})"
-    r"by(?P<parts>(?:[\s_-]{0,2}(?:nc|nd|sa)){0,2})\b"
+_LICENCES, _PARTS = (
+    {name: re.compile(pattern, re.IGNORECASE | re.VERBOSE) for name, pattern in patterns.items()}
+    for patterns in tomllib.loads(Path(__file__).with_name("licences.toml").read_text(encoding="utf-8")).values()
 )
-_WORDS = (
-    r"\bcreative\s+commons\s+(?:public\s+)?attribution"
-    r"(?P<words>(?:[\s,/\u2010-\u2015-]{0,3}(?:non[\s\u2010-\u2015-]?commercial|no[\s\u2010-\u2015-]?deriv\w*|share[\s\u2010-\u2015-]?alike)){0,2})"
-)
-_LICENCE = re.compile(rf"{_BY}|{_WORDS}", re.IGNORECASE)
-_ZERO = re.compile(r"publicdomain/zero|\bcc[\s-]?0\b|\bcc[\s-]zero\b", re.IGNORECASE)
-_PUBLIC = re.compile(r"publicdomain/mark|\bpublic[\s-]domain\b", re.IGNORECASE)
-_NON_COMMERCIAL = re.compile(r"\bnc\b|non", re.IGNORECASE)
-_NO_DERIVATIVES = re.compile(r"\bnd\b|deriv", re.IGNORECASE)
-_SHARE_ALIKE = re.compile(r"\bsa\b|share", re.IGNORECASE)
 _LONGEST = 20_000  # characters that a licence may have; what follows is not read
 
 
 def licence_named(text: str) -> str:
     """Return the licence that a text names, in its usual spellings, or `UNKNOWN`; of several, the first."""
     text = text[:_LONGEST]
-    if match := _LICENCE.search(text):
-        parts = (match["parts"] or match["words"] or "").replace("_", "-")
-        names = (("nc", _NON_COMMERCIAL), ("nd", _NO_DERIVATIVES), ("sa", _SHARE_ALIKE))
-        return "-".join(["cc-by", *(name for name, pattern in names if pattern.search(parts))])
-    return "cc0" if _ZERO.search(text) else "public-domain" if _PUBLIC.search(text) else UNKNOWN
+    match = _LICENCES["cc-by"].search(text)
+    if match is None:
+        return next((name for name, pattern in _LICENCES.items() if pattern.search(text)), UNKNOWN)
+    parts = (match["parts"] or match["words"] or "").replace("_", "-")
+    return "-".join(["cc-by", *(part for part, pattern in _PARTS.items() if pattern.search(parts))])
 
 
 def licence_of(article: Element) -> str:

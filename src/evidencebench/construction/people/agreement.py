@@ -7,6 +7,7 @@ were tried it alone keeps its level for rare marks whose rate of errors differs 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -286,30 +287,26 @@ def power_of(tables: Floats, statistic: PairStatistic, *, margin: float, seed: i
     if not (np.isfinite(values[0, -1]) and errors[0, -1] > 0):
         return Power(measure=measure, margin=margin, n_papers=n_papers)
 
-    def chance(n: int) -> float:
-        return chance_to_show(tables, statistic, n=n, margin=margin, difference=0.0, seed=seed)
-
+    chance = partial(chance_to_show, tables, statistic, margin=margin, seed=seed)
     low = high = FEWEST_PAPERS
-    while high <= MOST_PAPERS and chance(high) < WANTED_POWER:
+    while high <= MOST_PAPERS and chance(n=high) < WANTED_POWER:
         low, high = high, 2 * high
     while high <= MOST_PAPERS and high > low + 1 and high > low * _STEP:
         middle = (low + high) // 2
-        low, high = (low, middle) if chance(middle) >= WANTED_POWER else (middle, high)
+        low, high = (low, middle) if chance(n=middle) >= WANTED_POWER else (middle, high)
     needed = high if high <= MOST_PAPERS else None
-    return Power(measure=measure, margin=margin, n_papers=n_papers, now=chance(n_papers), needed=needed)
+    return Power(measure=measure, margin=margin, n_papers=n_papers, now=chance(n=n_papers), needed=needed)
 
 
-def chance_to_show(
-    tables: Floats, statistic: PairStatistic, *, n: int, margin: float, difference: float, seed: int
-) -> float:
-    """Return the chance that a study of ``n`` papers shows equivalence of a measure, given the true difference.
+def chance_to_show(tables: Floats, statistic: PairStatistic, *, n: int, margin: float, seed: int) -> float:
+    """Return the chance that a study of ``n`` papers shows equivalence of a measure, if there is no true difference.
 
-    ``tables`` are the pilot's, papers x 4 columns a pair. Draws of n of its papers, moved so that their mean is the
-    true difference, are what a study would see. Student's t stands in place of the studentised bootstrap.
+    ``tables`` are the pilot's, papers x 4 columns a pair. Draws of n of its papers, moved so that their mean difference
+    is 0, are what a study would see. Student's t stands in place of the studentised bootstrap.
     """
     weights = np.random.default_rng(seed).multinomial(n, np.full(len(tables), 1 / len(tables)), size=1_000)
     values, errors = jackknife(tables, weights, statistic)
-    moved = values[:, -1] - statistic(tables.sum(0))[-1] + difference
+    moved = values[:, -1] - statistic(tables.sum(0))[-1]
     reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
     return float((np.abs(moved) + reach < margin).mean())  # false where it is NaN
 

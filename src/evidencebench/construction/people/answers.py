@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from evidencebench.construction.people.tasks import MissesFile, TasksFile
+from evidencebench.construction.people.tasks import QUESTIONS, MissesFile, TasksFile
 from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError, UnreadableError
 from evidencebench.files.disk import read_bytes
 from evidencebench.files.records import RecordFormat, Records, open_journal
@@ -45,16 +45,7 @@ class Cause(msgspec.Struct, frozen=True):
     needs_note: bool = False
 
 
-_CAUSES = (
-    Cause("missed", "The selection does not hold the aspect: the system missed it.", is_fault=True),
-    Cause("label_lacks_sentence", "A selected sentence holds the aspect, but the labels do not list that sentence."),
-    Cause("no_single_sentence", "No sentence of the paper holds the aspect by itself, the marked sources included."),
-    Cause("not_about_hypothesis", "The aspect is not about the hypothesis, so that nobody could know it is wanted."),
-    Cause("reading_error", "The paper was read or split wrongly, so that a source is broken or makes no sense."),
-    Cause("other_fault", "Another cause, and the system's fault; the note says which.", is_fault=True, needs_note=True),
-    Cause("other_no_fault", "Another cause, and not the system's fault; the note says which.", needs_note=True),
-)
-CAUSES: Mapping[str, Cause] = {cause.name: cause for cause in _CAUSES}  # in the order in which people read them
+CAUSES: Mapping[str, Cause] = {name: Cause(name, **cause) for name, cause in QUESTIONS["causes"].items()}
 
 ADJUDICATED = "adjudicated.jsonl"  # the name of the journal of decisions; no annotator's file is named so
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ def shown_texts(task: AnnotationTask) -> dict[str, str]:
 # Label Studio.
 
 _MARKS = "marks"
+_INTERFACE = tomllib.loads(Path(__file__).with_name("label_studio.toml").read_text(encoding="utf-8"))
 _Index = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -113,30 +115,17 @@ def label_studio_tasks(tasks: TasksFile) -> bytes:
 
 def label_studio_interface(tasks: TasksFile) -> str:
     names = dict.fromkeys(name for task in tasks.records for name in shown_texts(task))
-    lines = ["<View>"]
-    for name in names:
-        lines += [f'  <Header value="{name.capitalize()}"/>', f'  <Text name="{name}" value="${name}"/>']
+    parts = [_INTERFACE["text"].format(heading=name.capitalize(), name=name) for name in names]
     if tasks.header.sort == "sentences":
-        lines += [
-            '  <Header value="Mark words of every sentence that holds the aspect. Submit, also if none does."/>',
-            f'  <ParagraphLabels name="{_MARKS}" toName="paper">',
-            f'    <Label value="{SOURCE}" hotkey="1"/>',
-            "  </ParagraphLabels>",
-        ]
+        parts.append(_INTERFACE["marks"].format(marks=_MARKS, source=SOURCE))
     for criterion in tasks.header.criteria:
-        lines += [
-            f"  <Header value={quoteattr(criterion.question)}/>",
-            f'  <Choices name={quoteattr(criterion.name)} toName="{next(iter(names))}" required="true">',
-            f'    <Choice value="{YES}"/>',
-            f'    <Choice value="{NO}"/>',
-            "  </Choices>",
-        ]
-    if any(task.sentences for task in tasks.records):
-        lines.append(
-            '  <Paragraphs name="paper" value="$paper" valueType="json" layout="dialogue" nameKey="number" '
-            'textKey="text"/>'
+        question, name = quoteattr(criterion.question), quoteattr(criterion.name)
+        parts.append(
+            _INTERFACE["criterion"].format(question=question, name=name, text=next(iter(names)), yes=YES, no=NO)
         )
-    return "\n".join([*lines, "</View>", ""])
+    if any(task.sentences for task in tasks.records):
+        parts.append(_INTERFACE["paper"])
+    return f"<View>\n{''.join(parts)}</View>\n"
 
 
 def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:

@@ -6,22 +6,10 @@ from pathlib import Path
 from random import Random
 
 from evidencebench.construction.draft import open_drafts
-from evidencebench.construction.people.tasks import AnnotationTask, Criterion, FileDigest, TasksHeader, TaskSort
+from evidencebench.construction.people.tasks import CRITERIA, AnnotationTask, FileDigest, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
 from evidencebench.errors import DataError
 from evidencebench.wording import counted
-
-_CRITERIA: Mapping[TaskSort, tuple[Criterion, ...]] = {
-    "sentences": (),
-    "hypotheses": (
-        Criterion(name="valuable", question="Is the hypothesis worth asking: would its answer matter?"),
-        Criterion(name="relevant", question="Does the paper report evidence for or against the hypothesis?"),
-    ),
-    "aspects": (
-        Criterion(name="faithful", question="Does the aspect say only what the summary says?"),
-        Criterion(name="matchable", question="Can one single sentence of a paper hold all of the aspect?"),
-    ),
-}
 
 SummaryKey = tuple[str, str, tuple[str, ...]]
 """What tells an instance's draft: the paper's id, the hypothesis, and the texts of the aspects."""
@@ -90,7 +78,7 @@ def draw_tasks(
             kinds=() if sort == "aspects" else query.kinds,
         )
         tasks.append(task)
-    criteria = tuple(one for one in _CRITERIA[sort] if summaries or one.name != "faithful")
+    criteria = tuple(one for one in CRITERIA.get(sort, ()) if summaries or one.name != "faithful")
     data = FileDigest(name=dataset.name, sha256=dataset.sha256)
     return DrawnTasks(
         header=TasksHeader(sort=sort, seed=seed, data=data, criteria=criteria),

@@ -1,6 +1,8 @@
 """What people are asked: tasks for annotators, blind, and misses for auditors."""
 
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -9,6 +11,8 @@ from evidencebench.errors import RunFormatError
 from evidencebench.files.records import RecordFormat, Records
 from evidencebench.query import Kind
 from evidencebench.wording import counted
+
+QUESTIONS = tomllib.loads(Path(__file__).with_name("questions.toml").read_text(encoding="utf-8"))
 
 TaskSort = Literal["sentences", "hypotheses", "aspects"]
 """What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""
@@ -24,6 +28,12 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     question: str
+
+
+CRITERIA: Mapping[str, tuple[Criterion, ...]] = {
+    sort: tuple(Criterion(name=name, question=question) for name, question in questions.items())
+    for sort, questions in QUESTIONS["criteria"].items()
+}
 
 
 class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
