@@ -19,7 +19,7 @@ from typing import IO, TypeAlias
 
 import msgspec
 
-from evidencebench.errors import ChangedDataError, UnreadableError
+from evidencebench.errors import ChangedDataError, EvidenceBenchError, UnreadableError
 
 BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
@@ -248,12 +248,14 @@ def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
     return decoded(read_bytes(path, at_most=at_most), name=str(path))
 
 
-def read_bytes(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a regular file; raises `UnreadableError` where it cannot be read."""
+def read_bytes(
+    path: Path, *, at_most: int = MOST_BYTES, error: type[EvidenceBenchError] = UnreadableError, advice: str = ""
+) -> bytes:
+    """Return the bytes of a regular file; raises `error` where it cannot be read, with `advice` in its words."""
     try:
         return read_whole(path, at_most=at_most)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror}{advice and f'; {advice}'}") from cause
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.files.disk import BROKEN_JSON, PathText, read_whole
+from evidencebench.files.disk import BROKEN_JSON, PathText, read_bytes
 from evidencebench.query import AspectScope, Query
 
 
@@ -152,10 +152,9 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
 def read_examples(path: PathText) -> ExampleFile:
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
+    content = read_bytes(path, error=SystemSpecError, advice=how)
     try:
-        examples = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
-    except OSError as error:
-        raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
+        examples = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8), type=ExampleFile)
     except BROKEN_JSON as error:
         raise SystemSpecError(f"{path}: expected a file of examples: {error}; {how}") from error
     if (version := examples.evidencebench_examples) != 1:
