@@ -25,8 +25,8 @@ from engine_work import (
     slow_from,
 )
 from evidencebench import execute, load_sample
-from evidencebench.engine.local import InProcess, Threads
-from evidencebench.engine.processes import Event, Processes, dispatch, engine_of, why_it_died
+from evidencebench.engine.local import InProcess, Threads, engine_of
+from evidencebench.engine.processes import Event, Processes, dispatch, why_it_died
 from evidencebench.engine.protocol import Engine, do_nothing, map_in_order, outcomes_in_order, results
 from evidencebench.engine.ray import RayCluster, _why_it_died
 from evidencebench.errors import ChangedDataError, SystemSpecError, WorkerError
@@ -275,7 +275,7 @@ def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:
 class DyingWorkers:
     """Workers that answer with the item, but die ``n_deaths`` times of ``"bad"``; with their machine if ``is_lost``."""
 
-    share_memory_of_machine = False
+    share_memory_of_machine, most_in_batch = False, 64
 
     def __init__(self, n_deaths: int, *, is_lost: bool) -> None:
         self.n_started, self.is_ended = 0, False

@@ -17,7 +17,7 @@ from evidencebench.data.json_format import encode_instance, index_json, index_li
 from evidencebench.data.sources import file_of, open_source
 from evidencebench.data.validation import validate_files
 from evidencebench.errors import ChangedDataError
-from evidencebench.files.disk import Snapshot, state_of
+from evidencebench.files.disk import Snapshot, open_snapshot
 
 SUFFIXES = (".json", ".jsonl")
 CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"
@@ -100,11 +100,10 @@ class CutOnTheWay(Snapshot):
 def test_a_file_that_is_cut_while_it_is_indexed_is_an_error(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b" " * 3_000_000)  # so that one piece is not all of it
-    state = state_of(path)
-    assert state is not None
+    snapshot = open_snapshot(path)
     with pytest.raises(ChangedDataError, match=CHANGED):
         (index_json if path.suffix == ".json" else index_lines)(
-            CutOnTheWay(path=path, size=path.stat().st_size, state=state)
+            CutOnTheWay(path=path, size=snapshot.size, state=snapshot.state)
         )
 
 

@@ -38,7 +38,7 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.data.sources import DataFile
 from evidencebench.data.statistics import Description, Spread, describe
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import whole_folder, write_whole

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +19,7 @@ from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.grammar import json_at, visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
 from evidencebench.systems.llm.asking import Asker, ask_until_read
-from evidencebench.systems.llm.prompts import Prompt, parse_prompt
+from evidencebench.systems.llm.prompts import prompt_named
 
 NO_REPLY = "no usable reply"  # why a draft is dropped whose replies came, however often they were asked for
 FORM_PROMPTS = ("form_object", "again")  # the prompts that are parts of every question
@@ -40,9 +39,7 @@ def settings_of_asker(asker: Asker) -> dict[str, Any]:
     return {**chat, "repairs": asker.repairs}
 
 
-@cache
-def step_prompt(name: str) -> Prompt:
-    return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
+step_prompt = partial(prompt_named, package="evidencebench.construction")
 
 
 @dataclass(slots=True, kw_only=True)

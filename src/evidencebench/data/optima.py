@@ -12,7 +12,7 @@ from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.json_format import EVALUATION_KEYS
 from evidencebench.data.sources import DataFile, writer_of
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.files.disk import PathText

@@ -15,7 +15,7 @@ from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance, spe
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.sources import DataFile, file_of, open_source
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import DataError, FormatError, WorkerError
 from evidencebench.files.disk import PathText

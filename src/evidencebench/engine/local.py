@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from evidencebench.engine.protocol import (
-    InterruptFlag,
-    Item,
-    Outcome,
-    Result,
-    Setup,
-    catch_first_interrupt,
-    do_nothing,
-    require_workers,
-)
+from evidencebench.engine.processes import WAIT_SECONDS, Event, Processes, dispatch
+from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing, require_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,65 +61,62 @@ class Threads:
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield outcomes as `Engine.outcomes` says; the setup is called once, and all threads share its function."""
-        work, numbered, lock = setup(*arguments), enumerate(items), threading.Lock()
-        # A signal handler calls `stop`, which may use only a flag and simple queues: a lock could block for ever.
-        stopped = InterruptFlag()
-        # One for each item that may begin: at most two items a thread have begun and are not yielded yet.
-        permits: queue.SimpleQueue[None] = queue.SimpleQueue()
-        # Each entry is an outcome, an error that ends all, or None where a thread has ended.
-        done: queue.SimpleQueue[Outcome[Item, Result] | BaseException | None] = queue.SimpleQueue()
-
-        def stop() -> None:
-            stopped.is_set = True
-            for _ in range(self.n_threads):
-                permits.put(None)
-
-        def interrupt() -> None:
-            stop()
-            on_interrupt()
-
-        def serve() -> None:
-            try:
-                while True:
-                    permits.get()
-                    with lock:  # since the iterator of the items may not be thread-safe
-                        entry = None if stopped.is_set else next(numbered, None)
-                    if entry is None:
-                        return
-                    done.put(outcome_of(work, *entry))
-            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-                done.put(error)
-            finally:
-                done.put(None)
-
-        with catch_first_interrupt(interrupt):
-            try:
-                for number in range(self.n_threads):
-                    # Daemons, so that a second Ctrl-C ends the program though a thread waits for a silent server.
-                    threading.Thread(target=serve, name=f"evidencebench-{number}", daemon=True).start()
-                    permits.put(None)
-                    permits.put(None)
-                for outcome in _take_all(done, self.n_threads, stop):
-                    yield outcome
-                    permits.put(None)
-            finally:
-                stop()
+        yield from dispatch(_WorkerThreads(setup(*arguments)), self.n_threads, items, on_interrupt)
 
 
-def _take_all(done: "queue.SimpleQueue[Any]", n_running: int, stop: Callable[[], None]) -> Iterator[Any]:
-    """Yield what threads put, until all have ended; then raise the first error of theirs, at which the others stop."""
-    error: BaseException | None = None
-    while n_running:
-        entry = done.get()
-        if entry is None:
-            n_running -= 1
-        elif isinstance(entry, BaseException):
-            error = error or entry
-            stop()
-        else:
-            yield entry
-    if error is not None:
-        raise error
+class _WorkerThreads:
+    """The threads of one call, each named by the queue from which it takes its items."""
+
+    share_memory_of_machine, most_in_batch = False, 1
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work, self._queues = work, list[queue.SimpleQueue[Sequence[Any]]]()
+        self._events: queue.SimpleQueue[Event[Any] | BaseException] = queue.SimpleQueue()
+
+    def start(self) -> "queue.SimpleQueue[Sequence[Any]]":
+        self._queues.append(queue.SimpleQueue())
+        # A daemon, so that a second Ctrl-C ends the program though a thread waits for a silent server.
+        name = f"evidencebench-{len(self._queues)}"
+        threading.Thread(target=self._serve, args=(self._queues[-1],), name=name, daemon=True).start()
+        return self._queues[-1]
+
+    def send(self, worker: "queue.SimpleQueue[Sequence[Any]]", items: Sequence[Any]) -> None:
+        worker.put(items)
+
+    def wait(self) -> Iterator[Event[Any]]:
+        try:
+            event = self._events.get(timeout=WAIT_SECONDS)
+        except queue.Empty:
+            return
+        if isinstance(event, BaseException):
+            raise event
+        yield event
+
+    def end(self) -> None:
+        for worker in self._queues:
+            worker.put(())
+
+    kill = end
+
+    def _serve(self, worker: "queue.SimpleQueue[Sequence[Any]]") -> None:
+        self._events.put(Event(worker))
+        try:
+            while items := worker.get():
+                outcome = outcome_of(self._work, 0, items[0])
+                self._events.put(Event(worker, [(outcome.result, outcome.error)]))
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            self._events.put(error)
+
+
+def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:
+    """Return ``engine``, or where it is None so many processes, ``at_most`` of them; this process alone for 1."""
+    if engine is None:
+        require_workers("jobs", jobs)
+        n_processes = min(jobs, at_most)
+        return Processes(n_processes) if n_processes > 1 else InProcess()
+    if not hasattr(engine, "outcomes"):
+        raise ValueError(f"engine: expected an engine, such as evidencebench.Processes(4), got {engine!r}")
+    return engine
 
 
 def call_together(

@@ -19,9 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from evidencebench.engine.local import InProcess
 from evidencebench.engine.protocol import (
-    Engine,
     InterruptFlag,
     Item,
     Outcome,
@@ -35,7 +33,7 @@ from evidencebench.errors import EvidenceBenchError, WorkerError
 
 Worker = TypeVar("Worker", bound=Hashable)
 
-_MOST_IN_BATCH = 64
+MOST_IN_BATCH = 64
 _BATCH_SECONDS = 0.05
 _MOST_BATCH_SECONDS = 1.0  # the rest of a batch that takes longer is given back, so that another worker has it
 
@@ -60,6 +58,10 @@ class Workers(Protocol[Worker]):
     @property
     def share_memory_of_machine(self) -> bool:
         """Whether one worker may die since others take the memory; what it had begun is then tried again all alone."""
+
+    @property
+    def most_in_batch(self) -> int:
+        """How many items a worker gets at a time, at most."""
 
     def start(self) -> Worker:
         """Start a worker; a later event tells that it is ready or died."""
@@ -155,7 +157,9 @@ class _Dispatch(Generic[Worker]):
             n_replies = len(event.replies)
             # A batch takes some 50 ms, so that quick items share a message.
             pace = n_replies / max(time.monotonic() - sent_at, 1e-9)
-            self._idle[event.worker] = max(1, min(2 * n_replies, int(pace * _BATCH_SECONDS), _MOST_IN_BATCH))
+            self._idle[event.worker] = max(
+                1, min(2 * n_replies, int(pace * _BATCH_SECONDS), self._workers.most_in_batch)
+            )
             self._taken.extendleft(reversed(batch[n_replies:]))
             for (number, item), (result, error) in zip(batch, event.replies, strict=False):
                 yield Outcome(number, item, result, error)
@@ -215,20 +219,9 @@ def sendable(error: Exception) -> Exception:
     return error
 
 
-_WAIT_SECONDS = 0.5
+WAIT_SECONDS = 0.5
 _SPAWN = multiprocessing.get_context("spawn")
 _SAFE_PATH = "PYTHONSAFEPATH"
-
-
-def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:
-    """Return ``engine``, or where it is None so many processes, ``at_most`` of them; this process alone for 1."""
-    if engine is None:
-        require_workers("jobs", jobs)
-        n_processes = min(jobs, at_most)
-        return Processes(n_processes) if n_processes > 1 else InProcess()
-    if not hasattr(engine, "outcomes"):
-        raise ValueError(f"engine: expected an engine, such as evidencebench.Processes(4), got {engine!r}")
-    return engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +250,7 @@ class Processes:
 class _WorkerProcesses:
     """The processes of one call, each named by this end of the pipe to it."""
 
-    share_memory_of_machine = True
+    share_memory_of_machine, most_in_batch = True, MOST_IN_BATCH
 
     def __init__(self, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
         self._setup, self._arguments = setup, arguments
@@ -283,7 +276,7 @@ class _WorkerProcesses:
             worker.send(items)
 
     def wait(self) -> Iterator[Event[Connection]]:
-        for ready in wait(list(self._processes), _WAIT_SECONDS):
+        for ready in wait(list(self._processes), WAIT_SECONDS):
             worker: Any = ready
             try:
                 told = worker.recv()

@@ -9,7 +9,7 @@ from math import ceil, inf
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evidencebench.engine.processes import Event, Reply, dispatch, replies_to, sendable, why_it_died
+from evidencebench.engine.processes import MOST_IN_BATCH, Event, Reply, dispatch, replies_to, sendable, why_it_died
 from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
 from evidencebench.errors import EngineError
 from evidencebench.provenance import require_extra
@@ -142,6 +142,7 @@ class _Actors:
     """The actors of one call, each named by its handle."""
 
     share_memory_of_machine = False  # others go on, though a slow item is tried again
+    most_in_batch = MOST_IN_BATCH
 
     def __init__(self, ray: Any, cluster: RayCluster, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
         self._ray, self._begin = ray, ray.put((setup, arguments, str(Path.cwd()), __version__))

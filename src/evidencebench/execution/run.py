@@ -16,7 +16,7 @@ import numpy as np
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
 from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
 from evidencebench.execution.answers import default_tasks, require_answerable

@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import hashlib
 import os
 import re
 import secrets
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import IO
 
 from evidencebench.errors import DataError
-from evidencebench.files.disk import read_whole
 from evidencebench.files.places import locked_file, locked_folder, remove_unless_held, try_lock
 
 Output = IO[bytes] | gzip.GzipFile
@@ -283,26 +281,3 @@ def locked_part(part: Path, output: Path) -> Iterator[tuple[Path, Path]]:
                     shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from error
-
-
-# Files of the cache that would change answers if they were damaged: each has its digest beside it, in NAME.sha256.
-
-
-# Twice the 2 GB that an ONNX model may have.
-_MOST_BYTES = 4 << 30
-
-
-def read_cached(path: Path) -> bytes | None:
-    """Return a cached file's content, or None where it is absent or damaged; these very bytes are checked."""
-    try:
-        content = read_whole(path, at_most=_MOST_BYTES)
-        digest = path.with_name(f"{path.name}.sha256").read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return content if hashlib.sha256(content).hexdigest() == digest else None
-
-
-def write_cached(path: Path, content: bytes) -> None:
-    """Write a file, its digest first; raises `DataError` if it cannot."""
-    write_whole(path.with_name(f"{path.name}.sha256"), f"{hashlib.sha256(content).hexdigest()}\n")
-    write_whole(path, content)

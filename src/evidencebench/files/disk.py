@@ -19,7 +19,7 @@ from typing import IO, TypeAlias
 
 import msgspec
 
-from evidencebench.errors import ChangedDataError, UnreadableError
+from evidencebench.errors import ChangedDataError, EvidenceBenchError, UnreadableError
 
 BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
@@ -181,14 +181,6 @@ def blocks(snapshot: Snapshot) -> Iterator[bytes]:
         yield snapshot.read(start, min(start + _BLOCK_BYTES, snapshot.size))
 
 
-def state_of(path: Path) -> FileState | None:
-    """Return a file's state, which another one follows after a change; None if it cannot be read."""
-    try:
-        return _state(path.stat())
-    except OSError:
-        return None
-
-
 def changed(path: Path) -> ChangedDataError:
     return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
 
@@ -197,24 +189,11 @@ def _state(status: os.stat_result) -> FileState:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-class _Hashed:
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self.total = file, hashlib.sha256()
-
-    def read(self, size: int) -> bytes:
-        block = self._file.read(size)
-        self.total.update(block)
-        return block
-
-    def seek(self, offset: int) -> int:
-        raise OSError(f"asked to go back to byte {offset} of what is hashed as it is read")
-
-
-def _unpack(file: IO[bytes], path: Path) -> Snapshot:
+def _unpack(file: BufferedReader, path: Path) -> Snapshot:
     """Return the snapshot of a gzip file, with the checksum of the very bytes that were unpacked."""
-    packed = _Hashed(file)
+    state = _state(os.fstat(file.fileno()))
     with tempfile.TemporaryFile() as unpacked:
-        with gzip.GzipFile(fileobj=packed, mode="rb") as plain:
+        with gzip.GzipFile(fileobj=file, mode="rb") as plain:
             while block := plain.read(_BLOCK_BYTES):
                 unpacked.write(block)
                 if unpacked.tell() > MAX_UNPACKED_BYTES:
@@ -222,9 +201,12 @@ def _unpack(file: IO[bytes], path: Path) -> Snapshot:
                         f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first"
                     )
         unpacked.flush()
+        file.seek(0)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        if _state(os.fstat(file.fileno())) != state:
+            raise changed(path)
         kept = os.dup(unpacked.fileno())
-        sha256, size = packed.total.hexdigest(), unpacked.tell()
-        snapshot = Snapshot(path=path, size=size, unpacked=kept, packed_sha256=sha256)
+        snapshot = Snapshot(path=path, size=unpacked.tell(), unpacked=kept, packed_sha256=sha256)
         weakref.finalize(snapshot, os.close, kept)
         return snapshot
 
@@ -266,12 +248,14 @@ def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
     return decoded(read_bytes(path, at_most=at_most), name=str(path))
 
 
-def read_bytes(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a regular file; raises `UnreadableError` where it cannot be read."""
+def read_bytes(
+    path: Path, *, at_most: int = MOST_BYTES, error: type[EvidenceBenchError] = UnreadableError, advice: str = ""
+) -> bytes:
+    """Return the bytes of a regular file; raises `error` where it cannot be read, with `advice` in its words."""
     try:
         return read_whole(path, at_most=at_most)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror}{advice and f'; {advice}'}") from cause
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:

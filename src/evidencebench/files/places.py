@@ -1,11 +1,12 @@
-"""Data and cache folders, locks between processes."""
+"""Data and cache folders, locks between processes, and what a forked process begins anew."""
 
 import errno
 import fcntl
 import os
 import pwd
 import warnings
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -114,3 +115,14 @@ def locked_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def call_in_forks(method: Callable[[], object]) -> None:
+    """Call a method of an object in every process that is forked from this one, as long as the object lives."""
+    held = weakref.WeakMethod(method)
+
+    def call() -> None:
+        if (alive := held()) is not None:
+            alive()
+
+    os.register_at_fork(after_in_child=call)

@@ -3,12 +3,14 @@
 import os
 import secrets
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from evidencebench.errors import CacheError
 from evidencebench.files.atomic import put_in_place
-from evidencebench.files.places import locked_folder
+from evidencebench.files.places import call_in_forks, locked_folder
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
@@ -43,6 +45,42 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
         connection.close()
         raise
     return connection
+
+
+class Database:
+    """A file's connection, opened again if the file was moved away or replaced, and in a forked process."""
+
+    def __init__(self, path: Path, form: DatabaseFormat, synchronous: Literal["NORMAL", "FULL"]) -> None:
+        self._path, self._form, self._synchronous = path, form, synchronous
+        self._opened: tuple[sqlite3.Connection, os.stat_result] | None = None
+        call_in_forks(self._leave)
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the connection, opened where it is not; raises as `connect`."""
+        if self._opened is not None:
+            with suppress(FileNotFoundError):
+                if os.path.samestat(self._opened[1], self._path.stat()):
+                    return self._opened[0]
+            self.close()
+        connection = connect(self._path, self._form)
+        try:
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+            self._opened = (connection, self._path.stat())
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _leave(self) -> None:
+        self._parents, self._opened = self._opened, None  # not closed: that would drop the other process's locks
 
 
 def reserve_space(connection: sqlite3.Connection) -> None:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
+from evidencebench.files.places import call_in_forks
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 from evidencebench.web.retry import Retry, TooLongWaitError, TransientError, Tries
@@ -58,6 +59,7 @@ class Http:
         # Slow: once a server.
         self._certificates = _from_environment(lambda: httpx.create_ssl_context(trust_env=self._trusts_env))
         self._reset()
+        call_in_forks(self._reset)
 
     def request(
         self,
@@ -77,8 +79,6 @@ class Http:
         """Raise `NotSentError` if the request did not reach the server, and `unanswered` if it may have."""
         import httpx  # noqa: PLC0415 - an extra
 
-        if self._process_id != os.getpid():
-            self._reset()
         sent: dict[str, Any] = {
             "headers": dict(headers),
             "timeout": httpx.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
@@ -115,8 +115,6 @@ class Http:
         raise failure  # here, so that it does not hold httpx's error, whose request holds the key
 
     def close(self) -> None:
-        if self._process_id != os.getpid():
-            return
         for future in list(self._running):
             future.cancel()
         if self._idle:
@@ -124,10 +122,9 @@ class Http:
 
     def _reset(self) -> None:
         """Begin without connections; after a fork, those of the parent must not be used."""
-        self._process_id = os.getpid()
         # A client for each connection, since httpx's pool looks at all of them for each request: 12 ms for 200.
         self._idle: list[httpx.AsyncClient] = []
-        weakref.finalize(self, _close_forgotten, self._idle, self._process_id).atexit = False
+        weakref.finalize(self, _close_forgotten, self._idle, os.getpid()).atexit = False
         self._running: set[concurrent.futures.Future[Any]] = set()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evidencebench.errors import ModelError
-from evidencebench.files.disk import BROKEN_JSON, MOST_BYTES, read_whole
+from evidencebench.files.disk import BROKEN_JSON, read_bytes
 
 CARD = "card.json"
 
@@ -75,18 +75,11 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
         ) from error
 
 
-def _read_part(path: Path, *, at_most: int = 1 << 30) -> bytes:  # a hundred times what training writes
-    try:
-        return read_whole(path, at_most=at_most)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
-
-
 def read_named_part(folder: Path, file: str, sha256: str) -> str:
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise ModelError(f"the file '{file}' of the card is missing")
-    content = _read_part(path)
+    content = read_bytes(path, at_most=1 << 30, error=ModelError)  # a hundred times what training writes
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelError(f"{file}: expected the sha256 of the card, {sha256}")
     return content.decode(errors="replace")
@@ -96,4 +89,4 @@ def _card_bytes(folder: Path) -> bytes:
     path = folder / CARD
     if not path.is_file():
         raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
-    return _read_part(path, at_most=MOST_BYTES)
+    return read_bytes(path, error=ModelError)

@@ -14,8 +14,7 @@ import numpy as np
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.engine.local import InProcess
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import InProcess, engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import RunError, RunMismatchError, TaskError, WorkerError
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, results
 from evidencebench.errors import RunError, RunFormatError, WorkerError
 from evidencebench.execution.asking import Waiting

@@ -1,24 +1,30 @@
 """The prompts are whole: what they declare is what they use, and nothing of ours is left unfilled."""
 
+import hashlib
 import re
 from importlib.resources import files
+from string import Template
 
 import pytest
 
 from evidencebench.query import Kind, Query
 from evidencebench.systems.llm.excerpts import Excerpt, PaperQuestion
 from evidencebench.systems.llm.prompts import (
-    Prompt,
     budget_words,
     form_name,
     form_text,
-    parse_prompt,
     prompt_named,
     versions_of,
 )
 
+FILES = [
+    (package, path.name.removesuffix(".md"))
+    for package in ("evidencebench.systems.llm", "evidencebench.construction")
+    for path in sorted(files(package).joinpath("prompt_texts").iterdir(), key=lambda path: path.name)
+    if path.name.endswith(".md")
+]
 FOLDER = files("evidencebench.systems.llm").joinpath("prompt_texts")
-NAMES = sorted(path.name.removesuffix(".md") for path in FOLDER.iterdir() if path.name.endswith(".md"))
+NAMES = [name for package, name in FILES if package == "evidencebench.systems.llm"]
 SELECTING = ("base", "section", "union", "extract", "in_context")
 
 QUERY = Query(
@@ -43,10 +49,17 @@ def rendered(name: str, budget: int | None = 3, scope: str = "all") -> str:
     return draft.text(Excerpt(shown=dict(enumerate(QUERY.sentences))))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_prompt_says_whom_it_follows_and_takes_the_fields_that_it_declares_and_no_others(name: str) -> None:
-    prompt = prompt_named(name)  # which raises unless its text uses them
-    assert prompt.after
+@pytest.mark.parametrize(("package", "name"), FILES)
+def test_a_prompt_says_whom_it_follows_and_takes_the_fields_that_it_declares_and_no_others(
+    package: str, name: str
+) -> None:
+    prompt = prompt_named(name, package)
+    content = files(package).joinpath("prompt_texts", f"{name}.md").read_text(encoding="utf-8")
+    match = re.fullmatch(r"---\nname: (.+)\nafter: (.+)\nfields:(.*)\n---\n(.*)", content, re.DOTALL)
+    assert match is not None
+    assert (match[1], prompt.text) == (name, match[4].strip())
+    assert prompt.fields == set(match[3].replace(",", " ").split())
+    assert Template(prompt.text).is_valid()
     values = dict.fromkeys(prompt.fields, "x")
     assert "$" not in prompt.render(**values)
     lacking = [{key: "x" for key in values if key != field} for field in values]
@@ -114,25 +127,7 @@ def test_only_the_first_turn_has_room_for_reasoning(kind: str) -> None:
     assert form_name(kind, structured=True) in NAMES
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"no head",
-        b"---\nname: other\nafter: x\nfields:\n---\ntext",
-        b"---\nname: trial\nfields: a\n---\n$a",
-        b"---\nname: trial\nafter: x\nfields: a\n---\nuses nothing",
-        b"---\nname: trial\nafter: x\nfields: a\n---\n$a and $b",
-        b"---\nname: trial\nafter: x\nfields:\n---\na lone $ sign",
-    ],
-)
-def test_a_file_that_is_not_whole_is_an_error(content: bytes) -> None:
-    with pytest.raises(ValueError, match="prompt 'trial'"):
-        parse_prompt("trial", content)
-
-
 def test_a_prompt_is_known_by_the_checksum_of_its_file() -> None:
-    content = FOLDER.joinpath("base.md").read_bytes()
-    changed: Prompt = parse_prompt("base", content.replace(b"aloud", b"hard"))
-    assert parse_prompt("base", content) == prompt_named("base")
-    assert changed.digest != prompt_named("base").digest
-    assert versions_of(["base"]) == {"prompt base": f"sha256:{prompt_named('base').digest}"}
+    digest = hashlib.sha256(FOLDER.joinpath("base.md").read_bytes()).hexdigest()
+    assert prompt_named("base").digest == digest
+    assert versions_of(["base"]) == {"prompt base": f"sha256:{digest}"}

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.errors import CacheError, ModelError
-from evidencebench.files.sqlite import DatabaseFormat, compact, connect, release_space, reserve_space
+from evidencebench.files.sqlite import Database, DatabaseFormat, compact, connect, release_space, reserve_space
 from evidencebench.query import AspectScope, Query, headings_of, sections_of
 
 Given = ParamSpec("Given")
@@ -128,8 +127,7 @@ class VectorCache:
     def __init__(self, folder: Path, identity: str) -> None:
         self.path = folder / FILE_NAME
         self._identity = identity
-        self._lock = threading.Lock()
-        self._connection: tuple[int, sqlite3.Connection] | None = None
+        self._lock, self._database = threading.Lock(), Database(self.path, EMBEDDINGS, "NORMAL")
         self._is_writable = False
 
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
@@ -180,12 +178,7 @@ class VectorCache:
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is not None and self._connection[0] == os.getpid():
-                self._connection[1].close()
-            self._connection = None
-
-    def __del__(self) -> None:
-        self.close()
+            self._database.close()
 
     def _encoder(self, connection: sqlite3.Connection) -> tuple[int, int] | None:
         row: tuple[int, int] | None = connection.execute(
@@ -209,10 +202,7 @@ class VectorCache:
     def _open(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
-                if self._connection is None or self._connection[0] != os.getpid():  # a forked process needs its own
-                    self._connection = (os.getpid(), connect(self.path, EMBEDDINGS))
-                    self._connection[1].execute("PRAGMA synchronous = NORMAL")
-                connection = self._connection[1]
+                connection = self._database.connection()
                 try:
                     yield connection
                 finally:

@@ -6,13 +6,15 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evidencebench.errors import CacheError, DataError, ModelError
-from evidencebench.files.atomic import read_cached, write_cached
+from evidencebench.files.atomic import write_whole
+from evidencebench.files.disk import read_whole
 from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, loaded_once
 from evidencebench.models.embedding.local import LocalModel, load_transformer
 from evidencebench.provenance import library_versions
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("onnxruntime", "tokenizers")
 _CONVERSION = "1"  # raised when the conversion changes
+_MOST_BYTES = 4 << 30  # twice what an ONNX model may have
 _TEXTS_A_BATCH = 64
 _LEAST_COSINE = 0.9999
 _PROBES = ("Tea.", "Tea lowered blood pressure by 3 mmHg (95% CI 1 to 5).", "The trial was small. " * 12)
@@ -78,16 +81,21 @@ onnx_encoder = loaded_once(OnnxEncoder)
 
 
 def _load_or_convert(local: LocalModel, identity: str, folder: Path) -> bytes:
-    key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
-    path = folder / "onnx" / f"{key}-float32.onnx"
+    """Return a conversion of the cache, whose file has its digest in its name; one that is damaged is made again."""
+    folder, key = folder / "onnx", hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
+    for path in folder.glob(f"{key}-*.onnx"):
+        with suppress(OSError):
+            content = read_whole(path, at_most=_MOST_BYTES)
+            if path.stem == f"{key}-{hashlib.sha256(content).hexdigest()}":
+                return content
+            path.unlink()
+    content = _convert(local)
     try:
-        if (content := read_cached(path)) is None:
-            content = _convert(local)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_cached(path, content)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / f"{key}-{hashlib.sha256(content).hexdigest()}.onnx", content)
     except (OSError, DataError) as error:
         raise CacheError(
-            f"{path}: cannot be used to keep a converted model: {getattr(error, 'strerror', None) or error}; set "
+            f"{folder}: cannot be used to keep a converted model: {getattr(error, 'strerror', None) or error}; set "
             "EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
         ) from error
     return content

@@ -60,18 +60,9 @@ class ChatModel:
     context_tokens: int = 128_000
 
     def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
-        return ChatRequest(
-            model=self.model,
-            base_url=self.base_url,
-            key_env=self.key_env,
-            messages=tuple(Message(message.role, sendable(message.text)) for message in messages),
-            temperature=self.temperature,
-            top_p=self.top_p,
-            seed=self.seed,
-            max_tokens=self.max_tokens,
-            reasoning_effort=self.reasoning_effort,
-            schema=schema if self.structured else None,
-        )
+        shared = {name: getattr(self, name) for name in ChatRequest.__struct_fields__ if name in self.__slots__}
+        sent = tuple(Message(message.role, sendable(message.text)) for message in messages)
+        return ChatRequest(messages=sent, schema=schema if self.structured else None, **shared)
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict: for the cached property

@@ -23,7 +23,7 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.files.disk import PathText
-from evidencebench.files.places import cache_folder
+from evidencebench.files.places import cache_folder, call_in_forks
 from evidencebench.models.http import CLOSED
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
@@ -130,13 +130,11 @@ class ChatClient:
         self._is_draining = self._is_closed = False
         self._is_writable = False
         self._reset()
+        for begin in (self._reset, self._budget.after_fork, self.totals.after_fork):
+            call_in_forks(begin)
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
         """`stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`."""
-        if self._process_id != os.getpid():
-            self._reset()
-            self._budget.after_fork()
-            self.totals.after_fork()
         if self._is_closed:
             raise DrainingError(CLOSED)
         with _stop_if_cache_fails():
@@ -188,7 +186,7 @@ class ChatClient:
 
     def _reset(self) -> None:
         """Begin without requests in flight: at first, and in a forked process, which has none of the threads."""
-        self._process_id, self._lock, self._writable_lock = os.getpid(), threading.Lock(), threading.Lock()
+        self._lock, self._writable_lock = threading.Lock(), threading.Lock()
         self._slots, self._helpers = threading.Semaphore(self._max_in_flight), threading.Semaphore(self._max_in_flight)
         self._flights: dict[str, _Flight] = {}
 

@@ -7,14 +7,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from evidencebench.errors import CostLimitError, FormatError, SystemSpecError, UnreadableError
-from evidencebench.files.disk import PathText, read_whole
+from evidencebench.files.disk import PathText, read_bytes
 from evidencebench.files.records import repeated_keys
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.providers import PROVIDERS
@@ -50,15 +49,9 @@ class PriceTable:
 
     @classmethod
     def load(cls, path: PathText | None = None) -> "PriceTable":
-        try:
-            content = (
-                (files("evidencebench.models.llm") / "prices.json").read_bytes()
-                if path is None
-                else read_whole(Path(path), at_most=16 << 20)
-            )
-        except OSError as error:
-            raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
-        return _parse_table(content, str(path or "prices.json"))
+        if path is None:
+            return _parse_table(Path(__file__).with_name("prices.json").read_bytes(), "prices.json")
+        return _parse_table(read_bytes(Path(path), at_most=16 << 20, advice="give a table of prices"), str(path))
 
     def price_of(self, model: str) -> Price | None:
         if model in self.models:

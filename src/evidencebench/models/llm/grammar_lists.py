@@ -1,42 +1,16 @@
 """Numbers, items, quoted sentences."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Literal, NamedTuple
-
-# ruff: noqa: RUF001 - a table of marks that look alike
 
 MAX_CHARACTERS = 100_000  # of a longer reply only the end is read, since the answer stands last; about 25,000 tokens
 MAX_LINE = 4000  # only so many characters of a line are looked at
-_PLAIN_MARKS = str.maketrans(
-    {
-        # Single marks, since double ones inside a JSON text would end it.
-        **dict.fromkeys("“”„‟«»「」『』＂‘’‚‛‹›＇´", "'"),
-        **dict.fromkeys("‐‑‒–—―−－﹣•◦▪▫‣●○■□⁃∙", "-"),
-        **dict.fromkeys("（﹙", "("),
-        **dict.fromkeys("）﹚", ")"),
-        **dict.fromkeys("［【〔〖⟦", "["),
-        **dict.fromkeys("］】〕〗⟧", "]"),
-        **dict.fromkeys("｛﹛", "{"),
-        **dict.fromkeys("｝﹜", "}"),
-        **dict.fromkeys("，、،﹐", ","),
-        **dict.fromkeys("；؛", ";"),
-        **dict.fromkeys("：﹕ː", ":"),
-        **dict.fromkeys("～〜∼", "~"),
-        **dict.fromkeys("→⇒➜➡⟶", "->"),
-        **dict.fromkeys("＃№", "#"),
-        **dict.fromkeys("\u2028\u2029\x85\x0b\x0c", "\n"),
-        **dict.fromkeys(
-            "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000", " "
-        ),
-        **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\x00", ""),
-        "＝": "=",
-        "＊": "*",
-        "…": "...",
-        "∅": " none ",
-    }
-)
+_MARKS_FILE = Path(__file__).with_name("marks.toml").read_text(encoding="utf-8")
+_PLAIN_MARKS = str.maketrans({mark: plain for plain, marks in tomllib.loads(_MARKS_FILE).items() for mark in marks})
 _NO_QUOTES = str.maketrans("", "", "\"'`*")
 _TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # servers leave them between turns
 _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")

@@ -3,8 +3,9 @@
 import io
 import os
 import re
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -28,11 +29,11 @@ _API_VERSION = "api-version"
 @dataclass(frozen=True, slots=True)
 class Provider:
     name: str  # what stands before the slash of a model
-    base_url: str | None  # what stands before /chat/completions or /messages; None: it must be given
-    key_env: str  # the variable that holds the key; empty: none is sent unless the model's key_env is given
+    base_url: str | None = None  # what stands before /chat/completions or /messages; None: it must be given
+    key_env: str = ""  # the variable that holds the key; empty: none is sent unless the model's key_env is given
     wire: Wire = "openai"  # the protocol of its requests and replies
     key_header: str = "Authorization"  # holds the key; in Authorization, Bearer stands before it
-    extra_headers: tuple[tuple[str, str], ...] = ()
+    extra_headers: Mapping[str, str] = field(default_factory=dict)
     seed_field: str = "seed"  # a request's field for the seed; empty: the provider takes none, and none is sent
     max_tokens_field: str = "max_tokens"  # a request's field for the longest reply
     queries: frozenset[str] = frozenset()  # the names that the query of its address may have
@@ -42,39 +43,13 @@ class Provider:
 
     def headers(self, key: str) -> dict[str, str]:
         carried = f"Bearer {key}" if self.key_header == "Authorization" else key
-        return dict(self.extra_headers) | ({self.key_header: carried} if key else {})
+        return {**self.extra_headers} | ({self.key_header: carried} if key else {})
 
 
-_COMPLETION = "max_completion_tokens"
-_ROWS = (
-    Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", max_tokens_field=_COMPLETION, has_batches=True),
-    Provider(
-        *("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic"),
-        key_header="x-api-key",
-        extra_headers=(("anthropic-version", "2023-06-01"),),
-        seed_field="",
-        has_batches=True,
-    ),
-    Provider(
-        *("azure", None, "AZURE_OPENAI_API_KEY"),
-        key_header="api-key",
-        max_tokens_field=_COMPLETION,
-        queries=frozenset({_API_VERSION}),
-        charges_for_withheld=True,
-    ),
-    Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", states_cost=True),
-    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed_field="random_seed"),
-    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", seed_field=""),
-    Provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", seed_field=""),
-    Provider("vllm", "http://127.0.0.1:8000/v1", ""),
-    Provider("ollama", "http://127.0.0.1:11434/v1", ""),
-    Provider("llamacpp", "http://127.0.0.1:8080/v1", ""),
-    Provider("local", None, ""),
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+PROVIDERS: Mapping[str, Provider] = MappingProxyType(
+    {name: msgspec.convert({"name": name, **row}, Provider) for name, row in _TABLE.items()}
 )
-
-PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _ROWS})
 
 
 def provider_of(model: str) -> Provider:

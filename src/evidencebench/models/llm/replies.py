@@ -10,14 +10,15 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from evidencebench.errors import CacheError, EvidenceBenchError
-from evidencebench.files.sqlite import DatabaseFormat, connect, release_space, reserve_space
+from evidencebench.files.places import call_in_forks
+from evidencebench.files.sqlite import Database, DatabaseFormat, release_space, reserve_space
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
 
 T = TypeVar("T")
@@ -59,14 +60,15 @@ class ReplyCache:
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE_NAME
         self.clock = clock
+        self._reader, self._writer = Database(self.path, REPLIES, "FULL"), Database(self.path, REPLIES, "FULL")
         self._begin()
+        call_in_forks(self._begin)
 
     def _begin(self) -> None:
-        self._process_id = os.getpid()
+        """Make the locks, in a forked process new ones, since the others may be held."""
         self._claims: int | None = None  # the descriptor of the file whose bytes are locked
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: deque[_Waiting] = deque()
-        self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
 
     def find(self, key: str) -> Received | None:
         with self.reading() as connection:
@@ -104,7 +106,6 @@ class ReplyCache:
 
     def claim(self, key: str) -> bool:
         """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
-        self._notice_fork()
         try:
             if self._claims is None:
                 path = self.path.with_name(f"{FILE_NAME}.asking")
@@ -117,7 +118,7 @@ class ReplyCache:
         return True
 
     def give_back(self, key: str) -> None:
-        if self._claims is not None and self._process_id == os.getpid():
+        if self._claims is not None:
             with suppress(OSError):
                 fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
 
@@ -127,22 +128,11 @@ class ReplyCache:
 
     def change(self, change: Callable[[sqlite3.Connection], T]) -> T:
         """Return a result when what changed is on the disk; one of the threads that wait commits for all of them."""
-        self._notice_fork()
         mine = _Waiting(change)
         self._waiting.append(mine)
-        try:
+        with self._writing:
             while not mine.is_done:
-                if self._writing.acquire(blocking=False):
-                    try:
-                        self._commit()
-                    finally:
-                        self._writing.release()
-                        self._wake_next()
-                else:
-                    mine.turn.acquire()
-        except BaseException:
-            self._wake_next()
-            raise
+                self._commit()
         if mine.error is not None:
             with cache_errors(self.path):
                 raise mine.error
@@ -151,12 +141,10 @@ class ReplyCache:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield this process's connection for reading, which waits for no writer; errors become `CacheError`."""
-        self._notice_fork()
         with self._lock, cache_errors(self.path):
             yield self._reader.connection()
 
     def close(self, seconds: float = 5.0) -> None:
-        self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
         try:
             if not is_free:
@@ -174,12 +162,6 @@ class ReplyCache:
 
     def __del__(self) -> None:
         self._release_claims()
-
-    def _notice_fork(self) -> None:
-        """Open the file again in a forked process, as SQLite requires, with new locks, since the old may be held."""
-        if self._process_id != os.getpid():
-            self._parents = (self._reader, self._writer)  # not closed: that would drop the other process's locks
-            self._begin()
 
     def _release_claims(self) -> None:
         descriptor, self._claims = self._claims, None
@@ -207,17 +189,11 @@ class ReplyCache:
                 waiting.error = error
         for waiting in group:
             waiting.is_done = True
-            waiting.turn.release()
-
-    def _wake_next(self) -> None:
-        with suppress(IndexError):
-            self._waiting[0].turn.release()
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
     change: Callable[[sqlite3.Connection], Any]
-    turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     is_done: bool = False
     result: Any = None
     error: BaseException | None = None
@@ -232,37 +208,6 @@ class _Waiting:
             connection.execute("ROLLBACK TO change")
             self.error = error
         connection.execute("RELEASE change")
-
-
-class _ReopenedFile:
-    """A connection that is opened again if its file was moved away or replaced; commits are durable."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._opened: tuple[sqlite3.Connection, os.stat_result] | None = None
-
-    def connection(self) -> sqlite3.Connection:
-        if self._opened is not None:
-            with suppress(FileNotFoundError):
-                if os.path.samestat(self._opened[1], self._path.stat()):
-                    return self._opened[0]
-            self.close()
-        connection = connect(self._path, REPLIES)
-        try:
-            connection.execute("PRAGMA synchronous = FULL")
-            self._opened = (connection, self._path.stat())
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened[0].close()
-
-    def __del__(self) -> None:
-        self.close()
 
 
 @contextmanager

@@ -4,9 +4,11 @@ import math
 import random
 import threading
 import time
+import tomllib
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evidencebench.errors import (
@@ -124,33 +126,7 @@ class RateLimiter:
 # (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
 MAY_HAVE_RUN = frozenset({408, 504, 524})
 _TOO_MANY_REQUESTS = 429
-_NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
-_TOO_LONG = (
-    "context_length_exceeded",
-    "context length",
-    "context window",
-    "context size",
-    "exceed_context_size",
-    "prompt is too long",
-    "maximum input length",
-    "input token count",
-)
-_WITHHELD = (
-    "content_filter",
-    "content_policy_violation",
-    "responsibleaipolicyviolation",
-    "moderation_blocked",
-    "prompt was flagged",
-    "input was flagged",
-    "content was flagged",
-    "flagged by moderation",
-)
-_DO = {  # status -> advice, if the server refuses the key, the account or the model
-    401: "correct the key",
-    402: "see to the account at the provider",
-    403: "see what the key may do at the provider",
-    404: "correct the model's name or base_url",
-}
+_REFUSALS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 
 
 def refusal_text(content: bytes) -> str:
@@ -166,7 +142,7 @@ def is_withheld(status: int, content: bytes) -> bool:
         return False
     error = _error_in(content)
     metadata = error.get("metadata") if isinstance(error, dict) else None
-    return (isinstance(metadata, dict) and "flagged_input" in metadata) or _holds(refusal_text(content), _WITHHELD)
+    return (isinstance(metadata, dict) and "flagged_input" in metadata) or _holds(refusal_text(content), "withheld")
 
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
@@ -178,14 +154,14 @@ def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | 
     message = f"status {status}: {hide_key(text, key)}"
     if status in range(300, 400):
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
-    if _holds(text, _NO_MONEY):
+    if _holds(text, "no_money"):
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
-    if status in _DO:
-        return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
+    if advice := _REFUSALS["advice"].get(str(status)):
+        return FailingServerError(f"{where}: {message}; {advice}, then run again")
     if is_transient(status):
         kind = BusyError if status == _TOO_MANY_REQUESTS else TransientError
         return kind(message, retry_after(answer.headers))
-    if _holds(text, _TOO_LONG):
+    if _holds(text, "too_long"):
         return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
     return EndpointError(f"{where}: {message}")
 
@@ -195,9 +171,9 @@ def _error_in(content: bytes) -> Any:
     return None if body is None else body.get("error")
 
 
-def _holds(text: str, marks: tuple[str, ...]) -> bool:
+def _holds(text: str, kind: str) -> bool:
     lowered = text[:100_000].lower()
-    return any(mark in lowered for mark in marks)
+    return any(words in lowered for words in _REFUSALS[kind])
 
 
 @dataclass(slots=True, kw_only=True)

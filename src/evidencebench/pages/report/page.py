@@ -9,7 +9,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.engine.processes import engine_of
+from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.pages.html import Child, Node, as_html, beginning_of, data_elements, node, one_file, report_parts

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any
 
 from evidencebench.errors import ReplyError, SystemSpecError
@@ -24,7 +25,6 @@ NO_MARK = "\u2039"
 
 _MARK_BEGINS = re.compile(r"<(?=\s*/?\s*paper)", re.IGNORECASE)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_LINE_MARGIN_TOKENS = 2  # for a line's end, and for its count being rounded by itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +64,8 @@ def line_tokens(index: int, text: str) -> int:
 def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:
     """Return the first sentences, as many as have lines that fit: papers end with acknowledgements."""
     texts = {index: prompt_line(query.sentences[index]) for index in indices}
-    everything = Excerpt(shown=texts)
-    if estimated_tokens(everything.block) + _LINE_MARGIN_TOKENS * len(texts) <= max_tokens:  # no need to count lines
-        return everything
-    shown: dict[int, str] = {}
-    used = 0
-    for index, text in texts.items():
-        used += line_tokens(index, text)
-        if used > max_tokens:
-            break
-        shown[index] = text
+    used = accumulate(line_tokens(index, text) for index, text in texts.items())
+    shown = {index: text for (index, text), n_used in zip(texts.items(), used, strict=True) if n_used <= max_tokens}
     return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
 
 

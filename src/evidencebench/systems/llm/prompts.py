@@ -15,19 +15,13 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.files.disk import BROKEN_JSON, PathText, read_whole
+from evidencebench.files.disk import BROKEN_JSON, PathText, read_bytes
 from evidencebench.query import AspectScope, Query
-
-# The prompts, one in each file beside this one: a head with its source and its fields, and a text.
-
-
-_HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     name: str
-    after: str  # its source
     fields: frozenset[str]
     text: str  # with $name for a field
     digest: str  # SHA-256 of its file
@@ -40,24 +34,12 @@ class Prompt:
 
 
 @cache
-def prompt_named(name: str) -> Prompt:
-    return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
-
-
-def parse_prompt(name: str, content: bytes) -> Prompt:
-    match = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
-    pairs = (line.partition(":") for line in match["head"].split("\n")) if match else ()
-    head = {key: value.strip() for key, _, value in pairs}
-    if not match or head.keys() != {"name", "after", "fields"} or head["name"] != name:
-        raise ValueError(f"prompt '{name}': expected a head with name: {name}, after and fields")
-    template = Template(match["text"].strip())
-    declared = frozenset(head["fields"].replace(",", " ").split())
-    if not template.is_valid() or declared != set(template.get_identifiers()):
-        raise ValueError(
-            f"prompt '{name}': declares {sorted(declared)}, and its text uses {sorted(template.get_identifiers())}"
-        )
-    digest = hashlib.sha256(content).hexdigest()
-    return Prompt(name=name, after=head["after"], fields=declared, text=template.template, digest=digest)
+def prompt_named(name: str, package: str = "evidencebench.systems.llm") -> Prompt:
+    """Return a prompt of a package: a file with a head, which names its source and its fields, and a text."""
+    content = files(package).joinpath("prompt_texts", f"{name}.md").read_bytes()
+    template = Template(content.decode().split("---\n", 2)[2].strip())
+    fields = frozenset(template.get_identifiers())
+    return Prompt(name=name, fields=fields, text=template.template, digest=hashlib.sha256(content).hexdigest())
 
 
 def versions_of(names: Iterable[str]) -> Mapping[str, str]:
@@ -170,10 +152,9 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
 def read_examples(path: PathText) -> ExampleFile:
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
+    content = read_bytes(path, error=SystemSpecError, advice=how)
     try:
-        examples = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
-    except OSError as error:
-        raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
+        examples = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8), type=ExampleFile)
     except BROKEN_JSON as error:
         raise SystemSpecError(f"{path}: expected a file of examples: {error}; {how}") from error
     if (version := examples.evidencebench_examples) != 1:
