@@ -16,7 +16,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task
 from evidencebench.engine.local import InProcess
-from evidencebench.engine.protocol import Engine, outcomes_in_order
+from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.execution.answers import answers_from
 from evidencebench.pages.figures.charts import line_chart, panel_chart
 from evidencebench.pages.figures.data import BarGroup, ChartLine
@@ -61,7 +61,6 @@ class Curves(NamedTuple):
     curves: tuple[Curve, ...]
     ceiling: Curve  # the mean of the highest recall at each budget, over the instances where that is proven
     n: int
-    asked_per_task: Sequence[str]  # the labels of runs that were asked each task separately, so they have few points
 
 
 def curves_of(
@@ -79,7 +78,7 @@ def curves_of(
     else:
         paths = [run.path for run in scored.runs.values()]
         arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
-        parts = (outcome.value for outcome in outcomes_in_order(engine, _block_recalls, arguments, blocks))
+        parts = map_in_order(engine, _block_recalls, arguments, blocks)
     recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
     for n_blocks, part in enumerate(parts, 1):
         for scope, (table, clusters) in part.items():
@@ -87,7 +86,6 @@ def curves_of(
             recalls[scope][1].extend(clusters)
         on_progress(min(n_blocks * _BLOCK_SIZE, findings.n_instances), findings.n_instances)
     curves = []
-    apart = [name for (name, _), answered in zip(names, answers, strict=True) if answered.separate_tasks]
     for scope, (table, clusters) in recalls.items():
         if table:
             columns = np.frombuffer(table).reshape(len(clusters), -1)
@@ -96,7 +94,7 @@ def curves_of(
                 Curve(name, is_control, tuple(points[largest * place : largest * (place + 1)]))
                 for place, (name, is_control) in enumerate([*names, ("ceiling", True)])
             )
-            curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters), apart))
+            curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters)))
     return tuple(curves)
 
 
@@ -135,7 +133,8 @@ def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> 
 
 
 def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int) -> Node:
-    asked_per_task = by_scope[0].asked_per_task
+    runs = findings.scored.runs.items()
+    asked_per_task = [label for label, run in runs if any(task is not None for _, task in run.done)]
     return section(
         "curves",
         "Recall by budget",
