@@ -67,8 +67,8 @@ def curves_of(
     findings: Findings, largest: int, engine: Engine, on_progress: Callable[[int, int], object] = lambda *_: None
 ) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
-    scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
-    on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
+    scored, ids = findings.scored, findings.dataset.ids[: findings.scored.n_instances]
+    on_a_board = {row.system for board in findings.boards.values() for row in board.standings if row.is_control}
     controls = [name for name in scored.controls if name in on_a_board and not CONTROLS[name].knows_labels]
     names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
     answers = _answers(list(scored.runs.values()), scored.rules, controls)
@@ -84,7 +84,7 @@ def curves_of(
         for scope, (table, clusters) in part.items():
             recalls[scope][0].extend(table)
             recalls[scope][1].extend(clusters)
-        on_progress(min(n_blocks * _BLOCK_SIZE, findings.n_instances), findings.n_instances)
+        on_progress(min(n_blocks * _BLOCK_SIZE, findings.scored.n_instances), findings.scored.n_instances)
     curves = []
     for scope, (table, clusters) in recalls.items():
         if table:
@@ -209,7 +209,7 @@ Bins = Mapping[str, Mapping[str, Estimate]]
 def breakdowns_of(findings: Findings) -> Mapping[str, Mapping[str, Bins]]:
     """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard."""
     places: dict[AspectScope, list[tuple[int, ...]]] = {task.scope: [] for task in findings.tasks}
-    for instance in findings.dataset.instances(findings.n_instances):
+    for instance in findings.dataset.instances(findings.scored.n_instances):
         for scope, of_scope in places.items():
             if instance.labels.that_count(scope):
                 of_scope.append(_places(instance, scope))
@@ -321,7 +321,7 @@ _SORTS = {
 
 def picks_section(findings: Findings) -> Node:
     scopes = list(dict.fromkeys(task.scope for task in findings.tasks))
-    covered = coverages_of(findings.dataset.instances(findings.n_instances), scopes)
+    covered = coverages_of(findings.dataset.instances(findings.scored.n_instances), scopes)
     look = {"class": "pick-bar", "aria-hidden": "true"}
     meanings = (
         node("li", None, node("svg", look, node("rect", {"class": f"pick-{sort}", "width": "100%"})), word + meaning)
