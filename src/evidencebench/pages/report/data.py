@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isnan
 
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures.data import Bar, bar_of
-from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow, TaskTerms
-from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ShownSystem, ViewerData, shown_case, shown_systems
+from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow
+from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ViewerData, shown_systems
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import TaskScores
@@ -159,48 +157,20 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
     """Yield the row and the record of each instance, the same as ``viewed`` makes."""
     scored = findings.scored
     scores = [
-        [
-            (scored.controls if shown.record.is_control else scored.scores)[shown.record.label].get(task.name)
-            for task in viewed.tasks
-        ]
-        for shown in viewed.systems
+        (scored.controls if shown.record.is_control else scored.scores)[shown.record.label] for shown in viewed.systems
     ]
     first = next(iter(scored.scores.values()))
-    by_id = [{instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
-    for position, instance in enumerate(viewed.dataset.instances(findings.scored.n_instances)):
-        if not instance.labels.aspects:  # nothing of it was scored
-            record = viewed.record(position, instance)
-        else:
-            asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
-            answers = tuple(
-                tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
-                for shown, by_task in zip(viewed.systems, scores, strict=True)
-            )
-            terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
-            record = viewed.record(position, instance, (terms, answers))
+    rows = {task: {instance_id: row for row, instance_id in enumerate(of_task.ids)} for task, of_task in first.items()}
+
+    def known(instance_id: str, system: int, task: Task) -> GradedAnswer | None:
+        """Return an answer as it was scored; None where it has no sentence: it is read again, for the reason."""
+        of_task, row = scores[system].get(task.name), rows[task.name].get(instance_id)
+        if of_task is None or row is None or not of_task.selections[row].size:
+            return None
+        selection, recall = of_task.selections[row], float(of_task.recalls[row])
+        certain, tied, n_drawn = selection.certain, selection.tied, selection.n_drawn
+        return GradedAnswer(status="answered", certain=certain, tied=tied, n_drawn=n_drawn, recall=recall)
+
+    for position, instance in enumerate(viewed.dataset.instances(scored.n_instances)):
+        record = viewed.record(position, instance, known)
         yield viewed.row(position, instance, viewed.grades_of(instance, record)), record
-
-
-def _answer(
-    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, row: int | None
-) -> GradedAnswer | None:
-    """Return an answer as it was scored; where it has no sentence, it is read again, for the reason."""
-    if scores is None or row is None:
-        return None
-    selection = scores.selections[row]
-    if not selection.size:
-        return shown.answer(shown_case(instance, task), task)
-    recall = float(scores.recalls[row])
-    certain, tied, n_drawn = selection.certain, selection.tied, selection.n_drawn
-    return GradedAnswer(status="answered", certain=certain, tied=tied, n_drawn=n_drawn, recall=recall)
-
-
-def _terms(scores: TaskScores, instance: Instance, task: Task, row: int | None) -> TaskTerms | None:
-    if row is None:
-        return None
-    ceiling = float(scores.scores["ceiling"][row])
-    return TaskTerms(
-        budget=task.budget_for(instance),
-        n_aspects=len(instance.labels.that_count(task.scope)),
-        ceiling=None if isnan(ceiling) else ceiling,
-    )
