@@ -73,12 +73,12 @@ def curves_of(
     names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
     answers = _answers(list(scored.runs.values()), scored.rules, controls)
     blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
-    if isinstance(engine, InProcess):
-        parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
-    else:
+    if not isinstance(engine, InProcess):
         paths = [run.path for run in scored.runs.values()]
         arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
         parts = map_in_order(engine, _block_recalls, arguments, blocks)
+    else:
+        parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
     recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
     for n_blocks, part in enumerate(parts, 1):
         for scope, (table, clusters) in part.items():
