@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_model import BadCallError
-from evidencebench.integrations.fake_server import Served, convert
+from evidencebench.integrations.fake_server import BadCallError, Served, convert
 from trial_server import MESSAGES_PATH, Endpoint, TrialServer
 
 # A batch is answered in steps, so that other requests are answered in between.

@@ -14,11 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_model import (
-    BROKEN,
-    CHAT_PATH,
-    ERRORS,
     PERSONALITIES,
-    BadCallError,
     Call,
     FakeModel,
     KnownPaper,
@@ -28,7 +24,17 @@ from evidencebench.integrations.fake_model import (
     Settings,
     tokens_in,
 )
-from evidencebench.integrations.fake_server import FakeServer, PatientConnection, Served, convert, json_response
+from evidencebench.integrations.fake_server import (
+    BROKEN,
+    CHAT_PATH,
+    ERRORS,
+    BadCallError,
+    FakeServer,
+    PatientConnection,
+    Served,
+    convert,
+    json_response,
+)
 
 MESSAGES_PATH = "/v1/messages"
 EVERY_PERSONALITY = {*PERSONALITIES, "verbose", "quotes", "over_length"}

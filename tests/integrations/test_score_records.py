@@ -10,7 +10,8 @@ from huggingface_hub import parse_eval_result_entries
 
 from evidencebench import execute, load_sample
 from evidencebench.errors import RunError
-from evidencebench.integrations.score_records import Evaluator, as_yaml, hub_entries, record_of, scored_tasks
+from evidencebench.integrations.score_records import Evaluator, as_yaml, hub_entries, record_of
+from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 
@@ -27,17 +28,19 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> ScoredRuns:
 
 
 def test_the_hub_reads_our_entries(scored: ScoredRuns) -> None:
-    scores = list(scored_tasks(scored, "bm25", DEFAULT_RESAMPLING))
-    text = as_yaml(hub_entries(scores, SAMPLE, dataset_id="my-lab/my-data", evaluated="2026-11-22T10:00:00Z"))
+    header = scored.runs["bm25"].header
+    assert header is not None
+    text = as_yaml(hub_entries(scored, "bm25", DEFAULT_RESAMPLING, dataset_id="my-lab/my-data"))
     entries = parse_eval_result_entries(yaml.safe_load(text))
     assert [(one.dataset_id, one.task_id) for one in entries] == [("my-lab/my-data", task) for task in TASKS]
-    assert [one.value for one in entries] == [round(100 * one.recall.mean, 4) for one in scores]
-    for entry, score in zip(entries, scores, strict=True):
-        assert entry.date == "2026-11-22T10:00:00Z"
+    for entry, task in zip(entries, scored.tasks, strict=True):
+        recall = scored.scores["bm25"][task.name].estimate()
+        assert entry.value == round(100 * recall.mean, 4)
+        assert entry.date == header.created
         assert entry.notes is not None
-        assert f"n={score.recall.n}" in entry.notes
+        assert f"n={recall.n}" in entry.notes
         assert SAMPLE.sha256 in entry.notes
-        assert score.signature in entry.notes
+        assert signature_of(scored, "bm25", task, DEFAULT_RESAMPLING) in entry.notes
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_what_is_not_there_is_said_in_its_section(
 
 def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Element, findings: Findings) -> None:
     task = findings.tasks[0]
-    leader = next(row for row in findings.standings[task.name] if not row.is_control)
+    leader = next(row for row in findings.boards[task.name].standings if not row.is_control)
     said = verdict_of(report)
     assert said.startswith("Both runs are level at the top: ")
     assert f"{leader.system} {percent(leader.recall)} %" in said
@@ -154,7 +154,7 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
         verdicts.add(said)
         assert "best.json is significantly above the best that reads no labels" in said
         assert "(the file does not say what made it)" in page.section("signatures").text
-        leader, *others = (row for row in found.standings["er_at_25"] if row.rank is not None)
+        leader, *others = (row for row in found.boards["er_at_25"].standings if row.rank is not None)
         control = next(row for row in others if row.is_control)
         assert p_text(found.boards["er_at_25"].pair(leader, control).adjusted, "p") in said
         for row in others:
@@ -221,7 +221,7 @@ def test_the_leaderboard_shows_the_standings_of_each_task_and_of_all(report: Ele
         rows = report.section("leaderboard").table(task.name)
         assert [
             [row.system, percent(row.recall), row.n, row.failed, row.empty, row.missing]
-            for row in findings.standings[task.name]
+            for row in findings.boards[task.name].standings
         ] == [
             [
                 row["system"].removesuffix("\u00a0*"),
@@ -230,7 +230,7 @@ def test_the_leaderboard_shows_the_standings_of_each_task_and_of_all(report: Ele
             ]
             for row in rows
         ]
-        for row, standing in zip(rows, findings.standings[task.name], strict=True):
+        for row, standing in zip(rows, findings.boards[task.name].standings, strict=True):
             ranks = "-".join(map(str, dict.fromkeys(standing.rank or ())))
             assert row["ranks"] == ranks
             assert row["system"].endswith("*") == standing.is_control
@@ -734,7 +734,10 @@ def test_people_are_shown_with_the_seconds_they_took_and_what_lacks_answers_as_u
 def test_every_score_of_a_run_has_its_signature(report: Element, findings: Findings) -> None:
     rows = report.section("signatures").table("Signatures")
     expected = [
-        row.signature for task in findings.tasks for row in findings.standings[task.name] if row.signature is not None
+        row.signature
+        for task in findings.tasks
+        for row in findings.boards[task.name].standings
+        if row.signature is not None
     ]
     assert [row["signature"] for row in rows] == expected
     assert all(f"task:{row['task']}|" in row["signature"] for row in rows)
@@ -790,12 +793,12 @@ def test_a_run_that_only_says_that_it_is_a_control_does_not_replace_it(folder: P
     head, *lines = (folder / "lead.jsonl").read_text().splitlines()
     (tmp_path / "lead.jsonl").write_text("\n".join([head, *lines[:1]]) + "\n")
     found = findings_in([tmp_path / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
-    names = [found.name_of(row) for row in found.standings["er_at_10"]]
+    names = [found.name_of(row) for row in found.boards["er_at_10"].standings]
     assert {"lead", "lead\u00a0*"} <= set(names)
     assert "lead\u00a0*" in found.label_free_controls(TASKS["er_at_10"])
     assert "lead" not in found.label_free_controls(TASKS["er_at_10"])
     whole = findings_in([folder / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
-    assert [found.name_of(row) for row in whole.standings["er_at_10"]].count("lead") == 1
+    assert [found.name_of(row) for row in whole.boards["er_at_10"].standings].count("lead") == 1
     assert "lead" in whole.label_free_controls(TASKS["er_at_10"])
 
 

@@ -18,14 +18,7 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.hugging_face import HubSplit, known_entry, licence_of, write_hf
-from evidencebench.integrations.score_records import (
-    Evaluator,
-    Relationship,
-    as_yaml,
-    hub_entries,
-    scored_tasks,
-    write_records,
-)
+from evidencebench.integrations.score_records import Evaluator, Relationship, as_yaml, hub_entries, write_records
 from evidencebench.integrations.trec import TrecReport, write_trec
 from evidencebench.provenance import require_extra
 from evidencebench.runs.formats import content_of_run, n_answers_in, open_run, write_parquet_run
@@ -236,10 +229,8 @@ def hub_results(
     require_extra("export hub-results", "hf", "huggingface_hub", "yaml")
     refuse_existing(output, overwrite=overwrite)
     scored, _ = scoring.score([run])
-    ((label, opened),) = scored.runs.items()
-    evaluated = opened.header.created if opened.header is not None else None
-    scores = list(scored_tasks(scored, label, scoring.resampling))
-    entries = hub_entries(scores, scored.dataset, dataset_id=dataset_id, evaluated=evaluated)
+    (label,) = scored.runs
+    entries = hub_entries(scored, label, scoring.resampling, dataset_id=dataset_id)
     write_whole(output, as_yaml(entries))
     line = f"{output}: {counted(len(entries), 'entry', 'entries')}"
     tell_written(output, {"entries": entries}, line, as_json=as_json)

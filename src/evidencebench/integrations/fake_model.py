@@ -363,22 +363,3 @@ class FakeModel:
 
 def _json(**members: object) -> str:
     return msgspec.json.encode(members).decode()
-
-
-# The server: an ASGI app that answers OpenAI's chat completions or fails, and counts what it did.
-
-
-CHAT_PATH = "/v1/chat/completions"
-BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
-
-
-class BadCallError(Exception):
-    def __init__(self, message: str, *, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-ERRORS = {
-    "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
-    "server_error": BadCallError("The server had an error while processing your request.", status=500),
-}

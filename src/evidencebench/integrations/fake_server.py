@@ -13,19 +13,25 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from evidencebench.integrations.fake_model import (
-    BROKEN,
-    CHAT_PATH,
-    ERRORS,
-    BadCallError,
-    Call,
-    FakeModel,
-    Reply,
-    tokens_in,
-)
+from evidencebench.integrations.fake_model import Call, FakeModel, Reply, tokens_in
 from evidencebench.web.serving import TimedConnection
 
 _T = TypeVar("_T")
+
+CHAT_PATH = "/v1/chat/completions"
+BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
+
+
+class BadCallError(Exception):
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+ERRORS = {
+    "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
+    "server_error": BadCallError("The server had an error while processing your request.", status=500),
+}
 
 
 class PatientConnection(TimedConnection):

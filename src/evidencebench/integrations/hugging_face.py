@@ -1,9 +1,11 @@
 """Datasets, Hub folder, Croissant."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,15 +28,11 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"evidencebench_(train|dev|test)_id_[0-9]+")
 
-PAPER_URL = "https://arxiv.org/abs/2504.18736"
-CITATION = """@inproceedings{wang2025evidencebench,
-  title = {EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers},
-  author = {Wang, Jianyou and Cao, Weili and others},
-  booktitle = {Conference on Language Modeling (COLM)},
-  year = {2025},
-  eprint = {2504.18736},
-  archivePrefix = {arXiv}
-}"""
+_TEXTS = tomllib.loads((files(__package__) / "hugging_face.toml").read_text(encoding="utf-8"))
+PAPER_URL, CITATION = _TEXTS["paper_url"], _TEXTS["citation"].strip()
+COLUMNS: Mapping[str, str] = _TEXTS["columns"]  # name -> what stands in it, for the card and the metadata
+_TERMS: Mapping[str, str] = _TEXTS["terms"]  # licence -> what it allows
+_OTHER = "other"  # how Hugging Face names licences that it does not know
 
 
 def known_entry(dataset: Dataset) -> CatalogEntry | None:
@@ -47,23 +45,6 @@ def known_entry(dataset: Dataset) -> CatalogEntry | None:
     splits = {match[1] if match else None for match in matches}
     split = splits.pop() if len(splits) == 1 else None
     return None if split is None else CATALOG[split]
-
-
-# Licence -> what it allows, for the card.
-_SHARE_ALIKE = (
-    "The source must be named and changes said. What is made of it may be shared under the same licence only."
-)
-_TERMS = {
-    "CC-BY-4.0": "Any use is allowed, also a commercial one, if the source is named and changes are said.",
-    "CC-BY-NC-4.0": "No commercial use. The source must be named and changes said.",
-    "CC-BY-NC-SA": f"No commercial use. {_SHARE_ALIKE} The publisher does not say which version of the licence.",
-    "CC-BY-SA-4.0": _SHARE_ALIKE,
-    "CC-BY-NC-SA-4.0": f"No commercial use. {_SHARE_ALIKE}",
-    "CC0-1.0": "Any use is allowed.",
-    "MIT": "Any use is allowed, if the notice of the licence is kept.",
-}
-_UNKNOWN_TERMS = "As this licence says; evidencebench does not know it."
-_OTHER = "other"  # how Hugging Face names licences that it does not know
 
 
 def licence_of(dataset: Dataset) -> str | None:
@@ -98,70 +79,7 @@ class WrittenSplit(msgspec.Struct, frozen=True, kw_only=True):
         return f"data/{self.name}-*.parquet"
 
 
-# Column -> what stands in it, for the card and the metadata.
-COLUMNS = {
-    "id": "Name of the instance.",
-    "paper_id": "Name of the paper; two instances can share one.",
-    "hypothesis": "The claim that evidence is sought for.",
-    "sentences": "The paper in reading order, headings included; a sentence is named by its 0-based position.",
-    "sentence_types": "One a sentence: section_name, abstract or normal_paragraph.",
-    "aspects": "Ids of the study aspects, which the evidence must cover. They are labels: no system may read them.",
-    "result_aspects": "Those of the aspects that are results; null where there are none. Labels.",
-    "sentence_aspects": "For each sentence, the positions in aspects of those that it is a source of. Labels.",
-    "er_optimal": "One smallest selection of sentences that covers all coverable aspects; null: none stored. Labels.",
-    "er_10": "One selection of 10 sentences that covers the most aspects; null where none is stored. Labels.",
-    "result_er_optimal": "As er_optimal, of result_aspects. Labels.",
-    "result_er_5": "As er_10, of result_aspects with 5 sentences. Labels.",
-    "other": "JSON of what the other columns do not say, such as texts of aspects; null: they say it all. Labels.",
-}
-
-
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-
-
-_CARD = """\
----
-{header}
----
-
-# {title}
-
-Each instance is a hypothesis and a paper; to be found are the sentences that are evidence for or against it.
-Written by evidencebench {version}; `evidencebench data validate` checks the files of `data/`.
-
-```python
-from datasets import load_dataset
-
-rows = load_dataset("FOLDER", split="{first}")  # FOLDER: where this file lies
-```
-
-## Splits
-
-| split | instances | bytes | licence | made of |
-| --- | --- | --- | --- | --- |
-{splits}
-
-## Columns
-
-| column | type | what it holds |
-| --- | --- | --- |
-{columns}
-
-## Licences
-
-{licences}
-
-The sentences are of papers, which have licences of their own too.
-"""
-_CITED = f"""
-## Citation
-
-The benchmark is described in <{PAPER_URL}>.
-
-```bibtex
-{CITATION}
-```
-"""
 
 
 def card(splits: Sequence[WrittenSplit]) -> str:
@@ -174,8 +92,8 @@ def card(splits: Sequence[WrittenSplit]) -> str:
     licences = []
     for licence in dict.fromkeys(split.licence for split in splits):
         names = ", ".join(split.name for split in splits if split.licence == licence)
-        licences.append(f"* {names}: {_plain(licence)}. {_TERMS.get(licence, _UNKNOWN_TERMS)}")
-    text = _CARD.format(
+        licences.append(f"* {names}: {_plain(licence)}. {_terms_of(licence)}")
+    text = str(_TEXTS["card"]).format(
         header=_header(splits),
         title=_plain(_title(splits)),
         version=__version__,
@@ -184,7 +102,12 @@ def card(splits: Sequence[WrittenSplit]) -> str:
         columns="\n".join(f"| `{name}` | `{types[name]}` | {text} |" for name, text in COLUMNS.items()),
         licences="\n".join(licences),
     )
-    return text + (_CITED if any(split.is_published for split in splits) else "")
+    cited = str(_TEXTS["cited"]).format(paper_url=PAPER_URL, citation=CITATION)
+    return text + (cited if any(split.is_published for split in splits) else "")
+
+
+def _terms_of(licence: str) -> str:
+    return _TERMS.get(licence, "As this licence says; evidencebench does not know it.")
 
 
 def _title(splits: Sequence[WrittenSplit]) -> str:
@@ -235,43 +158,19 @@ def _plain(text: str) -> str:
 
 
 _PARQUET = "application/x-parquet"
-# How Croissant spells names: the context of the format's version 1.1, in the order of its names.
-_OWN_NAMES = (
-    "arrayShape citeAs column containedIn equivalentProperty extract field fileObject fileProperty fileSet format "
-    "includes isArray isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
-    "samplingRate separator source subField transform"
-)
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    **{name: f"cr:{name}" for name in _OWN_NAMES.split()},
-}
-_NESTED = {"sentence_aspects": "-1,-1"}
-_NUMBERS = {"sentence_aspects": "cr:Int16"} | dict.fromkeys(
-    ("er_optimal", "er_10", "result_er_optimal", "result_er_5"), "cr:Int32"
-)
-_SINGLE = {"id", "paper_id", "hypothesis", "other"}
 
 
 def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, Any]:
     published = any(split.is_published for split in splits)
     licences = list(dict.fromkeys(split.licence for split in splits))
     return {
-        "@context": dict(sorted(_CONTEXT.items())),
+        "@context": msgspec.json.decode((files(__package__) / "croissant_context.json").read_bytes()),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": "EvidenceBench" if all(split.is_published for split in splits) else "evidencebench_data",
         "description": f"{_title(splits)}: hypotheses, papers cut into sentences, and which sentences are evidence.",
         "license": licences,
-        "usageInfo": " ".join(f"{licence}: {_TERMS.get(licence, _UNKNOWN_TERMS)}" for licence in licences),
+        "usageInfo": " ".join(f"{licence}: {_terms_of(licence)}" for licence in licences),
         "citeAs": CITATION if published else "; ".join(f"{split.data}, sha256 {split.data_sha256}" for split in splits),
         **({"url": PAPER_URL} if published else {}),
         "datePublished": published_on.isoformat(),
@@ -308,6 +207,7 @@ def _files(split: WrittenSplit) -> list[dict[str, Any]]:
 
 
 def _record_set(split: WrittenSplit) -> dict[str, Any]:
+    shapes = _TEXTS["shapes"]
     return {
         "@type": "cr:RecordSet",
         "@id": split.name,
@@ -320,8 +220,8 @@ def _record_set(split: WrittenSplit) -> dict[str, Any]:
                 "@id": f"{split.name}/{name}",
                 "name": name,
                 "description": text,
-                "dataType": _NUMBERS.get(name, "sc:Text"),
-                **({} if name in _SINGLE else {"isArray": True, "arrayShape": _NESTED.get(name, "-1")}),
+                "dataType": _TEXTS["types"].get(name, "sc:Text"),
+                **({"isArray": True, "arrayShape": shapes[name]} if name in shapes else {}),
                 "source": {"fileSet": {"@id": f"{split.name}_files"}, "extract": {"column": name}},
             }
             for name, text in COLUMNS.items()

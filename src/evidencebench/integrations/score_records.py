@@ -3,7 +3,7 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,34 +19,11 @@ from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.hugging_face import known_entry
 from evidencebench.runs.header import option_text
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.evaluate import Counts
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.output import signature_of
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.version import __version__
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredTask:
-    task: Task
-    recall: Estimate
-    counts: Counts
-    signature: str
-    was_trained_on_it: bool
-
-
-def scored_tasks(scored: ScoredRuns, label: str, resampling: Resampling) -> Iterator[ScoredTask]:
-    for task in scored.tasks:
-        scores = scored.scores[label][task.name]
-        yield ScoredTask(
-            task=task,
-            recall=scores.estimate(resampling=resampling),
-            counts=scores.counts,
-            signature=signature_of(scored, label, task, resampling),
-            was_trained_on_it=scored.trained_on_it(label) or False,
-        )
-
 
 SCHEMA_VERSION = "0.3.0"
 COLLECTION = "evidencebench"  # the folder of the datastore in which the records lie
@@ -96,7 +73,7 @@ def _model(run: RunFile) -> str:
 def record_of(
     scored: ScoredRuns, label: str, evaluator: Evaluator, resampling: Resampling, *, now: datetime
 ) -> dict[str, Any]:
-    run, dataset = scored.runs[label], scored.dataset
+    run = scored.runs[label]
     model = evaluator.model or _model(run)
     parts = model.split("/")
     if len(parts) < 2 or not all(map(_PART.fullmatch, parts)):  # noqa: PLR2004 - organisation and name
@@ -121,9 +98,7 @@ def record_of(
             "developer": parts[0],
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"} | _about_system(run),
         },
-        "evaluation_results": [
-            _result(score, run, dataset, resampling) for score in scored_tasks(scored, label, resampling)
-        ],
+        "evaluation_results": [_result(scored, label, task, resampling) for task in scored.tasks],
     }
 
 
@@ -134,8 +109,9 @@ def _about_system(run: RunFile) -> dict[str, str]:
     return {"system": run.signature, **options} | {f"version_{key}": text for key, text in run.header.versions.items()}
 
 
-def _result(score: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resampling) -> dict[str, Any]:
-    recall, task = score.recall, score.task
+def _result(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
+    run, scores = scored.runs[label], scored.scores[label][task.name]
+    recall = scores.estimate(resampling=resampling)
     uncertainty: dict[str, Any] = {"num_samples": recall.n}
     if recall.low is not None:
         uncertainty["num_bootstrap_samples"] = resampling.n_draws
@@ -145,14 +121,17 @@ def _result(score: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resam
             "confidence_level": resampling.level,
             "method": "percentile bootstrap over papers, or reviews where the data names them",
         }
-    details = {name: str(n) for name, n in asdict(score.counts).items()}
-    details |= {"n_papers_or_reviews": str(recall.n_clusters), "signature": score.signature}
-    if score.was_trained_on_it:
+    details = {name: str(n) for name, n in asdict(scores.counts).items()}
+    details |= {
+        "n_papers_or_reviews": str(recall.n_clusters),
+        "signature": signature_of(scored, label, task, resampling),
+    }
+    if scored.trained_on_it(label):
         details["trained_on_this_data"] = "true"
     return {
         "evaluation_result_id": f"{task.name}/{ASPECT_RECALL.key}",
         "evaluation_name": task.name,
-        "source_data": _source(dataset),
+        "source_data": _source(scored.dataset),
         "metric_config": {
             "evaluation_description": "Share of the study aspects that count which the selected sentences cover, "
             "averaged over instances.",
@@ -179,20 +158,22 @@ def _source(dataset: Dataset) -> dict[str, Any]:
     return {"dataset_name": "EvidenceBench", "source_type": "url", "url": [entry.url], "additional_details": details}
 
 
-def hub_entries(
-    scores: list[ScoredTask], dataset: Dataset, *, dataset_id: str, evaluated: str | None
-) -> list[dict[str, Any]]:
-    """Return the entries of scores, aspect recall in %; ``evaluated`` is when the run was made, None: not known."""
+def hub_entries(scored: ScoredRuns, label: str, resampling: Resampling, *, dataset_id: str) -> list[dict[str, Any]]:
+    """Return the entries of a run's scores, aspect recall in %."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml  # noqa: PLC0415 - an extra
 
+    header, dataset = scored.runs[label].header, scored.dataset
     data = f"{dataset.name}, sha256 {dataset.sha256}, {len(dataset):,} instances"
+    evaluated = None if header is None else header.created or None
     entries = []
-    for score in scores:
-        ends = [f"{100 * end:.1f}" for end in score.recall.interval or ()]
+    for task in scored.tasks:
+        recall = scored.scores[label][task.name].estimate(resampling=resampling)
+        ends = [f"{100 * end:.1f}" for end in recall.interval or ()]
         interval = f", interval [{', '.join(ends)}]" if ends else ""
-        notes = f"aspect recall in %{interval}; n={score.recall.n}; data: {data}; {score.signature}"
-        about: dict[str, Any] = {"dataset_id": dataset_id, "task_id": score.task.name, "date": evaluated or None}
-        entries.append(EvalResultEntry(**about, value=round(100 * score.recall.mean, 4), notes=notes))
+        signature = signature_of(scored, label, task, resampling)
+        notes = f"aspect recall in %{interval}; n={recall.n}; data: {data}; {signature}"
+        about: dict[str, Any] = {"dataset_id": dataset_id, "task_id": task.name, "date": evaluated}
+        entries.append(EvalResultEntry(**about, value=round(100 * recall.mean, 4), notes=notes))
     return eval_result_entries_to_yaml(entries)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -16,7 +17,7 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.tasks import Task, TaskOrName, task_from, task_named
 from evidencebench.errors import AnswerError, DataError, MissingExtraError, RunError
 from evidencebench.execution.compatibility import check_answers, check_belongs
-from evidencebench.files.atomic import Output, whole_file, whole_folder, write_whole
+from evidencebench.files.atomic import whole_file, whole_folder, write_whole
 from evidencebench.files.disk import PathText, read_text
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope
@@ -278,32 +279,26 @@ class TrecReport:
     runs: dict[str, WrittenRun] = field(default_factory=dict)  # by file
 
 
-@dataclass(kw_only=True)
-class _RunLines:
-    run: RunFile
-    task: Task | None  # whose answers, and whose budget counts where they are cut
-    tag: str
-    written: WrittenRun
-
-    def lines(self, instance: Instance) -> Iterator[str]:
-        answer = self.run.answer(instance.id, self.written.task)
-        cut_to = self.task if self.written.is_cut else None
-        if answer is None or (cut_to is not None and not cut_to.applies_to(instance.labels)):
-            return
-        try:
-            checked = check_answer(answer, len(instance.query.sentences)).ranking
-        except AnswerError as error:
-            raise AnswerError(f"{self.run.path}: {instance.id}: {error}; mend the answer, or take it out") from error
-        sentences = checked.sentences
-        self.written.n_answers += 1
-        self.written.n_without += not sentences
-        self.written.n_sets += bool(sentences) and not checked.ordered
-        if cut_to is not None:
-            budget = cut_to.budget_for(instance)
-            self.written.n_cut_sets += budget is not None and len(sentences) > budget and not checked.ordered
-            sentences = sentences[:budget]
-        for rank, (index, score) in enumerate(_scored(sentences), 1):
-            yield f"{instance.id} Q0 {docno(instance.id, index)} {rank} {score:.0f} {self.tag}\n"
+def _run_lines(run: RunFile, task: Task | None, tag: str, written: WrittenRun, instance: Instance) -> Iterator[str]:
+    """Yield the lines of an answer, and count it; ``task`` has the budget where answers are cut."""
+    answer = run.answer(instance.id, written.task)
+    cut_to = task if written.is_cut else None
+    if answer is None or (cut_to is not None and not cut_to.applies_to(instance.labels)):
+        return
+    try:
+        checked = check_answer(answer, len(instance.query.sentences)).ranking
+    except AnswerError as error:
+        raise AnswerError(f"{run.path}: {instance.id}: {error}; mend the answer, or take it out") from error
+    sentences = checked.sentences
+    written.n_answers += 1
+    written.n_without += not sentences
+    written.n_sets += bool(sentences) and not checked.ordered
+    if cut_to is not None:
+        budget = cut_to.budget_for(instance)
+        written.n_cut_sets += budget is not None and len(sentences) > budget and not checked.ordered
+        sentences = sentences[:budget]
+    for rank, (index, score) in enumerate(_scored(sentences), 1):
+        yield f"{instance.id} Q0 {docno(instance.id, index)} {rank} {score:.0f} {tag}\n"
 
 
 def write_trec(
@@ -321,42 +316,37 @@ def write_trec(
         for task in tasks:
             check_answers(run, task, dataset)
     files = _run_files(runs, tasks)
-    n_lines: dict[str, int] = {}
+    n_lines = dict.fromkeys((f"qrels.{scope}.txt" for scope in _SCOPES), 0)
     with whole_folder(folder, marker=MARKER, overwrite=overwrite) as (made, _), ExitStack() as opened:
         if runs:
             (made / "runs").mkdir()
-
-        def append(name: str, lines: Iterator[str]) -> None:
-            if name not in outputs:
-                outputs[name] = opened.enter_context(whole_file(made / name))
-            for line in lines:
-                outputs[name].write(line.encode())
-                n_lines[name] = n_lines.get(name, 0) + 1
-
-        outputs: dict[str, Output] = {}
+        names = ("topics.tsv", *n_lines, *files)
+        outputs = {name: opened.enter_context(whole_file(made / name)) for name in names}
         for n_done, instance in enumerate(dataset, 1):
-            append("topics.tsv", iter([f"{one_word(instance.id)}\t{' '.join(instance.query.hypothesis.split())}\n"]))
-            for scope in _SCOPES:
-                qrels = (
-                    f"{one_word(instance.id)} {one_word(aspect)} {name} 1\n" for aspect, name in _qrels(instance, scope)
-                )
-                append(f"qrels.{scope}.txt", qrels)
-            for name, file in files.items():
-                append(name, file.lines(instance))
+            qid, hypothesis = one_word(instance.id), " ".join(instance.query.hypothesis.split())
+            outputs["topics.tsv"].write(f"{qid}\t{hypothesis}\n".encode())
+            for scope, name in zip(_SCOPES, n_lines, strict=True):
+                qrels = [f"{qid} {one_word(aspect)} {sentence} 1\n" for aspect, sentence in _qrels(instance, scope)]
+                outputs[name].write("".join(qrels).encode())
+                n_lines[name] += len(qrels)
+            for name, (_, lines) in files.items():
+                outputs[name].write("".join(lines(instance)).encode())
             on_progress(n_done, len(dataset))
         report = TrecReport(
             data=dataset.name,
             data_sha256=dataset.sha256,
             n_topics=len(dataset),
-            qrels={name: n_lines.get(name, 0) for name in (f"qrels.{scope}.txt" for scope in _SCOPES)},
-            runs={name: file.written for name, file in files.items()},
+            qrels=n_lines,
+            runs={name: written for name, (written, _) in files.items()},
         )
         write_whole(made / MARKER, msgspec.json.format(msgspec.json.encode(report), indent=2))
     return report
 
 
-def _run_files(runs: Sequence[RunFile], tasks: Sequence[Task]) -> dict[str, _RunLines]:
-    files: dict[str, _RunLines] = {}
+def _run_files(
+    runs: Sequence[RunFile], tasks: Sequence[Task]
+) -> dict[str, tuple[WrittenRun, Callable[[Instance], Iterator[str]]]]:
+    files: dict[str, tuple[WrittenRun, Callable[[Instance], Iterator[str]]]] = {}
     for run in runs:
         differ = run.header is not None and run.header.per_task
         own = [task_named(name) for name in run.header.tasks] if run.header is not None and differ else [None]
@@ -365,12 +355,9 @@ def _run_files(runs: Sequence[RunFile], tasks: Sequence[Task]) -> dict[str, _Run
             file = f"runs/{name}.{task.name}.run" if task is not None else f"runs/{name}.run"
             if file in files:
                 raise DataError(f"{run.path}: another run would be written as '{file}' too; rename one of the two")
-            files[file] = _RunLines(
-                run=run,
-                task=task,
-                tag=name,
-                written=WrittenRun(system=run.signature, task=None if task is None else task.name, is_cut=bool(tasks)),
-            )
+            task_name = None if task is None else task.name
+            written = WrittenRun(system=run.signature, task=task_name, is_cut=bool(tasks))
+            files[file] = written, partial(_run_lines, run, task, name, written)
     return files
 
 

@@ -5,9 +5,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -16,6 +14,8 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
+from evidencebench.engine.local import Threads
+from evidencebench.engine.protocol import map_in_order
 from evidencebench.pages.paper import GradedInstance, ListRow, Overview
 
 # HTML and SVG as trees, JSON inside HTML, and assets. Text from files is escaped, so it never becomes markup.
@@ -106,8 +106,6 @@ FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_SCRIPTS = ("dom", "findings")
 FINDINGS_STYLES = ("tokens", "findings")
 
-_MOST_WAITING = 8  # pieces that are compressed or wait for it
-
 
 @cache
 def script(names: Sequence[str]) -> str:
@@ -179,24 +177,13 @@ def data_elements(
             yield encode_json(record)
 
     yield f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n'
-    for number, piece in enumerate(_compressed_pieces(lines())):
+    remaining = lines()
+    joined = iter(lambda: b"\n".join(islice(remaining, PAPERS_A_PIECE)), b"")
+    for number, piece in enumerate(map_in_order(Threads(2), lambda: _compressed, (), joined)):
         yield f'<script type="text/plain" class="papers" id="papers-{number}">{piece}</script>\n'
     yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
     for number, packed in enumerate(map(_compressed, map(encode_json, asked))):
         yield f'<script type="text/plain" class="exchanges" id="exchanges-{number}">{packed}</script>\n'
-
-
-def _compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield the lines in pieces of `PAPERS_A_PIECE`; threads compress them while the next lines are made."""
-    remaining = iter(lines)
-    with ThreadPoolExecutor(max_workers=2) as threads:
-        waiting: deque[Future[str]] = deque()
-        while piece := b"\n".join(islice(remaining, PAPERS_A_PIECE)):
-            waiting.append(threads.submit(_compressed, piece))
-            if len(waiting) > _MOST_WAITING:
-                yield waiting.popleft().result()
-        for piece_made in waiting:
-            yield piece_made.result()
 
 
 def _compressed(piece: bytes) -> str:

@@ -170,14 +170,14 @@ class ViewerData:
         self,
         position: int,
         instance: Instance,
-        graded: tuple[tuple[TaskTerms | None, ...], tuple[tuple[GradedAnswer | None, ...], ...]] | None = None,
+        known: Callable[[str, int, Task], GradedAnswer | None] = lambda *_: None,
     ) -> GradedInstance:
-        """Return an instance with its labels; ``graded`` has its terms and answers, where they are known already."""
-        if graded is None:
-            cases = self._cases(instance)
-            answers = tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems)
-            graded = tuple(None if case is None else _terms_of(case) for _, case in cases), answers
-        labels = instance.labels
+        """Return an instance with its labels; ``known`` gives those of its answers that need not be graded here."""
+        cases, labels = self._cases(instance), instance.labels
+        answers = (
+            tuple(known(instance.id, system, task) or shown.answer(case, task) for task, case in cases)
+            for system, shown in enumerate(self.systems)
+        )
         results = frozenset(labels.results)
         aspects = tuple(
             AspectRecord(
@@ -196,8 +196,14 @@ class ViewerData:
             for place, shown in enumerate(self.systems)
             if shown.run is not None and shown.record.asks_model
         }
-        paper, review, (terms, answers) = paper_of(position, instance.query), labels.review_id, graded
-        return GradedInstance(paper=paper, review_id=review, aspects=aspects, terms=terms, answers=answers, spent=spent)
+        return GradedInstance(
+            paper=paper_of(position, instance.query),
+            review_id=labels.review_id,
+            aspects=aspects,
+            terms=tuple(None if case is None else _terms_of(case) for _, case in cases),
+            answers=tuple(answers),
+            spent=spent,
+        )
 
     def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
         shown = self.systems[system]

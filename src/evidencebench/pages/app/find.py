@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 from starlette.requests import Request
@@ -31,8 +31,6 @@ MOST_SENTENCES = 100
 
 _MOST_PAPERS = 8
 _LONGEST_NAME = 200
-
-_Result = TypeVar("_Result")
 
 
 class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -64,7 +62,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     def take_paper(request: Request) -> Response:
         content, name = request.state.body, request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
         key = hashlib.sha256(content).hexdigest()
-        paper = _or_refuse(lambda: read_content(content, name=name))
+        paper = read_content(content, name=name)
         with lock:
             papers[key] = paper
             papers.move_to_end(key)
@@ -80,8 +78,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
             paper = papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
-        hypothesis, budget, wish = question.hypothesis, MOST_SENTENCES, question.wish
-        return _or_refuse(lambda: find_evidence(paper, hypothesis, budget=budget, system=system, wish=wish))
+        return find_evidence(paper, question.hypothesis, budget=MOST_SENTENCES, system=system, wish=question.wish)
 
     def answer(request: Request) -> Response:
         finding = find(decode(request.state.body, _Question))
@@ -98,7 +95,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         wanted = decode(request.state.body, _Export)
         finding = find(wanted)
         suffix, text_of = _EXPORTS[wanted.format]
-        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget]), wanted.split))
+        text = text_of(replace(finding, evidence=finding.evidence[: wanted.budget]), wanted.split)
         return json_response({"name": f"evidence{suffix}", "text": text})
 
     routes = (
@@ -113,12 +110,6 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         address=address,
         scripts=FIND_SCRIPTS,
         styles=FIND_STYLES,
+        errors={EvidenceBenchError: lambda _, error: json_response({"error": str(error)}, 422)},
         file_paths=frozenset({PAPER_PATH}),
     )
-
-
-def _or_refuse(work: Callable[[], _Result]) -> _Result:
-    try:
-        return work()
-    except EvidenceBenchError as error:
-        raise RefusedError(422, str(error)) from error

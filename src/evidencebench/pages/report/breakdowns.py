@@ -16,7 +16,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task
 from evidencebench.engine.local import InProcess
-from evidencebench.engine.protocol import Engine, outcomes_in_order
+from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.execution.answers import answers_from
 from evidencebench.pages.figures.charts import line_chart, panel_chart
 from evidencebench.pages.figures.data import BarGroup, ChartLine
@@ -61,33 +61,31 @@ class Curves(NamedTuple):
     curves: tuple[Curve, ...]
     ceiling: Curve  # the mean of the highest recall at each budget, over the instances where that is proven
     n: int
-    asked_per_task: Sequence[str]  # the labels of runs that were asked each task separately, so they have few points
 
 
 def curves_of(
     findings: Findings, largest: int, engine: Engine, on_progress: Callable[[int, int], object] = lambda *_: None
 ) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
-    scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
-    on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
+    scored, ids = findings.scored, findings.dataset.ids[: findings.scored.n_instances]
+    on_a_board = {row.system for board in findings.boards.values() for row in board.standings if row.is_control}
     controls = [name for name in scored.controls if name in on_a_board and not CONTROLS[name].knows_labels]
     names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
     answers = _answers(list(scored.runs.values()), scored.rules, controls)
     blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
-    if isinstance(engine, InProcess):
-        parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
-    else:
+    if not isinstance(engine, InProcess):
         paths = [run.path for run in scored.runs.values()]
         arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
-        parts = (outcome.value for outcome in outcomes_in_order(engine, _block_recalls, arguments, blocks))
+        parts = map_in_order(engine, _block_recalls, arguments, blocks)
+    else:
+        parts = (_recalls(map(findings.dataset.__getitem__, block), answers, largest) for block in blocks)
     recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
     for n_blocks, part in enumerate(parts, 1):
         for scope, (table, clusters) in part.items():
             recalls[scope][0].extend(table)
             recalls[scope][1].extend(clusters)
-        on_progress(min(n_blocks * _BLOCK_SIZE, findings.n_instances), findings.n_instances)
+        on_progress(min(n_blocks * _BLOCK_SIZE, findings.scored.n_instances), findings.scored.n_instances)
     curves = []
-    apart = [name for (name, _), answered in zip(names, answers, strict=True) if answered.separate_tasks]
     for scope, (table, clusters) in recalls.items():
         if table:
             columns = np.frombuffer(table).reshape(len(clusters), -1)
@@ -96,7 +94,7 @@ def curves_of(
                 Curve(name, is_control, tuple(points[largest * place : largest * (place + 1)]))
                 for place, (name, is_control) in enumerate([*names, ("ceiling", True)])
             )
-            curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters), apart))
+            curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters)))
     return tuple(curves)
 
 
@@ -135,7 +133,8 @@ def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> 
 
 
 def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int) -> Node:
-    asked_per_task = by_scope[0].asked_per_task
+    runs = findings.scored.runs.items()
+    asked_per_task = [label for label, run in runs if any(task is not None for _, task in run.done)]
     return section(
         "curves",
         "Recall by budget",
@@ -210,7 +209,7 @@ Bins = Mapping[str, Mapping[str, Estimate]]
 def breakdowns_of(findings: Findings) -> Mapping[str, Mapping[str, Bins]]:
     """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard."""
     places: dict[AspectScope, list[tuple[int, ...]]] = {task.scope: [] for task in findings.tasks}
-    for instance in findings.dataset.instances(findings.n_instances):
+    for instance in findings.dataset.instances(findings.scored.n_instances):
         for scope, of_scope in places.items():
             if instance.labels.that_count(scope):
                 of_scope.append(_places(instance, scope))
@@ -322,7 +321,7 @@ _SORTS = {
 
 def picks_section(findings: Findings) -> Node:
     scopes = list(dict.fromkeys(task.scope for task in findings.tasks))
-    covered = coverages_of(findings.dataset.instances(findings.n_instances), scopes)
+    covered = coverages_of(findings.dataset.instances(findings.scored.n_instances), scopes)
     look = {"class": "pick-bar", "aria-hidden": "true"}
     meanings = (
         node("li", None, node("svg", look, node("rect", {"class": f"pick-{sort}", "width": "100%"})), word + meaning)

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isnan
 
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures.data import Bar, bar_of
-from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow, TaskTerms
-from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ShownSystem, ViewerData, shown_case, shown_systems
+from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow
+from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ViewerData, shown_systems
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import TaskScores
@@ -27,7 +25,6 @@ class Findings:
     changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]  # those asked changed ones, which are on no board
     boards: Mapping[str, Board]
     resampling: Resampling
-    n_instances: int
     n_papers: int  # the clusters that are resampled: papers, or reviews where the data names them
 
     @property
@@ -37,11 +34,6 @@ class Findings:
     @property
     def tasks(self) -> tuple[Task, ...]:
         return self.scored.tasks
-
-    @property
-    def standings(self) -> dict[str, tuple[Standing, ...]]:
-        """Task name -> the standings on its leaderboard, the best first."""
-        return {task: board.standings for task, board in self.boards.items()}
 
     def bar(self, row: Standing, recall: Estimate | None = None) -> Bar:
         """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
@@ -60,14 +52,14 @@ class Findings:
 
     def graded_answers(self, run: RunFile) -> frozenset[tuple[str, str | None]]:
         """Return (instance id, task or None) of the run's lines that are graded here; a run may hold more lines."""
-        ids, tasks = set(self.dataset.ids[: self.n_instances]), {None, *(task.name for task in self.tasks)}
+        ids, tasks = set(self.dataset.ids[: self.scored.n_instances]), {None, *(task.name for task in self.tasks)}
         return frozenset(key for key in run.done if key[0] in ids and key[1] in tasks)
 
     def columns(self, task: Task) -> dict[str, TaskScores]:
         """Return system -> scores on a task, in the order of its leaderboard; systems are named by `name_of`."""
         return {
             self.name_of(row): (self.scored.controls if row.is_control else self.scored.scores)[row.system][task.name]
-            for row in self.standings[task.name]
+            for row in self.boards[task.name].standings
         }
 
     def name_of(self, row: Standing) -> str:
@@ -84,7 +76,7 @@ class Findings:
 
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
         """Return the runs, those without a rank last; the first two are shown together, so they differ if possible."""
-        rows = [row for row in self.standings[task.name] if not row.is_control]
+        rows = [row for row in self.boards[task.name].standings if not row.is_control]
         best, *others = sorted(rows, key=lambda row: row.rank is None)
 
         def is_same(row: Standing) -> bool:
@@ -95,7 +87,7 @@ class Findings:
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
         """Return the few rows that charts draw where all are too many: four runs, the best control, the oracle."""
-        rows, controls = self.standings[task.name], self.label_free_controls(task)
+        rows, controls = self.boards[task.name].standings, self.label_free_controls(task)
         runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
         best = [row for row in rows if self.name_of(row) in controls[:1]]
         oracle = [row for row in rows if row.is_control and row.system == "oracle"]
@@ -106,7 +98,7 @@ class Findings:
         of_controls = self.scored.controls.items()
         controls = [name for name, of in of_controls if task.name in of and not CONTROLS[name].knows_labels]
         stands_for = {run_of_control(self.scored, name, task) for name in controls}
-        rows = self.standings[task.name]
+        rows = self.boards[task.name].standings
         return tuple(self.name_of(row) for row in rows if row.system in (controls if row.is_control else stands_for))
 
 
@@ -131,7 +123,6 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
         changed=changed,
         boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
         resampling=resampling,
-        n_instances=scored.n_instances,
         n_papers=len(set(read if first.counts.not_applicable else first.clusters)),
     )
 
@@ -166,48 +157,20 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
     """Yield the row and the record of each instance, the same as ``viewed`` makes."""
     scored = findings.scored
     scores = [
-        [
-            (scored.controls if shown.record.is_control else scored.scores)[shown.record.label].get(task.name)
-            for task in viewed.tasks
-        ]
-        for shown in viewed.systems
+        (scored.controls if shown.record.is_control else scored.scores)[shown.record.label] for shown in viewed.systems
     ]
     first = next(iter(scored.scores.values()))
-    by_id = [{instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
-    for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
-        if not instance.labels.aspects:  # nothing of it was scored
-            record = viewed.record(position, instance)
-        else:
-            asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
-            answers = tuple(
-                tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
-                for shown, by_task in zip(viewed.systems, scores, strict=True)
-            )
-            terms = tuple(_terms(first[task.name], instance, task, row) for task, row in asked)
-            record = viewed.record(position, instance, (terms, answers))
+    rows = {task: {instance_id: row for row, instance_id in enumerate(of_task.ids)} for task, of_task in first.items()}
+
+    def known(instance_id: str, system: int, task: Task) -> GradedAnswer | None:
+        """Return an answer as it was scored; None where it has no sentence: it is read again, for the reason."""
+        of_task, row = scores[system].get(task.name), rows[task.name].get(instance_id)
+        if of_task is None or row is None or not of_task.selections[row].size:
+            return None
+        selection, recall = of_task.selections[row], float(of_task.recalls[row])
+        certain, tied, n_drawn = selection.certain, selection.tied, selection.n_drawn
+        return GradedAnswer(status="answered", certain=certain, tied=tied, n_drawn=n_drawn, recall=recall)
+
+    for position, instance in enumerate(viewed.dataset.instances(scored.n_instances)):
+        record = viewed.record(position, instance, known)
         yield viewed.row(position, instance, viewed.grades_of(instance, record)), record
-
-
-def _answer(
-    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, row: int | None
-) -> GradedAnswer | None:
-    """Return an answer as it was scored; where it has no sentence, it is read again, for the reason."""
-    if scores is None or row is None:
-        return None
-    selection = scores.selections[row]
-    if not selection.size:
-        return shown.answer(shown_case(instance, task), task)
-    recall = float(scores.recalls[row])
-    certain, tied, n_drawn = selection.certain, selection.tied, selection.n_drawn
-    return GradedAnswer(status="answered", certain=certain, tied=tied, n_drawn=n_drawn, recall=recall)
-
-
-def _terms(scores: TaskScores, instance: Instance, task: Task, row: int | None) -> TaskTerms | None:
-    if row is None:
-        return None
-    ceiling = float(scores.scores["ceiling"][row])
-    return TaskTerms(
-        budget=task.budget_for(instance),
-        n_aspects=len(instance.labels.that_count(task.scope)),
-        ceiling=None if isnan(ceiling) else ceiling,
-    )

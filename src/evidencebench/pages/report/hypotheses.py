@@ -125,7 +125,7 @@ def _is_blind(system: str) -> bool:
 def _use_blocks(
     findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, str]
 ) -> list[Child]:
-    labels = [row.system for row in findings.standings[task.name] if not row.is_control]
+    labels = [row.system for row in findings.boards[task.name].standings if not row.is_control]
     here = sorted(
         (result for result in results if result.comparison.task == task), key=lambda result: labels.index(result.system)
     )

@@ -145,7 +145,7 @@ _FILE_NAMES = "Files that were given by their full paths are shown by their name
 
 
 def _papers_section(findings: Findings, shown_data: str, *, has_papers: bool) -> Node:
-    papers = counted(findings.n_instances, "paper")
+    papers = counted(findings.scored.n_instances, "paper")
     if has_papers:
         link = node("a", {"href": "#/papers"}, "read the papers")
         words = paragraph(f"In this page: {papers}, with what every system selected: ", link, ".")
@@ -205,15 +205,15 @@ def _method_section(findings: Findings, command: str) -> Node:
 def _signatures_section(findings: Findings) -> Node:
     rows = [
         [row.system, task, score_text(row.recall), row.signature]
-        for task, rows in findings.standings.items()
-        for row in rows
+        for task, board in findings.boards.items()
+        for row in board.standings
         if row.signature is not None
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
-    dataset, n, n_texts = findings.dataset, findings.n_instances, findings.n_papers
+    dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
     limit = "" if n == len(dataset) else f"the first {n:,} of "
     texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
-    standings = [row for rows in findings.standings.values() for row in rows]
+    standings = [row for board in findings.boards.values() for row in board.standings]
     unfinished = {row.system: row.unfinished for row in reversed(standings) if row.unfinished}
     runs = {"Runs": _runs(findings.scored.runs, unfinished)}
     if findings.changed:
@@ -303,9 +303,9 @@ def report_page(
     for caution in cautions:
         on_caution(caution)
     title = title or _title(data.name, list(findings.scored.runs))
-    has_papers = findings.n_instances <= MOST_PAPERS if papers is None else papers
+    has_papers = findings.scored.n_instances <= MOST_PAPERS if papers is None else papers
     shown_data = shareable(shown_data or str(data.path))
-    workers = engine_of(engine, jobs, at_most=1 + findings.n_instances // MIN_INSTANCES_A_JOB)
+    workers = engine_of(engine, jobs, at_most=1 + findings.scored.n_instances // MIN_INSTANCES_A_JOB)
     by_budget = curves_of(findings, largest, workers, lambda n, n_all: on_progress(n, n_all, "recall by budget"))
     sections = [
         leaderboard_section(findings),
@@ -334,7 +334,7 @@ def report_page(
     )
     results = node("main", {"id": "results"}, _task_switch(findings.tasks), head, contents, *sections)
     viewed = viewer_of(findings, title, exchanges)
-    return _page(viewed, results, findings.n_instances, papers_of(findings, viewed) if has_papers else None)
+    return _page(viewed, results, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
 
 
 def _unlabelled_results(

@@ -49,9 +49,9 @@ def _overview(findings: Findings) -> Node | None:
     shown = {
         task: {
             _name(findings, row): f"{percent(row.recall, alone='')}{f' ({row.rank_text})' if row.rank else ''}"
-            for row in rows
+            for row in board.standings
         }
-        for task, rows in findings.standings.items()
+        for task, board in findings.boards.items()
     }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
     title = "Mean aspect recall in % [interval] (ranks), by task"
@@ -66,7 +66,7 @@ def _name(findings: Findings, row: Standing) -> str:
 def _board(findings: Findings, task: Task) -> Node | None:
     columns = [column for column in COLUMNS if column.page_heading]
     rows: list[list[Cell]] = []
-    for row in findings.standings[task.name]:
+    for row in findings.boards[task.name].standings:
         unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
         recall = percent(row.recall, alone=f"{row.recall.alone}: no interval")
         cells = (recall if column.name == "mean" else column.shown(row) for column in columns)
