@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Generic, Literal, get_args
 
 import numpy as np
@@ -185,29 +184,10 @@ def overlaps(first: TaskScores, second: TaskScores) -> Floats:
     return np.array([overlap_of(a, b) if a.size or b.size else np.nan for a, b in pairs])
 
 
-def mean_overlaps(columns: Sequence[TaskScores]) -> Floats:
-    """Return the mean of `overlaps` for every two of the systems, systems x systems, in less time; NaN as there."""
-    require_same_instances(columns)
-    totals, defined = np.zeros((len(columns), len(columns))), np.zeros((len(columns), len(columns)))
-    for selections, n_sentences in zip(
-        zip(*(column.selections for column in columns), strict=True), columns[0].n_sentences, strict=True
-    ):
-        chosen = np.zeros((len(columns), n_sentences))  # the probability with which each selects each sentence
-        certain = [selection.certain for selection in selections]
-        systems = np.repeat(np.arange(len(columns)), list(map(len, certain)))
-        chosen[systems, list(chain.from_iterable(certain))] = 1.0
-        shared = chosen @ chosen.T
-        for place, selection in enumerate(selections):
-            if selection.n_drawn:
-                chosen[place, list(selection.tied)] = selection.n_drawn / len(selection.tied)
-        for place, selection in enumerate(selections):
-            if selection.n_drawn:
-                shared[place] = shared[:, place] = np.minimum(chosen[place], chosen).sum(axis=1)
-        sizes = chosen.sum(axis=1)
-        union = sizes[:, None] + sizes - shared  # the larger of two probabilities is their sum less the smaller
-        totals += np.divide(shared, union, out=np.zeros_like(union), where=union > 0)
-        defined += union > 0
-    return np.divide(totals, defined, out=np.full_like(totals, np.nan), where=defined > 0)
+def mean_overlap(first: TaskScores, second: TaskScores) -> float:
+    """Return the mean of `overlaps` where it is defined; NaN where that is nowhere."""
+    shared = overlaps(first, second)
+    return float(np.nanmean(shared)) if not np.isnan(shared).all() else np.nan
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,7 @@ Picks = dict[str, dict[str, CountedAnswer]]
 
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
-    fit_seconds: float
+    fit_seconds: float = 0.0
     answer_seconds: dict[str, dict[str, float]]  # to answer all tasks, by system and instance
     own: dict[str, Picks]  # to each paper's own query, or without a hypothesis in a blind split
     wrong: dict[str, Picks]  # to the changed queries of `Plan.control`
@@ -282,7 +282,6 @@ def gather_splits(
             (system,) = split.systems
             yield AnsweredSplit(
                 split=split,
-                fit_seconds=0.0,
                 answer_seconds={system: gathered[2 * i].seconds},
                 own={system: picks[2 * i]},
                 wrong={system: picks[2 * i + 1]},

@@ -185,7 +185,7 @@ def show(
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
-        exchanges = list(exchanges_of(answers, dataset, [instance_id], cache=cache, tasks=tasks))
+        exchanges = exchanges_of(answers, dataset, instance_id, cache=cache, tasks=tasks)
     print_exchanges(exchanges, as_json=as_json)
     for task in dict.fromkeys(exchange.task for exchange in exchanges if not as_json):
         answer = answers.answer(instance_id, task)
