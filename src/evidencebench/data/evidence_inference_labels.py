@@ -172,15 +172,6 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
 _Read = TypeVar("_Read")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnplacedAnnotation:
-    prompt_id: str
-    pmcid: str
-    annotator: str
-    start: int | None  # in the plain text
-    reason: str
-
-
 @dataclass(slots=True, kw_only=True)
 class ConversionReport:
     """What became of the prompts and annotations; valid is what the data set's verifier accepted."""
@@ -197,7 +188,7 @@ class ConversionReport:
     prompts_left_out: Counter[str] = field(default_factory=Counter)
     annotations_left_out: Counter[str] = field(default_factory=Counter)
     unreadable_papers: dict[str, str] = field(default_factory=dict)
-    unplaced: list[UnplacedAnnotation] = field(default_factory=list)
+    unplaced: list[dict[str, Any]] = field(default_factory=list)  # prompt, paper, annotator, start in the text, reason
 
     def note_placement(self, prompt: TrialPrompt, annotation: Annotation, placement: Placement) -> None:
         reason = placement.reason
@@ -209,7 +200,7 @@ class ConversionReport:
         if reason is not None:
             self.annotations_left_out[reason] += 1
             where = {"prompt_id": prompt.id, "pmcid": prompt.pmcid, "annotator": annotation.annotator}
-            self.unplaced.append(UnplacedAnnotation(**where, start=annotation.start, reason=reason))
+            self.unplaced.append({**where, "start": annotation.start, "reason": reason})
 
 
 def convert_folder(

@@ -214,10 +214,8 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         named = make_system(system, seed=seed)
         name, options = named.name, dict(named.options)
     else:  # under the training's name, with the options of both
-        name, options = (
-            training.name,
-            {**all_options((training.without("figures") or training).training, {}), **training.options},
-        )
+        of_training = all_options((training.without("figures") or training).training, {})
+        name, options = training.name, {**of_training, **training.options}
     return RunHeader(
         system=SystemHeader(name=name, options=options),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
