@@ -21,7 +21,7 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
-from evidencebench.scoring.compare import Pair, holm_text, mean_overlap
+from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.score_runs import TRAINED_ON_IT
@@ -205,14 +205,16 @@ def _pairs_data(findings: Findings) -> dict[str, object]:
         ranked = board.ranked
         runs = [row for row in findings.best_runs(task) if row.rank]
         controls = [row for row in ranked if row.is_control]
+        overlaps = (
+            mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
+        )
         pairs = []
         for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True):
             test = pair.test
             difference = map(_points, (test.difference.mean, *(test.difference.interval or (None, None))))
             counts = (test.n_better, test.n_equal, test.n_worse)
             p = p_text(pair.adjusted, "p")
-            overlap = mean_overlap(*(columns[findings.name_of(row)] for row in (pair.first, pair.second)))
-            ends = (_points(test.minimum_detectable), _points(overlap))
+            ends = (_points(test.minimum_detectable), _points(overlaps[places]))
             pairs.append([*places, *difference, p, pair.is_significant, *counts, *ends])
         tasks[task.name] = {
             "systems": [names.index(_address(findings, row)) for row in ranked],
