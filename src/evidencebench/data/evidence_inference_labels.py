@@ -37,7 +37,6 @@ from evidencebench.query import Query
 
 # Find a marked text in a paper's sentences, however its white space and marks are written.
 
-_NO_LETTER = re.compile(r"[\W_]+")
 # Where a plain text lacks the break before a caption, a mark may end with the caption's label: "(Table 2).Table 2".
 _LABELS_AT_END = re.compile(r"(?:[\s.,(\[]*+(?:Table|Fig(?:ure)?)s?+\.?\s*+\d+\w?[)\]\s.]*+)+$", re.IGNORECASE)
 _LONGEST_LABELS = 60  # characters at the end in which they are looked for
@@ -55,7 +54,7 @@ def letters_of(text: str) -> str:
     >>> letters_of("By 3\u202fmm\u00b2 (P < 0.05)")
     'by3mm2p005'
     """
-    return _NO_LETTER.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 class SearchedPaper:

@@ -315,10 +315,6 @@ def cross_validate(
     return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
 
 
-def journal_beside(run: Path) -> Path:
-    return run.with_name(f"{run.name}.splits")
-
-
 def is_journal(path: Path) -> bool:
     """Say whether a file is a journal of a cross-validation, as earlier versions wrote it in place of a run."""
     return path.is_file() and _JOURNALS.is_at(path)
