@@ -11,7 +11,7 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.making import factory_of, options_of
+from evidencebench.execution.making import find_code, options_of
 from evidencebench.models.llm.sender import Bounds
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS
@@ -193,7 +193,9 @@ def test_the_options_in_the_table_of_strategies_are_those_of_the_strategies() ->
     assert "Six strategies" in text_of("README.md")
     assert len(rows) == 6
     for name, (_, own) in rows.items():
-        assert set(re.findall(r"`(\w+)`", own)) - {"pointwise", "listwise"} <= set(options_of(factory_of(name))), name
+        assert set(re.findall(r"`(\w+)`", own)) - {"pointwise", "listwise"} <= set(
+            options_of(find_code(name).factory)
+        ), name
 
 
 def test_the_keys_in_the_document_are_those_of_the_viewer() -> None:

@@ -15,7 +15,7 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.cli.main import cli
 from evidencebench.data.tasks import task_named
-from evidencebench.execution.making import factory_of, options_of
+from evidencebench.execution.making import find_code, options_of
 from evidencebench.specification import elements, parse_specification, unbracketed
 from evidencebench.training.trainings import TRAININGS
 
@@ -65,10 +65,10 @@ def test_a_command_that_is_shown_has_a_name_and_options_that_there_are(document:
 def check(specification: str, *, is_trained: bool = False) -> None:
     """Fail unless a system, and every one in it, takes the options that it is given."""
     asked = parse_specification(specification)
-    factory = TRAININGS[asked.name] if is_trained and asked.name in TRAININGS else factory_of(asked.name)
+    factory = TRAININGS[asked.name] if is_trained and asked.name in TRAININGS else find_code(asked.name).factory
     known = set(options_of(factory))
     if is_trained and asked.name in SYSTEMS:
-        known |= set(options_of(factory_of(asked.name)))
+        known |= set(options_of(find_code(asked.name).factory))
     assert set(asked.options) <= known, f"{asked.name} has no option {set(asked.options) - known}"
     for name in {"system", "systems"} & set(asked.options):
         for nested in elements(asked.options[name]):

@@ -63,7 +63,7 @@ def test_prompts_become_hypotheses_marked_texts_their_aspects_and_what_is_left_o
     assert (report.n_valid, report.n_placed) == (12, 7)
     assert (report.n_in_running_text, report.n_placed_in_running_text) == (9, 7)
     assert report.n_annotations == report.n_placed + report.annotations_left_out.total()
-    assert sorted(one.reason for one in report.unplaced) == sorted(
+    assert sorted(one["reason"] for one in report.unplaced) == sorted(
         reason for reason in LEFT_OUT if reason.startswith(("text", "in a", "no paper"))
     )
     assert [one.query.hypothesis for one in instances.values()] == [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from command_line import SAMPLE
 from evidencebench.errors import RunFormatError
 from evidencebench.execution.run import execute
-from evidencebench.runs.formats import lines_from_parquet, open_run, write_parquet_run
+from evidencebench.runs.formats import lines_from_parquet, open_run, write_run
 from evidencebench.runs.run import Failure, encode_answer
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Ranking
@@ -34,7 +34,7 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_comes_back_to_the_byte_and_scores_the_same(run_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
     content = run_path.read_bytes()
-    assert write_parquet_run(path, content, run_path) == len(SAMPLE)
+    assert write_run(path, content, run_path) == len(SAMPLE)
     assert lines_from_parquet(path, path.read_bytes()) == content
     run = open_run(path)
     assert run.header == open_run(run_path).header
@@ -45,7 +45,7 @@ def test_a_run_comes_back_to_the_byte_and_scores_the_same(run_path: Path, tmp_pa
     ]
     assert set(pq.read_table(path).column_names) >= {"id", "task", "sentences", "scores", "error"}
     spaced = [json.dumps(json.loads(line) | {"own": 1.5}) for line in content.splitlines()]  # by another program
-    write_parquet_run(path, "\n".join(spaced).encode(), run_path)
+    write_run(path, "\n".join(spaced).encode(), run_path)
     assert [open_run(path).answer(*key) for key in run.done] == [run.answer(*key) for key in run.done]
 
 
@@ -81,7 +81,7 @@ def test_whatever_a_line_holds_it_comes_back(lines: list[bytes]) -> None:
 def there_and_back(content: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.parquet"
-        write_parquet_run(path, content, Path("run.jsonl"))
+        write_run(path, content, Path("run.jsonl"))
         return lines_from_parquet(path, path.read_bytes())
 
 
@@ -105,7 +105,7 @@ def test_columns_that_are_no_run_say_so(columns: dict[str, list[object]], words:
 
 
 def test_two_columns_of_one_name_say_so(run_path: Path, tmp_path: Path) -> None:
-    write_parquet_run(tmp_path / "run.parquet", run_path.read_bytes(), run_path)
+    write_run(tmp_path / "run.parquet", run_path.read_bytes(), run_path)
     twice = pq.read_table(tmp_path / "run.parquet")
     pq.write_table(twice.append_column("id", twice.column("id")), tmp_path / "twice.parquet")
     with pytest.raises(RunFormatError, match=r"cannot be read as a run in Parquet: .*id. exists 2 times"):
@@ -124,7 +124,7 @@ def test_a_table_of_another_program_is_a_run_without_a_header(tmp_path: Path) ->
 
 def test_a_damaged_file_never_gives_other_answers(run_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
-    write_parquet_run(path, run_path.read_bytes(), run_path)
+    write_run(path, run_path.read_bytes(), run_path)
     content, rng = path.read_bytes(), random.Random(0)
     answers = run_path.read_bytes().splitlines()[1:]
     for _ in range(300):

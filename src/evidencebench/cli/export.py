@@ -21,7 +21,7 @@ from evidencebench.integrations.hugging_face import HubSplit, known_entry, licen
 from evidencebench.integrations.score_records import Evaluator, Relationship, as_yaml, hub_entries, write_records
 from evidencebench.integrations.trec import TrecReport, write_trec
 from evidencebench.provenance import require_extra
-from evidencebench.runs.formats import content_of_run, n_answers_in, open_run, write_parquet_run
+from evidencebench.runs.formats import content_of_run, open_run, write_run
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -91,12 +91,7 @@ def run(
     if output.suffix not in {".parquet", ".jsonl"}:
         raise DataError(f"{output}: expected a name that ends in .parquet or .jsonl")
     refuse_existing(output, overwrite=overwrite)
-    content = content_of_run(run)
-    if output.suffix == ".parquet":
-        n_answers = write_parquet_run(output, content, run)
-    else:
-        n_answers = n_answers_in(content, run)
-        write_whole(output, content)
+    n_answers = write_run(output, content_of_run(run), run)
     tell_written(output, {"n_answers": n_answers}, f"{output}: {counted(n_answers, 'answer')}", as_json=as_json)
 
 

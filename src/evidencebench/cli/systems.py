@@ -13,7 +13,7 @@ from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.making import factory_of, options_of
+from evidencebench.execution.making import find_code, options_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, Factory, plugin_named, plugins
 from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.plugin_template import plugin_files, require_new_name
@@ -64,7 +64,7 @@ def systems(
         return
     factories: dict[str, Factory | None]  # None for a plug-in, which only ``--only`` imports
     if only is not None:
-        factories = {only: factory_of(only)}
+        factories = {only: find_code(only).factory}
     else:
         print_cautions([*plugins().refused.values(), *plugins().torn])
         factories = {name: SYSTEMS[name] if name in PACKAGED else None for name in SYSTEMS}

@@ -32,7 +32,7 @@ from evidencebench.scoring.output import signature
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.significance import PairedTest, estimate_columns
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
-from evidencebench.training.crossval import SystemFigures, cross_validate, is_journal, journal_beside
+from evidencebench.training.crossval import SystemFigures, cross_validate, is_journal
 from evidencebench.training.crossval_splits import CrossValidation, make_plan, rehearse_splits, versions_before_training
 from evidencebench.training.folds import LazyInstances
 from evidencebench.training.trainings import TRAININGS, trainable
@@ -138,7 +138,8 @@ def crossval(
     if output is not None:
         require_file(output, "cannot be resumed; leave --output out to print the table there")
         # A journal of earlier versions stays one.
-        journal, run = (output, None) if is_journal(output) else (journal_beside(output), output)
+        beside = output.with_name(f"{output.name}.splits")
+        journal, run = (output, None) if is_journal(output) else (beside, output)
     dataset = open_dataset(data)
     what = CrossValidation(
         systems=(system, *against),

@@ -1,5 +1,6 @@
 """The audit of a run's misses: a sample, the causes that people say, and the score corrected by them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -18,6 +19,7 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import RunMismatchError, UndefinedScoreError, UnreadableError
 from evidencebench.query import sections_of
 from evidencebench.scoring.evaluate import TaskScores
+from evidencebench.scoring.measures import missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
     Estimate,
@@ -164,7 +166,9 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
         aspects = instance.labels.that_count(scores.task.scope)
         for aspect in aspects:
             sources = frozenset(instance.labels.sources.get(aspect, ()))
-            chance = selection.missed_chance(sources)
+            holders = Counter([len(sources.intersection(selection.tied))])
+            is_drawn = sources.isdisjoint(selection.certain)
+            chance = is_drawn * missed_by_draws(holders, len(selection.tied), selection.n_drawn)
             if sources and chance > 0:
                 yield FoundMiss(
                     position=position,

@@ -1,22 +1,17 @@
 """The known data sets: file, size, checksum, licence. None is shipped, since two licences forbid commercial use."""
 
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from evidencebench.errors import DownloadError, UnreadableError
 from evidencebench.files.disk import PathText, file_sha256
 from evidencebench.files.places import data_folder
 from evidencebench.wording import did_you_mean
-
-_GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
-_HUGGING_FACE = "https://huggingface.co/datasets/EvidenceBench/EvidenceBench-100k/resolve/main"
-_NON_COMMERCIAL = "CC-BY-NC-SA (version not given)"
-_TRAIN_SHA256 = "a89bb2db83cbe68f5df7af6a430899bdb63af0da731268746d89a2f54c059865"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,35 +41,12 @@ class Fetched:
     verified: bool
 
 
-def _entry(name: str, home: str = _GITHUB, **known: Any) -> CatalogEntry:
-    file_name = f"evidencebench_{name.replace('-', '_')}_set.json"
-    return CatalogEntry(name=name, file_name=file_name, url=f"{home}/{file_name}", **known)
-
-
-_ENTRIES = (
-    _entry("train", n_instances=96, size_bytes=4_133_576, sha256=_TRAIN_SHA256, licence=_NON_COMMERCIAL),
-    _entry("dev", n_instances=37, licence=_NON_COMMERCIAL),
-    _entry(
-        "test",
-        n_instances=293,
-        size_bytes=12_735_397,
-        sha256="771cc068...d18b",
-        licence="CC-BY-4.0",
-        note="only the beginning and the end of the checksum are known to this version",
-    ),
-    *(
-        _entry(
-            f"100k-{part}",
-            _HUGGING_FACE,
-            n_instances=n_instances,
-            licence="CC-BY-NC-4.0",
-            note=f"about {size}; the file's name there is a guess: if it is not found, give its address as the url",
-        )
-        for part, n_instances, size in (("train", 87_461, "2.97 GB"), ("test", 20_000, "677 MB"))
-    ),
+CATALOG: Mapping[str, CatalogEntry] = MappingProxyType(
+    {
+        name: CatalogEntry(name=name, file_name=known["url"].rpartition("/")[2], **known)
+        for name, known in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+    }
 )
-
-CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 """Every known data set by its name, the original splits first."""
 
 

@@ -37,7 +37,6 @@ from evidencebench.query import Query
 
 # Find a marked text in a paper's sentences, however its white space and marks are written.
 
-_NO_LETTER = re.compile(r"[\W_]+")
 # Where a plain text lacks the break before a caption, a mark may end with the caption's label: "(Table 2).Table 2".
 _LABELS_AT_END = re.compile(r"(?:[\s.,(\[]*+(?:Table|Fig(?:ure)?)s?+\.?\s*+\d+\w?[)\]\s.]*+)+$", re.IGNORECASE)
 _LONGEST_LABELS = 60  # characters at the end in which they are looked for
@@ -55,7 +54,7 @@ def letters_of(text: str) -> str:
     >>> letters_of("By 3\u202fmm\u00b2 (P < 0.05)")
     'by3mm2p005'
     """
-    return _NO_LETTER.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 class SearchedPaper:
@@ -172,15 +171,6 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
 _Read = TypeVar("_Read")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnplacedAnnotation:
-    prompt_id: str
-    pmcid: str
-    annotator: str
-    start: int | None  # in the plain text
-    reason: str
-
-
 @dataclass(slots=True, kw_only=True)
 class ConversionReport:
     """What became of the prompts and annotations; valid is what the data set's verifier accepted."""
@@ -197,7 +187,7 @@ class ConversionReport:
     prompts_left_out: Counter[str] = field(default_factory=Counter)
     annotations_left_out: Counter[str] = field(default_factory=Counter)
     unreadable_papers: dict[str, str] = field(default_factory=dict)
-    unplaced: list[UnplacedAnnotation] = field(default_factory=list)
+    unplaced: list[dict[str, Any]] = field(default_factory=list)  # prompt, paper, annotator, start in the text, reason
 
     def note_placement(self, prompt: TrialPrompt, annotation: Annotation, placement: Placement) -> None:
         reason = placement.reason
@@ -209,7 +199,7 @@ class ConversionReport:
         if reason is not None:
             self.annotations_left_out[reason] += 1
             where = {"prompt_id": prompt.id, "pmcid": prompt.pmcid, "annotator": annotation.annotator}
-            self.unplaced.append(UnplacedAnnotation(**where, start=annotation.start, reason=reason))
+            self.unplaced.append({**where, "start": annotation.start, "reason": reason})
 
 
 def convert_folder(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.errors import DataError, FormatError
+from evidencebench.errors import FormatError
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_text
 
@@ -39,11 +39,6 @@ def write_hypotheses(path: Path, hypotheses: Mapping[str, str], own: Mapping[str
         for instance_id, text in hypotheses.items():
             line = {"id": instance_id, "hypothesis": text, "own": own[instance_id]}
             file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-
-
-def require_suffix(path: Path) -> None:
-    if path.suffix != ".jsonl":
-        raise DataError(f"{path}: expected the suffix .jsonl, in which hypotheses are written, got '{path.suffix}'")
 
 
 def _each_once(pairs: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:

@@ -49,10 +49,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     names_itself: bool = False
 
 
-Place = Span | Origin
-
-
-def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
+def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Span], tuple[str, ...]]:
     """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts."""
     if (stepped := _step_through(snapshot, _PART_BYTES)) is not None:
         return stepped
@@ -60,15 +57,8 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
         copy.writelines(blocks(snapshot))
         copy.flush()
         whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
-    text = memoryview(whole)[start_of(whole) :]
-    places = {instance_id: Origin(raw) for instance_id, raw in _decode_members(text).items()}
-    try:
-        *_, outermost = repeated_keys_by_object(bytes(text))
-    except UnicodeDecodeError as error:
-        raise UnreadableError(not_utf8(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"not readable as JSON: {error}") from error
-    return places, tuple(outermost)
+    _decode_members(memoryview(whole)[start_of(whole) :])  # says what is amiss
+    return _step_through(snapshot, snapshot.size) or ({}, ())  # of values larger than many parts, or of none
 
 
 def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
@@ -116,9 +106,9 @@ def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
     return None  # nothing follows, so the value may go on in the next part
 
 
-def index_lines(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
+def index_lines(snapshot: Snapshot) -> tuple[Mapping[str, Span], tuple[str, ...]]:
     """Return the same as `index_json`, for JSON Lines: a line is an instance with its ``id``, or ``{id: instance}``."""
-    places: dict[str, Place] = {}
+    places: dict[str, Span] = {}
     repeated: list[str] = []
     for line in lines_in(blocks(snapshot)):
         try:
@@ -131,7 +121,7 @@ def index_lines(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...
     return places, tuple(dict.fromkeys(repeated))
 
 
-def _line_member(line: TextLine) -> tuple[str, Place, bool]:
+def _line_member(line: TextLine) -> tuple[str, Span, bool]:
     """Return the id of the instance in a line and where it stands, and whether the id stands there more than once."""
     members = _decode_members(line.content)
     if "id" in members:
@@ -145,11 +135,10 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
     if len(members) != 1:
         raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
     ((name, raw),) = members.items()
-    member, length = _MEMBER.match(line.content), len(memoryview(raw))
-    if member is None or not _END.fullmatch(line.content, member.end() + length):  # the id is repeated on this line
-        return name, Origin(bytes(raw)), True
-    start = line.start + member.end()
-    return name, Span(start=start, stop=start + length), False
+    stop = len(bytes(line.content).rstrip()[:-1].rstrip())  # of the last value, which counts where the id is repeated
+    start, first = stop - len(memoryview(raw)), _MEMBER.match(line.content)
+    is_repeated = first is None or first.end() != start
+    return name, Span(start=line.start + start, stop=line.start + stop), is_repeated
 
 
 def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
@@ -337,13 +326,11 @@ def published_fields(instance: Instance) -> dict[str, Any]:
 @dataclass(frozen=True, kw_only=True)
 class JsonFile(DataSource):
     snapshot: Snapshot
-    places: Mapping[str, Place]
+    places: Mapping[str, Span]
     repeated_ids: tuple[str, ...]
 
     def _origin(self, instance_id: str) -> Origin:
         place = self.places[instance_id]
-        if isinstance(place, Origin):
-            return place
         return Origin(self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
 
     def instance(self, instance_id: str) -> Instance:
@@ -363,12 +350,9 @@ class JsonFile(DataSource):
             return fields, []
         return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
 
-    def index(self) -> bytes | None:
-        """Return the spans of instances for `open_indexed_json`; None where an id is repeated."""
-        spans = {name: place for name, place in self.places.items() if isinstance(place, Span)}
-        if len(spans) < len(self.places):
-            return None
-        return msgspec.msgpack.encode((spans, self.repeated_ids))
+    def index(self) -> bytes:
+        """Return the spans of instances, and the repeated ids, for `open_indexed_json`."""
+        return msgspec.msgpack.encode((self.places, self.repeated_ids))
 
 
 def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
@@ -395,7 +379,7 @@ _NESTED = frozenset((dict, list))
 
 
 def _open_indexed(
-    index: Callable[[Snapshot], tuple[Mapping[str, Place], tuple[str, ...]]], snapshot: Snapshot
+    index: Callable[[Snapshot], tuple[Mapping[str, Span], tuple[str, ...]]], snapshot: Snapshot
 ) -> JsonFile:
     path = snapshot.path
     if not snapshot.size:

@@ -7,11 +7,9 @@ import io
 from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from itertools import accumulate
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -32,6 +30,7 @@ from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot
 from evidencebench.provenance import require_extra
 from evidencebench.query import Kind
+from evidencebench.runs.formats import arrow_errors
 from evidencebench.wording import counted
 
 _KEYS_KEY = "$keys"
@@ -274,12 +273,6 @@ class _SnapshotStream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._snapshot.size}[whence]
         self._position = max(0, base + offset)
@@ -358,7 +351,7 @@ class ParquetFile(DataSource):
         first = number - part.skipped // _MOST_ROWS_READ
         next_number, batches = self._batches or (first, None)
         self._batches = None  # until this has ended well
-        with arrow_errors(self.snapshot.path):
+        with arrow_errors(self.snapshot.path, "Parquet", UnreadableError):
             if batches is None or not first < next_number <= number:
                 next_number = first
                 batches = self.file.iter_batches(
@@ -384,7 +377,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-    with arrow_errors(path):
+    with arrow_errors(path, "Parquet", UnreadableError):
         metadata = pq.read_metadata(_SnapshotStream(snapshot))
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         parts = tuple(
@@ -411,20 +404,6 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
         raise UnreadableError(f"{path}: row {ids.index(None)}: id: expected text, got null")
     repeated = [name for name, n in Counter(ids).items() if n > 1] if len(places) < len(ids) else []
     return ParquetFile(snapshot=snapshot, file=file, parts=parts, places=places, repeated_ids=tuple(repeated))
-
-
-@contextmanager
-def arrow_errors(path: Path) -> Iterator[None]:
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-
-    damage = (pa.ArrowException, OSError, OverflowError, MemoryError, StopIteration, IndexError, UnicodeDecodeError)
-    try:
-        yield
-    except damage as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise UnreadableError(f"{path}: cannot be read as Parquet: {reason}") from error
-    except FormatError as error:
-        raise UnreadableError(f"{path}: {error}") from error
 
 
 def write_parquet(file: Output, instances: Iterable[Instance]) -> None:

@@ -1,7 +1,6 @@
 """Check data files against every rule of the published format."""
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -391,10 +390,6 @@ def validate_files(
             )
         )
     return reports
-
-
-def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
-    return Counter(violation.rule for violation in violations)
 
 
 def _checker(

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from typing import Any, cast, overload
+from typing import Any, cast
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -114,14 +114,6 @@ def _message(error: BaseException) -> str:
     return message.encode(errors="backslashreplace").decode()
 
 
-@overload
-def answers_from(
-    answering: NamedSystem | System, hypotheses: Mapping[str, str] | None = None
-) -> Callable[[Instance, Task], Answer]: ...
-@overload
-def answers_from(
-    answering: RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
-) -> Callable[[Instance, Task], Answer | None]: ...
 def answers_from(
     answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
     hypotheses: Mapping[str, str] | None = None,

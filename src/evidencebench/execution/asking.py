@@ -11,14 +11,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.engine.local import Threads
 from evidencebench.engine.protocol import results
-from evidencebench.errors import (
-    CostLimitError,
-    FailedAnswerError,
-    PendingError,
-    ReplyError,
-    StopError,
-    WorkerError,
-)
+from evidencebench.errors import CostLimitError, FailedAnswerError, PendingError, StopError, WorkerError
 from evidencebench.execution.answers import answer_instance
 from evidencebench.execution.changes import Changes, changed_instance
 from evidencebench.models.llm.client import ChatClient
@@ -47,8 +40,8 @@ class Todo(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceOutcome:
     todo: Todo
-    answers: Mapping[str | None, Answer]
-    seconds: float
+    answers: Mapping[str | None, Answer] = field(default_factory=dict)
+    seconds: float = 0.0
     unanswered: Todo | None = None
     stop: StopError | None = None  # set if no other instance may be begun
 
@@ -89,25 +82,19 @@ class Rehearsal:
 
 
 def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
-    first = next(iter(failures.items()), None)
-    return Rehearsal(
-        n_instances=n_instances,
-        n_failed=len(failures),
-        first_error=None if first is None else ": ".join(first),
-    )
+    first_error = next(map(": ".join, failures.items()), None)
+    return Rehearsal(n_instances=n_instances, n_failed=len(failures), first_error=first_error)
 
 
 def attempted(todo: Todo, work: Callable[[], object]) -> InstanceOutcome:
-    """Do the work of a todo, and return its outcome; a `ReplyError` is its answer."""
+    """Do the work of a todo, which keeps what comes of it, and return whether it is done as an outcome."""
     try:
         work()
-    except ReplyError as error:
-        return InstanceOutcome(todo=todo, answers={None: Failure(error=str(error))}, seconds=0)
     except PendingError:
-        return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo)
+        return InstanceOutcome(todo=todo, unanswered=todo)
     except StopError as error:
-        return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo, stop=error)
-    return InstanceOutcome(todo=todo, answers={}, seconds=0)
+        return InstanceOutcome(todo=todo, unanswered=todo, stop=error)
+    return InstanceOutcome(todo=todo)
 
 
 def todo_of(
@@ -176,7 +163,7 @@ def lost_outcome(todo: Todo, error: Exception, dataset: Dataset, *, fails_fast: 
         raise FailedAnswerError(f"{todo.instance_id}: {error}") from error
     asked = _names_to_ask(todo, dataset[todo.instance_id])
     failure = Failure(error=f"{type(error).__name__}: {error}")
-    return InstanceOutcome(todo=todo, answers=dict.fromkeys(asked, failure), seconds=0)
+    return InstanceOutcome(todo=todo, answers=dict.fromkeys(asked, failure))
 
 
 def ask_all(

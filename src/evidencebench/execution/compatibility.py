@@ -1,6 +1,6 @@
 """Check that answers belong to the data and to the tasks with which they are scored."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -11,17 +11,18 @@ from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
 
-def require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:
+def require_known(
+    name: str, answered: Collection[str], data: Dataset | list[Instance], called: object = "the data"
+) -> None:
     """Raise `RunMismatchError` if an answered id is not in the data set; for a list of instances, if all are not."""
     ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
     unknown = sorted(set(answered).difference(ids))
     if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
-        raise RunMismatchError(f"{name}: {_unknown(unknown, 'the data', ids)}")
-
-
-def _unknown(unknown: list[str], data: object, ids: Iterable[str]) -> str:
-    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-    return f"answers '{unknown[0]}'{more}, which {data} does not hold; its ids look like '{next(iter(ids), '')}'"
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        example = next(iter(ids), "")
+        raise RunMismatchError(
+            f"{name}: answers '{unknown[0]}'{more}, which {called} does not hold; its ids look like '{example}'"
+        )
 
 
 def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
@@ -35,8 +36,7 @@ def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
 
 def check_belongs(run: RunFile, dataset: Dataset) -> None:
     require_same_data(run, dataset, "score it on its own data")
-    if unknown := sorted(instance_id for instance_id in run.ids if instance_id not in dataset):
-        raise RunMismatchError(f"{run.path}: {_unknown(unknown, dataset.path, dataset.ids)}")
+    require_known(str(run.path), run.ids, dataset, dataset.path)
 
 
 def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:

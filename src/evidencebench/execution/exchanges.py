@@ -1,6 +1,6 @@
 """Show a run's prompts and replies: the prompts are made again from data and options, replies are in the cache."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
@@ -54,15 +54,15 @@ def first_requests(
         asked = tasks or default_tasks(named)
         require_answerable(named, dataset, asked)
         for task in _tasks(named, asked, instance):
-            if exchanges := list(_exchanges(named, sender, instance, task)):
+            if exchanges := _exchanges(named, sender, instance, task):
                 return exchanges
     raise DataError(f"{dataset.path}: {instance.id}: nobody is asked, since none of the tasks wants a sentence of it")
 
 
 def exchanges_of(
-    run: RunFile, dataset: Dataset, ids: Sequence[str], *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
-) -> Iterator[Exchange]:
-    """Yield requests and replies of a run, made again, all turns of each answer; a reply not in ``cache`` ends them."""
+    run: RunFile, dataset: Dataset, instance_id: str, *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
+) -> list[Exchange]:
+    """Return requests and replies of a run, made again, all turns of an answer; a reply not in ``cache`` ends them."""
     header = run.header
     if header is None:
         raise RunMismatchError(
@@ -78,10 +78,9 @@ def exchanges_of(
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
         named = make_system(_specification(header), client=client)
-        for instance_id in ids:
-            instance = changed_instance(dataset[instance_id], changes, dataset).instance
-            for asked_task in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
-                yield from _exchanges(named, sender, instance, asked_task)
+        instance = changed_instance(dataset[instance_id], changes, dataset).instance
+        asked = _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance)
+        return [exchange for task in asked for exchange in _exchanges(named, sender, instance, task)]
 
 
 def requests_can_be_made(run: RunFile) -> bool:
@@ -129,12 +128,12 @@ def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Seq
     return [task for task in tasks if task.can_be_asked(instance.labels)]
 
 
-def _exchanges(
-    named: NamedSystem, sender: ReplayingSender, instance: Instance, task: Task | None
-) -> Iterator[Exchange]:
+def _exchanges(named: NamedSystem, sender: ReplayingSender, instance: Instance, task: Task | None) -> list[Exchange]:
     sender.noted.clear()  # keeps only one answer's requests in memory
     with suppress(PendingError, StopError):  # the requests were noted before the error
         answer_instance(named, instance, task)
     name = None if task is None else task.name
-    for turn, replayed in enumerate(list(sender.noted), 1):
-        yield Exchange(instance_id=instance.id, task=name, turn=turn, replayed=replayed)
+    return [
+        Exchange(instance_id=instance.id, task=name, turn=turn, replayed=replayed)
+        for turn, replayed in enumerate(sender.noted, 1)
+    ]

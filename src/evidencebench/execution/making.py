@@ -51,10 +51,6 @@ def find_code(name: str) -> Code:
     return Code(*find_own_code(name))
 
 
-def factory_of(name: str) -> Factory:
-    return find_code(name).factory
-
-
 class Option(NamedTuple):
     """An option: its type, its default (`MISSING`: none), and the field that groups it, such as ``chat``."""
 
@@ -297,7 +293,7 @@ def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
 def asks_model(spec: str) -> bool:
     """Whether the system of a specification, or one that it asks, has a `ChatClient`, which keeps the cost limit."""
     specification = parse_specification(spec)
-    factory = factory_of(specification.name)
+    factory = find_code(specification.name).factory
     nested: list[str] = []
     for key, option in options_of(factory).items():
         text = specification.options.get(key)

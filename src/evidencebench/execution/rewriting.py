@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from evidencebench.errors import StopError, SystemSpecError
+from evidencebench.errors import ReplyError, StopError, SystemSpecError
 from evidencebench.execution.asking import InstanceOutcome, Rehearsal, Todo, Waiting, ask_all, attempted, rehearsal_of
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.run import Failure
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import asker_of
 from evidencebench.systems.llm.rewriting import rewrite
@@ -48,14 +47,14 @@ def rewrite_all(
 
     def ask(todo: Todo) -> InstanceOutcome:
         def work() -> None:
-            texts[todo.instance_id] = rewrite(asker, own[todo.instance_id], how)
+            try:
+                texts[todo.instance_id] = rewrite(asker, own[todo.instance_id], how)
+            except ReplyError as error:
+                failures[todo.instance_id] = str(error)
 
         return attempted(todo, work)
 
-    def keep(outcome: InstanceOutcome) -> None:
-        for failed in outcome.answers.values():
-            if isinstance(failed, Failure):
-                failures[outcome.todo.instance_id] = failed.error
+    def keep(_: InstanceOutcome) -> None:
         if on_progress is not None:
             on_progress(len(texts) + len(failures), len(own))
 

@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -10,6 +11,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import distributions
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, get_type_hints
 
@@ -112,40 +114,7 @@ def _refusal(name: str, plugins: list[Plugin]) -> str:
 
 Factory = Callable[..., System | KnowingSystem]
 
-# A new system needs a file of its own and a line here.
-_PLACES = {
-    "random": "systems.controls:RandomControl",
-    "lead": "systems.controls:Lead",
-    "lead_no_headings": "systems.controls:LeadNoHeadings",
-    "abstract_first": "systems.controls:AbstractFirst",
-    "abstract_backwards": "systems.controls:AbstractBackwards",
-    "longest": "systems.controls:Longest",
-    "most_digits": "systems.controls:MostDigits",
-    "structure": "systems.controls:Structure",
-    "oracle": "data.oracle:Oracle",
-    "greedy_oracle": "data.oracle:GreedyOracle",
-    "bm25": "systems.bm25:BM25",
-    "bm25_abstract_first": "systems.bm25:BM25AbstractFirst",
-    "tfidf": "systems.tfidf:TfIdf",
-    "tfidf_char": "systems.tfidf:TfIdfChar",
-    "dense": "systems.dense:Dense",
-    "minilm": "systems.dense:MiniLM",
-    "dense_api": "systems.dense:DenseApi",
-    "exec": "systems.program:Exec",
-    "stored": "systems.stored:Stored",
-    "rerank": "systems.rerank:Rerank",
-    "fuse": "systems.fusion:Fuse",
-    "diverse": "systems.diverse:Diverse",
-    "cues": "systems.cues:Cues",
-    "finder": "systems.finder:Finder",
-    "llm_base": "systems.llm.selecting:LlmBase",
-    "llm_icl": "systems.llm.selecting:LlmInContext",
-    "llm_sections": "systems.llm.selecting:LlmSections",
-    "llm_rank": "systems.llm.ranking:LlmRank",
-    "llm_vote": "systems.llm.voting:LlmVote",
-    "llm_rerank": "systems.llm.selecting:LlmRerank",
-}
-
+_PLACES: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 PACKAGED: tuple[str, ...] = tuple(_PLACES)
 """Names of the systems of this package; the other entries of `SYSTEMS` are plug-ins."""

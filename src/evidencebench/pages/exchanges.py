@@ -31,7 +31,7 @@ def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_
     if not requests_can_be_made(run):
         return AskedRecord(note="The requests of this system are not made again here; see “evidencebench llm show”.")
     try:
-        exchanges = list(exchanges_of(run, dataset, [instance_id], cache=replies, tasks=[task]))
+        exchanges = exchanges_of(run, dataset, instance_id, cache=replies, tasks=[task])
         changed = changed_since(run)
     except EvidenceBenchError:  # its message may name files of this machine
         return AskedRecord(note="The requests cannot be made again; “evidencebench llm show” says why.")

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from evidencebench.errors import AnswerError, RunFormatError
-from evidencebench.files.atomic import whole_file
+from evidencebench.errors import AnswerError, EvidenceBenchError, FormatError, RunFormatError
+from evidencebench.files.atomic import whole_file, write_whole
 from evidencebench.files.disk import BROKEN_JSON, PathText
 from evidencebench.files.records import is_whole_object, lines_in, repeated_keys, with_checksum
 from evidencebench.provenance import require_extra
@@ -29,13 +29,19 @@ _HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or not
 _ROWS_IN_A_GROUP = 4096
 
 
-def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
-    """Write a run, given as its JSON Lines, as Parquet; return how many answers it has. Messages call it ``name``."""
+def write_run(path: Path, content: bytes, name: Path) -> int:
+    """Write a run, given as its JSON Lines, as these or as Parquet; return how many answers it has.
+
+    Messages call it ``name``.
+    """
+    header, lines = _header_and_answers(content, name)
+    if path.suffix != ".parquet":
+        write_whole(path, content)
+        return len(lines)
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-    header, lines = _header_and_answers(content, name)
     schema = _schema().with_metadata({_HEADER_KEY: header})
     settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
     with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
@@ -46,10 +52,6 @@ def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
             except (pa.ArrowInvalid, OverflowError) as error:
                 raise RunFormatError(f"{name}: cannot be written as columns: {error}") from error
     return len(lines)
-
-
-def n_answers_in(content: bytes, name: Path) -> int:
-    return len(_header_and_answers(content, name)[1])
 
 
 def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
@@ -67,7 +69,7 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-    with _arrow_errors(path):
+    with arrow_errors(path, "a run in Parquet", RunFormatError):
         file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         metadata = file.schema_arrow.metadata or {}
         needed = _schema().names[:-1] if _HEADER_KEY in metadata else ("id", "sentences", "error")
@@ -121,14 +123,19 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 @contextmanager
-def _arrow_errors(path: Path) -> Iterator[None]:
+def arrow_errors(path: Path, form: str, kind: type[EvidenceBenchError]) -> Iterator[None]:
+    """Raise an error of this kind, which names the file, where it cannot be read in a form such as ``Parquet``."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
+    # KeyError: a column twice.
+    damage = (pa.ArrowException, OSError, OverflowError, MemoryError, IndexError, KeyError, StopIteration, *BROKEN_JSON)
     try:
         yield
-    except (pa.ArrowException, OSError, MemoryError, KeyError, *BROKEN_JSON) as error:  # KeyError: a column twice
+    except damage as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise RunFormatError(f"{path}: cannot be read as a run in Parquet: {reason}") from error
+        raise kind(f"{path}: cannot be read as {form}: {reason}") from error
+    except FormatError as error:
+        raise kind(f"{path}: {error}") from error
 
 
 # Answers in a dict, as Python and the tools of information retrieval hold them: indices or scores by instance.

@@ -10,7 +10,6 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,24 +26,20 @@ from evidencebench.version import __version__
 from evidencebench.wording import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picks:
+class Picks(msgspec.Struct, frozen=True, kw_only=True):
     """What a person picks in one tab of a browser: 0-based indices, in the order they were picked."""
 
-    sentences: tuple[int, ...]
-    reached: int = 0  # the sentence that the person has got to
+    sentences: tuple[int, ...] = ()
+    reached: int = 0  # the sentence that the person has got to; 0 in files of earlier versions
     seconds: int = 0  # how long the person worked on it, as the page says
-    revision: int = 0  # of the draft that the tab has changed
+    revision: int = 0  # of the draft that the tab has changed: counts the changes; 0 in files of earlier versions
     tab: str = ""  # a name that only this tab has, and another one after it was loaded again
 
 
-class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
+class PickDraft(Picks, frozen=True, kw_only=True):
+    """The picks as the last change has left them, and the tab that made it."""
+
     opened: str  # when the person first saw the paper, ISO 8601, UTC
-    sentences: tuple[int, ...] = ()
-    reached: int = 0  # the sentence that the person had got to; 0 in files of earlier versions
-    seconds: int = 0
-    revision: int = 0  # counts the changes of the picks; 0 in files of earlier versions
-    tab: str = ""  # that made the last change
 
 
 class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):

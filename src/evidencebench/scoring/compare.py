@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Generic, Literal, get_args
 
 import numpy as np
@@ -188,22 +187,14 @@ def overlaps(first: TaskScores, second: TaskScores) -> Floats:
 def mean_overlaps(columns: Sequence[TaskScores]) -> Floats:
     """Return the mean of `overlaps` for every two of the systems, systems x systems, in less time; NaN as there."""
     require_same_instances(columns)
-    totals, defined = np.zeros((len(columns), len(columns))), np.zeros((len(columns), len(columns)))
-    for selections, n_sentences in zip(
-        zip(*(column.selections for column in columns), strict=True), columns[0].n_sentences, strict=True
-    ):
+    totals, defined = np.zeros((2, len(columns), len(columns)))
+    selections_by_instance = zip(*(column.selections for column in columns), strict=True)
+    for n_sentences, selections in zip(columns[0].n_sentences, selections_by_instance, strict=True):
         chosen = np.zeros((len(columns), n_sentences))  # the probability with which each selects each sentence
-        certain = [selection.certain for selection in selections]
-        systems = np.repeat(np.arange(len(columns)), list(map(len, certain)))
-        chosen[systems, list(chain.from_iterable(certain))] = 1.0
-        shared = chosen @ chosen.T
-        for place, selection in enumerate(selections):
-            if selection.n_drawn:
-                chosen[place, list(selection.tied)] = selection.n_drawn / len(selection.tied)
-        for place, selection in enumerate(selections):
-            if selection.n_drawn:
-                shared[place] = shared[:, place] = np.minimum(chosen[place], chosen).sum(axis=1)
-        sizes = chosen.sum(axis=1)
+        for row, selection in zip(chosen, selections, strict=True):
+            row[[*selection.certain]] = 1.0
+            row[[*selection.tied]] = selection.n_drawn / max(1, len(selection.tied))
+        shared, sizes = np.minimum(chosen[:, None], chosen).sum(axis=2), chosen.sum(axis=1)
         union = sizes[:, None] + sizes - shared  # the larger of two probabilities is their sum less the smaller
         totals += np.divide(shared, union, out=np.zeros_like(union), where=union > 0)
         defined += union > 0

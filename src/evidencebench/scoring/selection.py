@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields
-from math import comb
 from operator import gt
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -96,17 +95,6 @@ class Selection:
         if not self.n_drawn:
             return n_certain
         return n_certain + sum(map(indices.__contains__, self.tied)) * self.n_drawn / len(self.tied)
-
-    def missed_chance(self, sources: frozenset[int]) -> float:
-        """Return the chance that none of ``sources`` counts.
-
-        >>> Selection(certain=(), tied=(1, 2, 3), n_drawn=1).missed_chance(frozenset({1}))
-        0.6666666666666666
-        """
-        if sources.intersection(self.certain):
-            return 0.0
-        n_tied, n_holders = len(self.tied), len(sources.intersection(self.tied))
-        return comb(n_tied - n_holders, self.n_drawn) / comb(n_tied, self.n_drawn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,10 +214,8 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         named = make_system(system, seed=seed)
         name, options = named.name, dict(named.options)
     else:  # under the training's name, with the options of both
-        name, options = (
-            training.name,
-            {**all_options((training.without("figures") or training).training, {}), **training.options},
-        )
+        of_training = all_options((training.without("figures") or training).training, {})
+        name, options = training.name, {**of_training, **training.options}
     return RunHeader(
         system=SystemHeader(name=name, options=options),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
@@ -315,10 +313,6 @@ def cross_validate(
             if run is not None:
                 write_whole(Path(run), run_lines(plan, dataset, tasks, [finished[split] for split in splits]))
     return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
-
-
-def journal_beside(run: Path) -> Path:
-    return run.with_name(f"{run.name}.splits")
 
 
 def is_journal(path: Path) -> bool:

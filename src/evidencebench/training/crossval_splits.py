@@ -19,7 +19,7 @@ from evidencebench.errors import AnswerError, RunMismatchError, SystemSpecError,
 from evidencebench.execution.answers import ask_once_an_instance, require_answerable
 from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
 from evidencebench.execution.changes import Changes, changed_instance, changes_of
-from evidencebench.execution.making import factory_of, find_code, make_options, make_system
+from evidencebench.execution.making import find_code, make_options, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
 from evidencebench.runs.header import QueryControl, SeededControl
@@ -164,14 +164,14 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
                 "leave the model out, and it is trained anew in every fold"
             )
         return
-    nested = make_options(training.name, factory_of(training.system), training.options).values()
+    nested = make_options(training.name, find_code(training.system).factory, training.options).values()
     if any(isinstance(value, NamedSystem) and value.waits for value in nested):
         raise SystemSpecError(
             f"'{system}': expected no system that asks a language model beside a model that is trained in every fold, "
             "since no cost limit would hold for it; leave it out"
         )
     paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
-    if not traits_of(factory_of(training.system)).selects:
+    if not traits_of(find_code(training.system).factory).selects:
         for task in tasks:
             if task.budget is None:
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
@@ -197,7 +197,7 @@ Picks = dict[str, dict[str, CountedAnswer]]
 
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
-    fit_seconds: float
+    fit_seconds: float = 0.0
     answer_seconds: dict[str, dict[str, float]]  # to answer all tasks, by system and instance
     own: dict[str, Picks]  # to each paper's own query, or without a hypothesis in a blind split
     wrong: dict[str, Picks]  # to the changed queries of `Plan.control`
@@ -282,7 +282,6 @@ def gather_splits(
             (system,) = split.systems
             yield AnsweredSplit(
                 split=split,
-                fit_seconds=0.0,
                 answer_seconds={system: gathered[2 * i].seconds},
                 own={system: picks[2 * i]},
                 wrong={system: picks[2 * i + 1]},

@@ -5,13 +5,12 @@ A row of their data is a hypothesis, sentences of its paper, and what each of th
 
 import hashlib
 import math
-import os
 import re
 import shutil
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -23,7 +22,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.files.atomic import restore_folder, swap_folder, write_whole
 from evidencebench.files.disk import PathText
-from evidencebench.files.places import try_lock
+from evidencebench.files.places import locked_file
 from evidencebench.models.embedding.encoder import FORMATS, hypothesis_text, sentence_texts
 from evidencebench.models.embedding.local import (
     LIBRARIES,
@@ -311,24 +310,22 @@ def _training_folder(
     options = described["options"] | {"checkpoint_steps": None}  # decides no weight, so it may change
     plan = msgspec.json.encode([{**described, "options": options}, rows])
     work = part / hashlib.sha256(plan).hexdigest()[:16]
-    with ExitStack() as stack:
-        try:
-            work.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(part / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-            stack.callback(os.close, descriptor)
-            if not try_lock(descriptor):
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with locked_file(part / "lock") as is_held:
+            if not is_held:
                 raise ModelError(f"{part}: another process trains here; wait for it, or choose another folder")
             restore_folder(folder, part / "old")
             checkpoints = sorted(work.glob("checkpoint-*"), key=lambda path: path.stat().st_mtime_ns)
             whole = [path for path in checkpoints if (path / "trainer_state.json").is_file()]  # which is written last
             yield work, whole[-1] if whole else None
-        except (OSError, SafetensorError, DataError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and "PytorchStreamWriter" not in str(error):
-                raise
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ModelError(
-                f"{part}: cannot be written: {reason}; make room and run the same command again to resume"
-            ) from error
+    except (OSError, SafetensorError, DataError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "PytorchStreamWriter" not in str(error):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(
+            f"{part}: cannot be written: {reason}; make room and run the same command again to resume"
+        ) from error
 
 
 def _put_model(model: Any, card: FineTunedCard, work: Path, folder: Path) -> None:

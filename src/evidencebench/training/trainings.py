@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.making import factory_of, make_options, options_of
+from evidencebench.execution.making import find_code, make_options, options_of
 from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
 from evidencebench.specification import parse_specification, write_specification
@@ -96,7 +96,7 @@ def _find_training(name: str) -> Any:
     if name in TAKEN_AWAY:
         raise SystemSpecError(TAKEN_AWAY[name])
     if ":" in name:
-        factory = factory_of(name)
+        factory = find_code(name).factory
         if not (isinstance(getattr(factory, "system", None), str) and hasattr(factory, "fit")):
             return None
         if not is_dataclass(factory):
@@ -112,7 +112,7 @@ def _find_training(name: str) -> Any:
 
 
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
-    factory = factory_of(system)
+    factory = find_code(system).factory
     if not is_dataclass(factory):
         return
     of_system = [name for name in options_of(factory) if name != "model"]

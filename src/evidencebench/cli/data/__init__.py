@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.statistics import describe
-from evidencebench.data.validation import FileReport, count_by_rule, validate_files
+from evidencebench.data.validation import FileReport, validate_files
 from evidencebench.files.places import data_folder
 from evidencebench.query import Kind
 from evidencebench.tables import Cell, Table, printable
@@ -314,7 +315,7 @@ def _fields(report: FileReport) -> dict[str, Any]:
         "n_instances": report.n_instances,
         "n_violations": len(report.violations),
         "n_warnings": len(report.warnings),
-        "warnings_by_rule": count_by_rule(report.warnings),
+        "warnings_by_rule": Counter(warning.rule for warning in report.warnings),
         "unchecked": report.unchecked,
         "violations": list(map(asdict, report.violations)),
         "warnings": list(map(asdict, report.warnings)),
@@ -330,7 +331,7 @@ def _print_report(report: FileReport, *, optima: bool) -> None:
         click.echo(line)
     for instance_id, why in report.unchecked.items():
         click.echo(f"  not checked: {printable(instance_id)}: {printable(why)}")
-    for rule, n in sorted(count_by_rule(report.warnings).items()):
+    for rule, n in sorted(Counter(warning.rule for warning in report.warnings).items()):
         first = next(warning for warning in report.warnings if warning.rule == rule)
         click.echo(f"  warning, {counted(n, 'time')} (allowed in this dialect), first: {printable(str(first))}")
 

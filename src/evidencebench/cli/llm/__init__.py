@@ -13,9 +13,9 @@ from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_table, refuse_existing, tell_written
 from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.hypotheses import require_suffix, write_hypotheses
+from evidencebench.data.hypotheses import write_hypotheses
 from evidencebench.data.sources import is_sharded
-from evidencebench.errors import CacheError, UnreadableError
+from evidencebench.errors import CacheError, DataError, UnreadableError
 from evidencebench.execution.changes import FROM_FILE
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
 from evidencebench.execution.rewriting import asker_from, rewrite_all
@@ -147,7 +147,8 @@ def rewrite(
         )
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    require_suffix(output)
+    if output.suffix != ".jsonl":
+        raise DataError(f"{output}: expected the suffix .jsonl, in which hypotheses are written, got '{output.suffix}'")
     refuse_existing(output, overwrite=overwrite)
     with opened_client(asking, "asking", asks=True) as (client, waiting, shown):
         rewritten = rewrite_all(
@@ -185,7 +186,7 @@ def show(
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
-        exchanges = list(exchanges_of(answers, dataset, [instance_id], cache=cache, tasks=tasks))
+        exchanges = exchanges_of(answers, dataset, instance_id, cache=cache, tasks=tasks)
     print_exchanges(exchanges, as_json=as_json)
     for task in dict.fromkeys(exchange.task for exchange in exchanges if not as_json):
         answer = answers.answer(instance_id, task)
