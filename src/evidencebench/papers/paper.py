@@ -1,12 +1,12 @@
 """Paper, its text with places in the file, what was lost."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import islice, takewhile
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from evidencebench.errors import UnreadableError
@@ -163,6 +163,8 @@ class _SourceRun(NamedTuple):
 
     def within(self, at: int, end: int) -> "_SourceRun":
         """Return the run of the characters at..end-1 of the text, as far as they are in this one."""
+        if at <= self.at and self.end <= end:
+            return self
         at, end = max(at, self.at), min(end, self.end)
         if self.stop - self.start != self.end - self.at:
             return _SourceRun(at, end, self.start, self.stop)
@@ -184,8 +186,10 @@ class SourcedText:
 
     def __getitem__(self, part: slice) -> "SourcedText":
         start, stop, _ = part.indices(len(self.text))
-        runs = tuple(run._replace(at=run.at - start, end=run.end - start) for run in _between(self.runs, start, stop))
-        return SourcedText(self.text[part], runs)
+        return SourcedText(self.text[part], tuple(_moved(_between(self.runs, start, stop), -start)))
+
+
+_AT = attrgetter("at")
 
 
 class TextWriter:
@@ -221,8 +225,7 @@ class TextWriter:
             at, end = match.span()
             if match["words"]:
                 parts.append(match["words"])
-                moved = length - at
-                runs += [run._replace(at=run.at + moved, end=run.end + moved) for run in _between(self._runs, at, end)]
+                runs += _moved(_between(self._runs, at, end), length - at)
             elif parts and end < len(text) and any(map(str.isspace, match[0])):
                 parts.append(" ")
                 first, *_, last = (*_between(self._runs, at, at + 1), *_between(self._runs, end - 1, end))
@@ -233,8 +236,12 @@ class TextWriter:
 
 def _between(runs: Sequence[_SourceRun], at: int, end: int) -> list[_SourceRun]:
     """Return the parts of runs that hold the characters at..end-1 of their text."""
-    first = bisect_right(runs, at, key=lambda run: run.at) - 1
-    return [run.within(at, end) for run in takewhile(lambda run: run.at < end, islice(runs, max(0, first), None))]
+    first, last = bisect_right(runs, at, key=_AT) - 1, bisect_left(runs, end, key=_AT)
+    return [run.within(at, end) for run in runs[max(0, first) : last]]
+
+
+def _moved(runs: Sequence[_SourceRun], by: int) -> Sequence[_SourceRun]:
+    return [_SourceRun(at + by, end + by, start, stop) for at, end, start, stop in runs] if by else runs
 
 
 def n_visible(text: str) -> int:

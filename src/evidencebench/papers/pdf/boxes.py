@@ -1,9 +1,9 @@
 """Where sentences stand on pages, a rectangle a line."""
 
-from bisect import bisect_right
+import sys
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, starmap
 
 from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.lines import PrintedLine
@@ -14,21 +14,22 @@ _ABOVE, _BELOW = 0.8, 0.25  # the baseline: how high letters reach, and how low,
 def page_boxes(lines: Iterable[PrintedLine]) -> Callable[[Sequence[tuple[int, int]]], tuple[PageBox, ...]]:
     """Return what says where characters of the text of the pages stand, given as the ends of pieces of it."""
     ordered = sorted(lines, key=_start)
-    starts = list(map(_start, ordered))
+    starts = [*map(_start, ordered), sys.maxsize]
 
     def boxes(pieces: Sequence[tuple[int, int]]) -> tuple[PageBox, ...]:
         edges: dict[int, list[float]] = defaultdict(list)  # of the characters, by the place of their line
-        for at in chain.from_iterable(starmap(range, pieces)):
-            number = bisect_right(starts, at) - 1
-            page = ordered[number].page
-            edges[number] += page.arrays.lefts[at - page.start], page.arrays.rights[at - page.start]
-        return tuple(_box(ordered[number], min(ends), max(ends)) for number, ends in edges.items())
+        for start, stop in pieces:
+            for number in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
+                page = ordered[number].page
+                part = slice(max(start, starts[number]) - page.start, min(stop, starts[number + 1]) - page.start)
+                edges[number].extend(page.arrays.lefts[part] + page.arrays.rights[part])
+        return tuple(_box(ordered[number], min(ends), max(ends)) for number, ends in edges.items() if ends)
 
     return boxes
 
 
 def _start(line: PrintedLine) -> int:
-    return line.page.start + line.glyphs[0].index
+    return line.page.start + line.glyphs[0].place
 
 
 def _box(line: PrintedLine, near: float, far: float) -> PageBox:

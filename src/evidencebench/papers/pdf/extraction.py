@@ -9,12 +9,12 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import compress
-from operator import and_
+from itertools import compress, repeat
+from operator import and_, neg, not_
 from typing import Any
 
 import msgspec
-import pypdfium2.raw as pdfium
+import pypdfium2_raw as pdfium
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.pdf.child import ask_process, limit_process
@@ -107,40 +107,46 @@ def _answer(content: bytes) -> PdfAnswer:
 
 
 def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
-    arrays = PageArrays()
-    box, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
-    box_pointer, x_pointer, y_pointer = ctypes.pointer(box), ctypes.pointer(x), ctypes.pointer(y)
+    boxes, origins = array("f", bytes(16 * n)), array("d", bytes(16 * n))  # left, top, right, bottom; x, y
+    box, x_at = boxes.buffer_info()[0], origins.buffer_info()[0]
+    _each(pdfium.FPDFText_GetLooseCharBox, text, n, range(box, box + 16 * n, 16))
+    _each(
+        pdfium.FPDFText_GetCharOrigin, text, n, range(x_at, x_at + 16 * n, 16), range(x_at + 8, x_at + 8 + 16 * n, 16)
+    )
+    codes, xs, ys = array("I", _each(pdfium.FPDFText_GetUnicode, text, n)), origins[0::2], origins[1::2]
+    pdfium.FPDFText_GetTextObject.restype = ctypes.c_void_p  # an address, which is compared faster than a pointer
+    addresses = _each(pdfium.FPDFText_GetTextObject, text, n)
+    arrays = PageArrays(codes=codes, lefts=boxes[0::4], rights=boxes[2::4], baselines=array("f", map(neg, ys)))
     left, bottom, right, top = bounds
-    text_object = pdfium.FPDFText_GetTextObject
-    text_object.restype = ctypes.c_void_p  # an address, which is compared faster than a pointer
     traits: dict[int | None, tuple[int, int, int]] = {}  # text object -> font, direction, flags
     font, direction, flags = 0, 0, 0
-    for index in range(n):
-        code = pdfium.FPDFText_GetUnicode(text, index)
-        pdfium.FPDFText_GetLooseCharBox(text, index, box_pointer)
-        pdfium.FPDFText_GetCharOrigin(text, index, x_pointer, y_pointer)
-        start, stop = box.left, box.right
+    characters = zip(codes, addresses, arrays.lefts, arrays.rights, ys, strict=True)
+    for index, (code, address, start, stop, y) in enumerate(characters):
         is_generated = code in _BREAKS and pdfium.FPDFText_IsGenerated(text, index) == 1
         if not is_generated:
-            address = text_object(text, index)
             if address not in traits:
                 traits[address] = _traits(text, index, address, fonts)
             font, direction, flags = traits[address]
-        is_off = not (left <= (start + stop) / 2 <= right and bottom <= y.value <= top)
-        base = -y.value
+        is_off = not (left <= (start + stop) / 2 <= right and bottom <= y <= top)
         if direction not in (0, OBLIQUE):
-            start, stop = ((box.bottom, box.top), (-stop, -start), (-box.top, -box.bottom))[direction - 1]
-            base = (x.value, y.value, -x.value)[direction - 1]
+            upper, lower = boxes[4 * index + 1], boxes[4 * index + 3]
+            sides = ((lower, upper), (-stop, -start), (-upper, -lower))[direction - 1]
+            arrays.lefts[index], arrays.rights[index] = sides
+            arrays.baselines[index] = (xs[index], y, -xs[index])[direction - 1]
         if code in _HYPHENS and pdfium.FPDFText_IsHyphen(text, index) == 1:
-            code = ord("-")
-        arrays.codes.append(code if code <= sys.maxunicode else 0xFFFD)
-        arrays.lefts.append(start)
-        arrays.rights.append(stop)
-        arrays.baselines.append(base)
+            codes[index] = ord("-")
+        elif code > sys.maxunicode:
+            codes[index] = 0xFFFD
         arrays.fonts.append(font)
         arrays.directions.append(direction)
         arrays.flags.append(flags | OFF_PAGE * is_off | GENERATED * is_generated)
     return arrays
+
+
+def _each(function: Any, text: Any, n: int, *addresses: range) -> list[Any]:
+    """Return what a function of PDFium gives for each character; what else it says goes to the addresses."""
+    function.argtypes = (ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * len(addresses))  # faster than pointers
+    return list(map(function, repeat(ctypes.cast(text, ctypes.c_void_p)), range(n), *addresses))
 
 
 def _traits(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
@@ -207,17 +213,19 @@ class PdfPage:
     @property
     def unread(self) -> Mapping[str, str]:
         """Sort -> the text that cannot be seen, and that which is turned otherwise than most of the page's."""
-        seen = [self.is_shown(index) for index in range(len(self.text))]
-        turned_away = [direction != self.direction for direction in self.arrays.directions]
+        seen = self.is_shown
+        turned_away = map(self.direction.__ne__, self.arrays.directions)
         texts = {
-            "hidden text": "".join(letter for letter, is_seen in zip(self.text, seen, strict=True) if not is_seen),
+            "hidden text": "".join(compress(self.text, map(not_, seen))),
             "rotated text": "".join(compress(self.text, map(and_, seen, turned_away))),
         }
         return {sort: text for sort, text in texts.items() if text.strip()}
 
-    def is_shown(self, index: int) -> bool:
-        flags = self.arrays.flags[index]
-        return not flags & OFF_PAGE and (self.is_recognised or not flags & HIDDEN)
+    @property
+    def is_shown(self) -> list[bool]:
+        """Of each character."""
+        unseen = OFF_PAGE if self.is_recognised else OFF_PAGE | HIDDEN
+        return [not flags & unseen for flags in self.arrays.flags]
 
 
 def _with_accents(text: str, arrays: PageArrays) -> str:

@@ -5,6 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
 
 from evidencebench.papers.pdf.extraction import GENERATED, PdfFont, PdfPage
 
@@ -51,13 +54,12 @@ def styles_of(fonts: Sequence[PdfFont]) -> tuple[TypeStyle, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glyph:
+class Glyph(NamedTuple):
     """A character of a line: its place in the page; whether a space stands before it; 1 raised, -1 lowered, else 0."""
 
-    index: int
+    place: int
     has_space: bool
-    script: int = 0
+    script: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,7 @@ def with_labels(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
             left, right = min(before.left, line.left), max(before.right, line.right)
             labelled[-1] = replace(
                 before if len(before.glyphs) > len(line.glyphs) else line,
-                glyphs=(*before.glyphs, replace(line.glyphs[0], has_space=True), *line.glyphs[1:]),
+                glyphs=(*before.glyphs, line.glyphs[0]._replace(has_space=True), *line.glyphs[1:]),
                 text=f"{before.text} {line.text}",
                 left=left,
                 right=right,
@@ -111,67 +113,72 @@ def with_labels(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
 
 def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[PrintedLine]:
     """Yield the lines of a page in the order of the file, without what cannot be seen or does not stand upright."""
-    arrays = page.arrays
-    group: list[Glyph] = []
-    is_number, has_space, has_own_space = True, False, False
-    for index, character in enumerate(page.text):
-        if character.isspace():
-            has_space = True
-            has_own_space = has_own_space or not arrays.flags[index] & GENERATED
-            continue
-        is_seen = arrays.directions[index] == page.direction and page.is_shown(index)
-        if not is_seen or character < " " or character in _LONE_ACCENTS:
-            continue
-        if group:
-            last = group[-1].index
-            size = max(styles[arrays.fonts[index]].size, styles[arrays.fonts[last]].size, 1.0)
-            gap = (arrays.lefts[index] - arrays.rights[last]) / size
-            shift = abs(arrays.baselines[index] - arrays.baselines[last]) / size
-            is_shifted = shift > _SAME_BASELINE
-            widest = _NUMBER_GAP if is_number or is_shifted else _WIDEST_GAP
-            # The letters of a ligature stand in the same place.
-            least = -_OVERLAP if arrays.lefts[index] != arrays.lefts[last] else gap - 1
-            if not (least < gap < widest and shift < _SCRIPT_SHIFT):
-                yield _line(page, styles, group)
-                group, is_number = [], True
-            # PDFium adds spaces where scripts begin and end, wherever they stand.
-            has_space = bool(group) and (gap > _SPACE or (has_own_space if is_shifted else has_space))
-        group.append(Glyph(index=index, has_space=has_space and bool(group)))
-        is_number = is_number and character.isdigit()
-        has_space = has_own_space = False
-    if group:
-        yield _line(page, styles, group)
+    drawn, has_space, may_end, must_end = _drawn(page, styles)
+    start = 0
+    for end in may_end:
+        if end in must_end or all(page.text[index].isdigit() for index in drawn[start:end]):
+            yield _line(page, styles, drawn[start:end], [False, *has_space[start + 1 : end]])
+            start = end
 
 
-def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) -> PrintedLine:
+@np.errstate(invalid="ignore", over="ignore")
+def _drawn(page: PdfPage, styles: Sequence[TypeStyle]) -> tuple[list[int], list[bool], list[int], set[int]]:
+    """Return the characters that are seen, which have a space before them, and where lines end: of numbers, and any."""
     arrays = page.arrays
-    own = [styles[arrays.fonts[glyph.index]] for glyph in group]
-    style = styles[Counter(arrays.fonts[glyph.index] for glyph in group).most_common(1)[0][0]]
-    heights: defaultdict[float, float] = defaultdict(float)
-    for glyph, its in zip(group, own, strict=True):
-        heights[round(arrays.baselines[glyph.index], 1)] += its.size
-    baseline = max(heights, key=heights.__getitem__)
-    size = max(style.size, 1.0)
-    glyphs = tuple(
-        replace(glyph, script=1 if rise > 0 else -1)
-        if abs(rise := baseline - arrays.baselines[glyph.index]) > _SAME_BASELINE * size
-        else glyph
-        for glyph in group
+    is_space = np.array([*map(str.isspace, page.text)], dtype=bool)
+    is_own = is_space & (np.array(arrays.flags, dtype=int) & GENERATED == 0)
+    is_letter = np.array([" " <= letter not in _LONE_ACCENTS for letter in page.text], dtype=bool) & ~is_space
+    is_upright = np.array(arrays.directions) == page.direction
+    drawn = np.flatnonzero(is_letter & is_upright & np.array(page.is_shown, dtype=bool))
+    if not drawn.size:
+        return [], [], [], set()
+    left, right, baseline = (
+        np.array(places, dtype=float)[drawn] for places in (arrays.lefts, arrays.rights, arrays.baselines)
     )
-    pairs = zip(glyphs, own, strict=True)
-    letters = [its for glyph, its in pairs if not glyph.script and page.text[glyph.index].isalpha()]
-    left = min(arrays.lefts[glyph.index] for glyph in group)
-    right = max(arrays.rights[glyph.index] for glyph in group)
+    own_size = np.array([max(style.size, 1.0) for style in styles])[np.array(arrays.fonts, dtype=int)[drawn]]
+    size = np.maximum(own_size[1:], own_size[:-1])  # of a character and the one before it
+    gap, shift = (left[1:] - right[:-1]) / size, abs(np.diff(baseline)) / size
+    is_shifted = shift > _SAME_BASELINE
+    # PDFium adds spaces where scripts begin and end, wherever they stand.
+    spaced, own_spaced = (np.diff(np.cumsum(places)[drawn]) > 0 for places in (is_space, is_own))
+    has_space = (gap > _SPACE) | np.where(is_shifted, own_spaced, spaced)
+    # The letters of a ligature stand in the same place.
+    is_near = ((gap > -_OVERLAP) | (left[1:] == left[:-1])) & (shift < _SCRIPT_SHIFT)
+    may_end = ~(is_near & (gap < _NUMBER_GAP))
+    must_end = ~(is_near & (gap < np.where(is_shifted, _NUMBER_GAP, _WIDEST_GAP)))
+    end = len(drawn)
+    ends = [(np.flatnonzero(places) + 1).tolist() for places in (may_end, must_end)]
+    return drawn.tolist(), [False, *has_space.tolist()], [*ends[0], end], {*ends[1], end}
+
+
+def _line(page: PdfPage, styles: Sequence[TypeStyle], indexes: Sequence[int], has_space: Sequence[bool]) -> PrintedLine:
+    arrays = page.arrays
+    letters = [page.text[index] for index in indexes]
+    fonts = [arrays.fonts[index] for index in indexes]
+    baselines = [arrays.baselines[index] for index in indexes]
+    style = styles[Counter(fonts).most_common(1)[0][0]]
+    heights: defaultdict[float, float] = defaultdict(float)
+    for (place, font), n in Counter(zip(baselines, fonts, strict=True)).items():
+        heights[round(place, 1)] += n * styles[font].size
+    baseline = max(heights, key=heights.__getitem__)
+    least = _SAME_BASELINE * max(style.size, 1.0)
+    script = {place: (baseline - place > least) - (place - baseline > least) for place in set(baselines)}
+    scripts = [script[place] for place in baselines]
+    own = [styles[font] for font in fonts]
+    of_letters = {
+        font for letter, font, shift in zip(letters, fonts, scripts, strict=True) if not shift and letter.isalpha()
+    }
+    left, right = min(arrays.lefts[index] for index in indexes), max(arrays.rights[index] for index in indexes)
     return PrintedLine(
         page=page,
-        glyphs=glyphs,
-        text="".join(" " * glyph.has_space + page.text[glyph.index] for glyph in group),
+        glyphs=tuple(map(Glyph, indexes, has_space, scripts)),
+        text="".join(f" {letter}" if spaced else letter for letter, spaced in zip(letters, has_space, strict=True)),
         left=left,
         right=right,
         baseline=baseline,
         style=style,
-        is_bold=bool(letters) and all(letter.is_bold for letter in letters),
-        is_italic=bool(letters) and all(letter.is_italic for letter in letters),
+        is_bold=bool(of_letters) and all(styles[font].is_bold for font in of_letters),
+        is_italic=bool(of_letters) and all(styles[font].is_italic for font in of_letters),
         begins_italic=own[0].is_italic,
         column=(left, right),
         n_lead=_n_lead(own),

@@ -112,14 +112,14 @@ def _cells(line: PrintedLine, words: AbstractSet[str]) -> Iterator[_PrintedCell]
     is_words = len(_SMALL_WORD.findall(line.text)) >= _FEWEST_WORDS  # which may be spread over a column's width
     arrays, cells = line.page.arrays, [[line.glyphs[0]]]
     for before, glyph in pairwise(line.glyphs):
-        gap = arrays.lefts[glyph.index] - arrays.rights[before.index]
+        gap = arrays.lefts[glyph.place] - arrays.rights[before.place]
         if glyph.has_space and not (glyph.script or is_words) and gap > _CELL_GAP * line.size:
-            cells.append([replace(glyph, has_space=False)])
+            cells.append([glyph._replace(has_space=False)])
         else:
             cells[-1].append(glyph)
     for cell in cells:
         text = text_of_lines([replace(line, glyphs=tuple(cell))], words).text
-        yield _PrintedCell(text, arrays.lefts[cell[0].index], arrays.rights[cell[-1].index], line)
+        yield _PrintedCell(text, arrays.lefts[cell[0].place], arrays.rights[cell[-1].place], line)
 
 
 def _level_rows(cells: Sequence[_PrintedCell]) -> list[list[_PrintedCell]]:

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from evidencebench.papers import sections
@@ -185,9 +186,11 @@ _UNIT = re.compile(
 )
 
 
-class _Character(NamedTuple):
+class _Piece(NamedTuple):
+    """Characters that stand side by side in the file, or one or two that it lacks, such as a space."""
+
     text: str
-    start: int  # where it stands in the text of the pages; -1 for a space that the file lacks
+    start: int  # where it stands in the text of the pages; -1 for what the file lacks
     script: int
 
 
@@ -195,49 +198,51 @@ def text_of_lines(
     lines: Sequence[PrintedLine], words: AbstractSet[str], *, label: Sequence[PrintedLine] = ()
 ) -> SourcedText:
     """Return the text of a paragraph's lines, behind a label such as "Results"; ``words`` are those of the paper."""
-    characters = _characters(label, words)
-    if characters:
-        characters.append(_Character(" " if characters[-1].text in ".:?!" else ": ", -1, 0))
-    characters += _characters(lines, words)
+    pieces = _pieces(label, words)
+    if pieces:
+        pieces.append(_Piece(" " if pieces[-1].text[-1] in ".:?!" else ": ", -1, 0))
+    pieces += _pieces(lines, words)
     writer = TextWriter()
     at = 0
-    while at < len(characters):
-        stop = at + 1
-        script = characters[at].script
-        while stop < len(characters) and characters[stop].script == script and characters[at].start >= 0:
-            stop += 1
-        run = characters[at:stop]
+    for script, group in groupby(pieces, key=attrgetter("script")):
+        run = list(group)
         if script > 0:
-            _write_raised(writer, characters[max(0, at - 20) : at], run)
+            _write_raised(writer, "".join(piece.text for piece in pieces[max(0, at - 20) : at])[-20:], run)
         else:
             _write(writer, run)
-        at = stop
+        at += len(run)
     return writer.finish()
 
 
-def _characters(lines: Sequence[PrintedLine], words: AbstractSet[str]) -> list[_Character]:
-    characters: list[_Character] = []
+def _pieces(lines: Sequence[PrintedLine], words: AbstractSet[str]) -> list[_Piece]:
+    pieces: list[_Piece] = []
     for number, line in enumerate(lines):
-        start = line.page.start
-        for glyph in line.glyphs:
-            if glyph.has_space:
-                is_within = characters and characters[-1].script == glyph.script
-                characters.append(_Character(" ", -1, glyph.script if is_within else 0))
-            characters.append(_Character(line.page.text[glyph.index], start + glyph.index, glyph.script))
+        glyphs, text = line.glyphs, line.page.text
+        parted = [
+            at
+            for at, ((before, _, above), (index, has_space, script)) in enumerate(pairwise(glyphs), start=1)
+            if has_space or index != before + 1 or script != above
+        ]
+        for first, end in pairwise([0, *parted, len(glyphs)]):
+            index, has_space, script = glyphs[first]
+            if has_space:
+                pieces.append(_Piece(" ", -1, script if pieces and pieces[-1].script == script else 0))
+            pieces.append(_Piece(text[index : index + end - first], line.page.start + index, script))
         if number + 1 < len(lines):
             n_cut, between = joint(line.text, lines[number + 1].text, words)
             if n_cut:
-                del characters[-n_cut:]
+                last = pieces.pop()
+                pieces += [last._replace(text=last.text[:-n_cut])] if last.text[n_cut:] else []
             elif line.text[-1] in _DASHES and line.text[-2:-1].isalnum():
                 between = ""
             if between:
-                characters.append(_Character(between, -1, 0))
-    return characters
+                pieces.append(_Piece(between, -1, 0))
+    return pieces
 
 
-def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequence[_Character]) -> None:
+def _write_raised(writer: TextWriter, behind: str, run: Sequence[_Piece]) -> None:
     """Write what is raised: a citation in brackets, ``^`` before an exponent of a number, and all else as it is."""
-    text, behind = "".join(character.text for character in run).strip(), "".join(character.text for character in before)
+    text = "".join(piece.text for piece in run).strip()
     if _NUMBERS.fullmatch(text) and _BEHIND_WORD.search(behind.rstrip()) and not _UNIT.search(behind):
         is_apart = behind[-1:].isalnum() or behind[-1:] in ")%\u2019\u201d"
         writer.add_mark(" [" if is_apart else "[")
@@ -249,13 +254,9 @@ def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequenc
     _write(writer, run)
 
 
-def _write(writer: TextWriter, run: Sequence[_Character]) -> None:
-    """Write characters, those that stand side by side in the file at once."""
-    offsets = [character.start - number if character.start >= 0 else None for number, character in enumerate(run)]
-    for offset, group in groupby(zip(offsets, run, strict=True), key=lambda pair: pair[0]):
-        characters = [character for _, character in group]
-        text = "".join(character.text for character in characters)
-        if offset is None:
+def _write(writer: TextWriter, run: Sequence[_Piece]) -> None:
+    for text, start, _ in run:
+        if start < 0:
             writer.add_mark(text)
         else:
-            writer.add(text, start=characters[0].start)
+            writer.add(text, start=start)

@@ -96,7 +96,7 @@ def _is_legible(text: str) -> bool:
 
 
 def _n_visible(page: PdfPage) -> int:
-    return sum(not letter.isspace() for letter in page.text)
+    return len("".join(page.text.split()))
 
 
 def _listed(pages: Sequence[PdfPage]) -> str:
