@@ -58,8 +58,8 @@ outside this repository. evidencebench {version}, Python {python}, {libraries}.
 Aspect recall in %, with 95 % intervals from resampling papers. Trained systems are cross-validated, {folds} folds by
 paper and {seeds} seeds: every paper is answered by models that saw nothing of it, and an instance
 counts with its mean over the seeds. The others are measured as they are. A rank is a range: the best and the worst that
-a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). [performance.md](performance.md) has
-times.
+a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). Times are in
+[performance.md](performance.md).
 
 What was tuned, and on what, stands behind the tables. No figure on this page is from a hidden split.
 """
