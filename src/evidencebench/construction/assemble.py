@@ -159,7 +159,7 @@ def assemble(
     judged = next((file for file in before if file.header.step == "judge"), source)
     agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
-        read_papers, on_read = scratch / "papers.jsonl", progress_of(on_progress, "reading")
+        read_papers, on_read = scratch / "papers.json", progress_of(on_progress, "reading")
         candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
         index = TextIndex(hashes)
         paper_of = same_papers(candidates, hashes, index)
