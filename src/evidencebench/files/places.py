@@ -8,7 +8,9 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from evidencebench.errors import EvidenceBenchError
 
@@ -117,12 +119,16 @@ def locked_folder(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def call_in_forks(method: Callable[[], object]) -> None:
-    """Call a method of an object in every process that is forked from this one, as long as the object lives."""
-    held = weakref.WeakMethod(method)
+T = TypeVar("T")
+_BEGIN_ANEW: weakref.WeakKeyDictionary[Any, Callable[[Any], object]] = weakref.WeakKeyDictionary()
 
-    def call() -> None:
-        if (alive := held()) is not None:
-            alive()
 
-    os.register_at_fork(after_in_child=call)
+def call_in_forks(owner: T, begin: Callable[[T], object]) -> None:
+    """Call `begin` with an object in every process that is forked from this one, as long as the object lives."""
+    _register_once()
+    _BEGIN_ANEW[owner] = begin
+
+
+@cache
+def _register_once() -> None:
+    os.register_at_fork(after_in_child=lambda: [begin(owner) for owner, begin in list(_BEGIN_ANEW.items())])

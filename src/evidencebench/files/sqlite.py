@@ -53,7 +53,7 @@ class Database:
     def __init__(self, path: Path, form: DatabaseFormat, synchronous: Literal["NORMAL", "FULL"]) -> None:
         self._path, self._form, self._synchronous = path, form, synchronous
         self._opened: tuple[sqlite3.Connection, os.stat_result] | None = None
-        call_in_forks(self._leave)
+        call_in_forks(self, Database._leave)
 
     def connection(self) -> sqlite3.Connection:
         """Return the connection, opened where it is not; raises as `connect`."""

@@ -59,7 +59,7 @@ class Http:
         # Slow: once a server.
         self._certificates = _from_environment(lambda: httpx.create_ssl_context(trust_env=self._trusts_env))
         self._reset()
-        call_in_forks(self._reset)
+        call_in_forks(self, Http._reset)
 
     def request(
         self,

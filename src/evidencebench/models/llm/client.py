@@ -130,8 +130,9 @@ class ChatClient:
         self._is_draining = self._is_closed = False
         self._is_writable = False
         self._reset()
-        for begin in (self._reset, self._budget.after_fork, self.totals.after_fork):
-            call_in_forks(begin)
+        call_in_forks(self, ChatClient._reset)
+        call_in_forks(self._budget, Budget.after_fork)
+        call_in_forks(self.totals, RunningTotals.after_fork)
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
         """`stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`."""

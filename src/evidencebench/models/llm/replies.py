@@ -62,7 +62,7 @@ class ReplyCache:
         self.clock = clock
         self._reader, self._writer = Database(self.path, REPLIES, "FULL"), Database(self.path, REPLIES, "FULL")
         self._begin()
-        call_in_forks(self._begin)
+        call_in_forks(self, ReplyCache._begin)
 
     def _begin(self) -> None:
         """Make the locks, in a forked process new ones, since the others may be held."""
