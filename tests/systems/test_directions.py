@@ -160,6 +160,8 @@ _HARD = [
     ("Tea improves sleep", "Pain did not differ between tea and water at baseline (p = 0.6).", NOT_SAID, None),
     ("Tea reduces pain", "Tea reduced pain more than water in a Chinese cohort [12, 13].", NOT_SAID, None),
     ("Tea reduces pain", "Patients were randomly assigned to no tea or water.", NOT_SAID, None),
+    # An arm without the intervention is not the intervention's.
+    ("A gift raises mating", "Mating was significantly reduced in males with no gift (p < 0.001).", NOT_SAID, None),
 ]
 
 

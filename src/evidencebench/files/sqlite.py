@@ -3,7 +3,7 @@
 import os
 import secrets
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -96,12 +96,9 @@ def release_space(connection: sqlite3.Connection) -> None:
 
 def compact(path: Path, form: DatabaseFormat) -> None:
     """Give the space of removed rows back to the disk; raises `sqlite3.Error` if others lock the file too long."""
-    connection = connect(path, form, is_made=False)
-    try:
+    with closing(connect(path, form, is_made=False)) as connection:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    finally:
-        connection.close()
 
 
 def size_bytes(path: Path) -> int:
@@ -134,14 +131,11 @@ def _make(path: Path, form: DatabaseFormat) -> None:
         )
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
     try:
-        connection = sqlite3.connect(draft, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
             connection.executescript(form.tables)
             connection.execute(f"PRAGMA application_id = {form.application_id}")
             connection.execute(f"PRAGMA user_version = {form.version}")
-        finally:
-            connection.close()
         with locked_folder(path.parent):
             if not path.exists():  # else another process has made it, whose rows must not be lost
                 put_in_place(draft, path)

@@ -40,6 +40,9 @@ _LINKS, _ASKING = (frozenset(_DATA["words"][name].split()) for name in ("linking
 _AGAINST, _WORDS_TO_ARM = frozenset(["than", "compared", "versus", "vs"]), 6
 _TEXTS = "|".join(_DATA["no_finding"]["texts"]).replace("SET", _DATA["no_finding"]["SET"])
 _NO_FINDING = re.compile("|".join([rf"\b(?:{_TEXTS})\b", *_DATA["no_finding"]["signs"]]))
+# Before the intervention: this arm has none of it, as "males with no gift".
+_HAS_NO = r"\b(?:with|had|having|receiv\w+|given|taking|on|or|and|vs|versus|than) no"
+_IS_WITHOUT = re.compile(rf"(?:{_HAS_NO}|\b(?:without|lacking)|\b(?:lack|absence|withdrawal) of)$")
 _MOST_JOINT = 10  # the first sentences, which say something of the others
 _MOST_AGAINST = 0.5  # by how much a sentence's own words may speak for something else than is read with the others'
 _USUAL_COMPARATORS = "placebo control controls sham"
@@ -95,6 +98,9 @@ def _add(words: list[str], text: str, mark_of: Mapping[str, str]) -> None:
     for token in _TOKEN.findall(text.lower()):
         mark = "#" if token[0].isdigit() else mark_of.get(token if token in _UNMARKED else root(token))
         if mark is None or mark == "#" or words[-1:] != [mark]:  # "blood pressure" is one outcome
+            if mark == "I" and _IS_WITHOUT.search(" ".join(words[-2:])):
+                mark = "C"
+                del words[-1 if words[-1] == "no" else len(words) :]  # which would read as "no difference"
             words.append(mark or token)
 
 
