@@ -82,7 +82,7 @@ def _found(path: Path, paper: Paper) -> list[str | None]:
 
 
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalpha, unicodedata.normalize("NFKD", text).lower()))
+    return "".join(filter(str.isalpha, unicodedata.normalize("NFKD", text).lower().replace("\u0153", "oe")))
 
 
 if __name__ == "__main__":

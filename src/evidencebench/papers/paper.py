@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from evidencebench.errors import UnreadableError
@@ -189,9 +188,6 @@ class SourcedText:
         return SourcedText(self.text[part], tuple(_moved(_between(self.runs, start, stop), -start)))
 
 
-_AT = attrgetter("at")
-
-
 class TextWriter:
     """Puts a `SourcedText` together from pieces of a source, in order."""
 
@@ -236,8 +232,8 @@ class TextWriter:
 
 def _between(runs: Sequence[_SourceRun], at: int, end: int) -> list[_SourceRun]:
     """Return the parts of runs that hold the characters at..end-1 of their text."""
-    first, last = bisect_right(runs, at, key=_AT) - 1, bisect_left(runs, end, key=_AT)
-    return [run.within(at, end) for run in runs[max(0, first) : last]]
+    first, last = bisect_right(runs, at, key=lambda run: run.at), bisect_left(runs, end, key=lambda run: run.at)
+    return [run.within(at, end) for run in runs[max(0, first - 1) : last]]
 
 
 def _moved(runs: Sequence[_SourceRun], by: int) -> Sequence[_SourceRun]:

@@ -108,11 +108,10 @@ def _answer(content: bytes) -> PdfAnswer:
 
 def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
     boxes, origins = array("f", bytes(16 * n)), array("d", bytes(16 * n))  # left, top, right, bottom; x, y
-    box, x_at = boxes.buffer_info()[0], origins.buffer_info()[0]
-    _each(pdfium.FPDFText_GetLooseCharBox, text, n, range(box, box + 16 * n, 16))
-    _each(
-        pdfium.FPDFText_GetCharOrigin, text, n, range(x_at, x_at + 16 * n, 16), range(x_at + 8, x_at + 8 + 16 * n, 16)
-    )
+    x_at = origins.buffer_info()[0]
+    box, *origin = (range(at, at + 16 * n, 16) for at in (boxes.buffer_info()[0], x_at, x_at + 8))
+    _each(pdfium.FPDFText_GetLooseCharBox, text, n, box)
+    _each(pdfium.FPDFText_GetCharOrigin, text, n, *origin)
     codes, xs, ys = array("I", _each(pdfium.FPDFText_GetUnicode, text, n)), origins[0::2], origins[1::2]
     pdfium.FPDFText_GetTextObject.restype = ctypes.c_void_p  # an address, which is compared faster than a pointer
     addresses = _each(pdfium.FPDFText_GetTextObject, text, n)

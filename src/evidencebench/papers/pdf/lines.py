@@ -132,9 +132,7 @@ def _drawn(page: PdfPage, styles: Sequence[TypeStyle]) -> tuple[list[int], list[
     drawn = np.flatnonzero(is_letter & is_upright & np.array(page.is_shown, dtype=bool))
     if not drawn.size:
         return [], [], [], set()
-    left, right, baseline = (
-        np.array(places, dtype=float)[drawn] for places in (arrays.lefts, arrays.rights, arrays.baselines)
-    )
+    left, right, baseline = (np.array(one, float)[drawn] for one in (arrays.lefts, arrays.rights, arrays.baselines))
     own_size = np.array([max(style.size, 1.0) for style in styles])[np.array(arrays.fonts, dtype=int)[drawn]]
     size = np.maximum(own_size[1:], own_size[:-1])  # of a character and the one before it
     gap, shift = (left[1:] - right[:-1]) / size, abs(np.diff(baseline)) / size
@@ -165,9 +163,8 @@ def _line(page: PdfPage, styles: Sequence[TypeStyle], indexes: Sequence[int], ha
     script = {place: (baseline - place > least) - (place - baseline > least) for place in set(baselines)}
     scripts = [script[place] for place in baselines]
     own = [styles[font] for font in fonts]
-    of_letters = {
-        font for letter, font, shift in zip(letters, fonts, scripts, strict=True) if not shift and letter.isalpha()
-    }
+    triples = zip(letters, fonts, scripts, strict=True)
+    of_letters = {font for letter, font, shift in triples if not shift and letter.isalpha()}
     left, right = min(arrays.lefts[index] for index in indexes), max(arrays.rights[index] for index in indexes)
     return PrintedLine(
         page=page,
