@@ -30,7 +30,7 @@ _NUMBER = re.compile(
 )
 
 DEFAULT_FINDER = "finder"
-_LEAST_BEST = 0.1  # the best sentence's chance from which on a paper's evidence counts as found
+LEAST_BEST = 0.1  # the best sentence's chance from which on a paper's evidence counts as found
 
 
 class PaperVerdict(StrEnum):
@@ -155,7 +155,7 @@ def find_evidence(
         verdict = PaperVerdict.UNSURE
     may_be_evidence = verdict is not PaperVerdict.NONE  # else the nearest sentences are named, and nothing said of them
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected and may_be_evidence else None
-    if verdict is PaperVerdict.FOUND and chances and max(chances[index] for index in selected) < _LEAST_BEST:
+    if verdict is PaperVerdict.FOUND and chances and max(chances[index] for index in selected) < LEAST_BEST:
         verdict = PaperVerdict.UNSURE
     directions: Mapping[int, ReportedDirection] = {}
     if question.kind is QuestionKind.EFFECT and may_be_evidence:
