@@ -429,6 +429,17 @@ def test_without_evidence_the_nearest_sentences_are_shown_and_nothing_is_summed_
     assert nothing.startswith(f"{said.split(';', maxsplit=1)[0]}.\n\nIn tables")
 
 
+def test_where_few_sentences_leave_it_unsure_it_is_said_that_a_paper_has_more(command: Command, judge: Judge) -> None:
+    for verdict, n, is_said in (
+        (PaperVerdict.UNSURE, 1, True),
+        (PaperVerdict.UNSURE, 9, False),
+        (PaperVerdict.FOUND, 1, False),
+    ):
+        judge(verdict)
+        told = finding(command(f"{_FIND} - --system lead --json", _MANY * n))["told"]
+        assert ("A whole paper says more than the 8 sentences read." in told) == is_said
+
+
 def test_of_many_answers_those_without_evidence_are_counted_and_of_few_told_in_full(command: Command) -> None:
     nothing = "No evidence found in what was read"
     Path("tea.txt").write_text(_DIRECTIONS)

@@ -30,8 +30,10 @@ def test_a_finding_says_whether_the_paper_answers(system: str, question: str, ve
 
 
 class Own:
-    def __init__(self, *told: float) -> None:
-        self.traits = Traits(answers=lambda _: PaperChance(*told))
+    def __init__(self, *told: float, best: float = 0.5) -> None:
+        self.traits = Traits(
+            answers=lambda _: PaperChance(*told), chances=lambda query: [best, *[0.01] * (len(query.sentences) - 1)]
+        )
 
     def rank(self, *_: object) -> Ranking:
         return Ranking(sentences=(0,))
@@ -45,3 +47,23 @@ def test_a_system_of_ones_own_can_judge_and_is_refused_bounds_in_disorder() -> N
     assert found == [PaperVerdict.NONE, PaperVerdict.UNSURE, PaperVerdict.FOUND]
     with pytest.raises(Exception, match=r"failed: ValueError: expected a chance in 0\.\.1 and bounds in order"):
         find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.5, 0.9, 0.1))
+
+
+@pytest.mark.parametrize(("best", "verdict"), [(0.1, PaperVerdict.FOUND), (0.09, PaperVerdict.UNSURE)])
+def test_nothing_is_found_where_even_the_best_sentence_is_unlikely(best: float, verdict: PaperVerdict) -> None:
+    found = find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.9, 0.2, 0.8, best=best))
+    assert (found.verdict, found.evidence[0].chance) == (verdict, best)
+
+
+def test_of_a_short_text_none_is_said_of_less_than_of_a_whole_paper() -> None:
+    short = (
+        b"Tea and the arteries: a trial.\n\nNurses drank green tea or water. Their arteries were measured. "
+        b"Stiffness fell by 4% with tea (p = 0.01), and sleep did not change.\n"
+    )
+    whole = short + b"\n" + b"Chairs stood in rows along the wall. " * 100
+    question = "Does green tea reduce pulse wave velocity in women compared with placebo?"
+    of_short, of_whole = (find_evidence(read_content(text, name="tea.txt"), question) for text in (short, whole))
+    assert (of_short.verdict, of_whole.verdict) == (PaperVerdict.UNSURE, PaperVerdict.NONE)
+    assert of_short.chance == pytest.approx(of_whole.chance, rel=0.1)
+    of_other = find_evidence(of_short.paper, "Does ginseng improve sleep of shift workers compared with placebo?")
+    assert of_other.verdict is PaperVerdict.NONE

@@ -51,6 +51,9 @@ _STATED = {
     "Blood pressure was significantly lower with tea (p < 0.05), a difference that was considered relevant.": DECREASE,
     "The primary outcome, blood pressure, was lower with tea than with water (p = 0.01).": DECREASE,
     "At the significant p value of 0.01, blood pressure was lower with tea than with water.": DECREASE,
+    "Tea slowed the rise of blood pressure compared with water (p = 0.01).": DECREASE,
+    "Tea does not consistently yield a higher blood pressure than water.": NO_DIFFERENCE,
+    "Tea does not always lower blood pressure.": NO_DIFFERENCE,
 }
 _NOT_STATED = """
 Nurses took the blood pressure twice a day.
@@ -66,6 +69,18 @@ Previous studies found a lower blood pressure with tea than with water (p = 0.01
 It has been shown that tea lowers blood pressure significantly (p < 0.001).
 Nurse et al. found a lower blood pressure with tea (p = 0.01).
 """
+
+
+def test_what_compares_the_other_arm_alone_says_nothing_of_the_intervention() -> None:
+    found = "Blood pressure was significantly higher with tea than with water (p < 0.001)."
+    texts = [found, found, "With water, blood pressure was significantly higher than in former years (p = 0.01)."]
+    assert [*reported_directions(_TEA, texts, range(3)).values()] == [INCREASE, INCREASE, NOT_SAID]
+
+
+def test_letters_and_digits_are_one_word() -> None:
+    marks = part_marks("Does BM25 improve recall compared with TF2?", {})
+    words = marked_words("BM25 had 5 points more recall than TF2.", marks)
+    assert " ".join(words) == "I had # points more O than C ."
 
 
 def test_a_sentence_says_what_it_reports_and_one_that_states_no_finding_of_its_paper_nothing() -> None:

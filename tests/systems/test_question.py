@@ -28,6 +28,10 @@ FORMS: dict[str, Claim | None] = {
     "We hypothesized that {i} would increase {o} relative to {c}.": Claim.INCREASE,
     "In adults with asthma, does {i} worsen {o} compared with {c}?": Claim.WORSE,
     "Is {i} as effective as {c} for {o}?": Claim.NO_DIFFERENCE,
+    "Does {i} slow {o} compared with {c}?": Claim.DECREASE,
+    "{i} slowed {o} more than {c}": Claim.DECREASE,
+    "Does {i} yield higher {o} than {c}?": Claim.INCREASE,
+    "{i} yields lower {o} than {c}": Claim.DECREASE,
 }
 KINDS = {
     "How many patients were included?": QuestionKind.AMOUNT,
@@ -63,12 +67,20 @@ def test_a_question_has_the_same_parts_in_every_wording(form: str) -> None:
         ("statins for primary prevention", ("statins", "", "primary prevention")),
         ("Males that offer no gift have shorter copulations.", ("Males that offer no gift", "", "copulations")),
         ("Does BERT outperform BM25 on document retrieval?", ("BERT", "BM25", "document retrieval")),
+        ("Does deep slow breathing lower blood pressure?", ("deep slow breathing", "", "blood pressure")),
+        ("BM25 is more effective for full texts than for abstracts", ("BM25", "abstracts", "full texts")),
+        ("Does crop yield rise with nitrogen?", ("nitrogen", "", "crop yield")),
         ("Are full texts more effective than abstracts?", ("full texts", "abstracts", "more effective")),
     ],
 )
 def test_questions_without_some_part_are_read(text: str, parts: tuple[str, str, str]) -> None:
     question = question_of(text)
     assert (question.intervention, question.comparator, question.outcome) == parts
+
+
+def test_no_better_is_a_denial() -> None:
+    question = question_of("Tea is no better than water for sleep")
+    assert (question.intervention, question.claim, question.is_denied) == ("Tea", Claim.BETTER, True)
 
 
 @pytest.mark.parametrize("text", KINDS)

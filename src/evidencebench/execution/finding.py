@@ -30,6 +30,7 @@ _NUMBER = re.compile(
 )
 
 DEFAULT_FINDER = "finder"
+LEAST_BEST = 0.1  # the best sentence's chance from which on a paper's evidence counts as found
 
 
 class PaperVerdict(StrEnum):
@@ -154,6 +155,8 @@ def find_evidence(
         verdict = PaperVerdict.UNSURE
     may_be_evidence = verdict is not PaperVerdict.NONE  # else the nearest sentences are named, and nothing said of them
     chances = _named_failures(asked, lambda: asked.chances(query)) if selected and may_be_evidence else None
+    if verdict is PaperVerdict.FOUND and chances and max(chances[index] for index in selected) < LEAST_BEST:
+        verdict = PaperVerdict.UNSURE
     directions: Mapping[int, ReportedDirection] = {}
     if question.kind is QuestionKind.EFFECT and may_be_evidence:
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]

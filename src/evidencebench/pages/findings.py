@@ -28,6 +28,7 @@ CHANCE_MEANING, DIRECTION_MEANING = _WORDS["chance_meaning"].strip(), _WORDS["di
 VERDICTS, HEADINGS, _DIRECTIONS = _WORDS["verdicts"], _WORDS["headings"], _WORDS["directions"]
 _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})
 MOST_NEAREST = 3  # sentences of a paper that may hold no evidence
+_SHORT = 50  # sentences; few papers have fewer, and no abstract has more
 _LIKELY, _POSSIBLE = 0.5, 0.4  # the least chance of a strong mark, and of a middle one as a share of it
 
 
@@ -173,6 +174,9 @@ def searched(finding: Finding) -> str:
         parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
     if not finding.evidence and finding.verdict is None:
         parts.append("No sentence was named as evidence.")
+    is_unsure = finding.verdict is PaperVerdict.UNSURE and finding.evidence and not finding.by_words
+    if is_unsure and len(paper.sentences) < _SHORT:
+        parts.append(f"A whole paper says more than the {read} read.")
     return " ".join([*parts, *paper.warnings])
 
 

@@ -3,9 +3,10 @@
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from evidencebench.systems.words import STOPWORDS
 SIGNIFICANT, NOT_SIGNIFICANT, _BELOW_A_LARGER_VALUE = "p<0.05", "p>0.05", "p<1"
 _LEVEL = 0.05
 
-_TOKEN = re.compile(r"[^\W\d_]+|\d+(?:[.·,]\d+)*|[^\w\s]")
+_TOKEN = re.compile(r"[^\W\d_][^\W_]*|\d+(?:[.·,]\d+)*|[^\w\s]")
 _P_VALUE = re.compile(
     r"\bp ?-?(?: ?values?)?(?: (?:of|was|were|is))? ?([<>=≤≥⩽⩾]{1,2}) ?(0?[.·] ?\d{1,12}|1(?:\.0{1,9})?)", re.IGNORECASE
 )
@@ -43,6 +44,8 @@ _NO_FINDING = re.compile("|".join([rf"\b(?:{_TEXTS})\b", *_DATA["no_finding"]["s
 # Before the intervention: this arm has none of it, as "males with no gift".
 _HAS_NO = r"\b(?:with|had|having|receiv\w+|given|taking|on|or|and|vs|versus|than) no"
 _IS_WITHOUT = re.compile(rf"(?:{_HAS_NO}|\b(?:without|lacking)|\b(?:lack|absence|withdrawal) of)$")
+# "Does not consistently yield higher recall" reports no increase.
+_NOT_ALWAYS = re.compile(r"\bnot (?:\w+ )?(?:always|consistently|necessarily|uniformly|invariably|universally)\b")
 _MOST_JOINT = 10  # the first sentences, which say something of the others
 _MOST_AGAINST = 0.5  # by how much a sentence's own words may speak for something else than is read with the others'
 _USUAL_COMPARATORS = "placebo control controls sham"
@@ -123,9 +126,18 @@ def reports_comparison(words: Sequence[str]) -> bool:
 def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
     """Exchange the arms of "higher with water than with tea", and say whether that was done: the answer is opposite."""
     # The first word such as "than" that is near an arm decides.
-    behind = (words[index + 1 : index + 1 + _WORDS_TO_ARM] for index, word in enumerate(words) if word in _AGAINST)
-    is_turned = next((near for nearby in behind for near in nearby if near in _OTHER_ARM), None) == "I"
+    is_turned = next((near for near in _near(words, _AGAINST) if near in _OTHER_ARM), None) == "I"
     return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
+
+
+def is_of_other_arm(words: Sequence[str]) -> bool:
+    """Whether a sentence compares the other arm alone with something else: "with water, it was higher than in 1990"."""
+    return {"C", "than"} <= set(words) and "I" not in words and "C" not in _near(words, {"than"})
+
+
+def _near(words: Sequence[str], against: Collection[str]) -> list[str]:
+    behind = (words[index + 1 : index + 1 + _WORDS_TO_ARM] for index, word in enumerate(words) if word in against)
+    return list(chain(*behind))
 
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:
@@ -218,8 +230,10 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
 
     def directions(self, texts: Sequence[Sequence[str]]) -> list[ReportedDirection]:
         """Return what sentences report that were found together, best first, each as marked words."""
-        leading = self.leading(texts)
-        return [direction if lead >= self.least else ReportedDirection.NOT_SAID for direction, lead in leading]
+        return [
+            direction if lead >= self.least and not is_of_other_arm(words) else ReportedDirection.NOT_SAID
+            for words, (direction, lead) in zip(texts, self.leading(texts), strict=True)
+        ]
 
     def leading(self, texts: Sequence[Sequence[str]]) -> list[tuple[ReportedDirection, float]]:
         """Return the direction with the highest score of each sentence, and by how much it leads."""
@@ -231,6 +245,8 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     def _scores(self, words: Sequence[str]) -> Sequence[float]:
         if not reports_comparison(words):
             return [0.0, 0.0, 0.0]
+        if _NOT_ALWAYS.search(" ".join(words)):
+            return [0.0, 0.0, 3.0]
         turned, is_turned = turned_to_intervention(words)
         known = [self.weights[name] for name in direction_features(turned) if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer

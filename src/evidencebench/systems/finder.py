@@ -261,7 +261,7 @@ class Finder:
         if verdict is None or not query.sentences:
             return None
         _, paper, scores = _score(model, wish, query, "all")
-        return verdict.chance(paper_signs(scores, parts_held(paper.relevance, verdict.common)))
+        return verdict.chance(paper_signs(scores, parts_held(paper.relevance, verdict.common)), paper.n)
 
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"

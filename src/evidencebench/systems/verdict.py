@@ -20,6 +20,10 @@ are in papers, the share that it has at all, and the highest that one sentence h
 LEAST_SHARE = 0.05
 """A word that fewer papers have counts as rare as one that this share of them has."""
 
+# A short text, such as an abstract, mentions less of what it answers. With this power of its share of so many sentences
+# on the bound of "none", it is told of about as many questions of other papers as of whole papers.
+_N_WHOLE, _POWER = 100, 1.75
+
 
 def parts_held(relevance: Relevance, common: Mapping[str, float]) -> list[float]:
     """Return the signs that need no scores; ``common`` is the share of papers that have a root, of the common ones."""
@@ -48,6 +52,7 @@ class VerdictWeights(msgspec.Struct, frozen=True, kw_only=True):
     found_from: float
     common: dict[str, float]  # root -> the share of papers that have it, if it is over `LEAST_SHARE`
 
-    def chance(self, signs: Sequence[float]) -> PaperChance:
+    def chance(self, signs: Sequence[float], n_sentences: int = _N_WHOLE) -> PaperChance:
         total = self.start + math.fsum(sign * weight for sign, weight in zip(signs, self.weights, strict=True))
-        return PaperChance(1 / (1 + math.exp(-max(-30.0, min(30.0, total)))), self.none_below, self.found_from)
+        none_below = self.none_below * min(1.0, n_sentences / _N_WHOLE) ** _POWER
+        return PaperChance(1 / (1 + math.exp(-max(-30.0, min(30.0, total)))), none_below, self.found_from)
