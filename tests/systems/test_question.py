@@ -70,6 +70,7 @@ def test_a_question_has_the_same_parts_in_every_wording(form: str) -> None:
         ("Does BERT perform better than BM25?", ("BERT", "BM25", "perform")),
         ("Does a fine scale give a higher agreement than a coarse one?", ("fine scale", "coarse one", "agreement")),
         ("Do statins have a lower risk of stroke than placebo?", ("statins", "placebo", "risk of stroke")),
+        ("Does the vaccine protect mice against infection?", ("vaccine", "", "infection")),
         ("Does deep slow breathing lower blood pressure?", ("deep slow breathing", "", "blood pressure")),
         ("BM25 is more effective for full texts than for abstracts", ("BM25", "abstracts", "full texts")),
         ("Does crop yield rise with nitrogen?", ("nitrogen", "", "crop yield")),
