@@ -52,7 +52,7 @@ def test_no_text_of_a_csv_is_a_formula_and_every_number_is_as_it_was(texts: list
     heads, cells = csv.reader(io.StringIO(as_csv(table), newline=""))
     assert float(cells.pop()) == number
     for text, cell in zip([*texts, *texts[1:]], [*heads, *cells], strict=True):
-        if re.fullmatch(r"[-+]?[0-9]+([.][0-9]+)?", text):
+        if re.fullmatch(r"[-+]?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?", text):
             assert cell == text
         else:
             assert len(cell) == 1 or not cell.lstrip().startswith(("=", "+", "-", "@", "\uff1d", "\uff20"))
