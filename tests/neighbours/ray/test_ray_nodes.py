@@ -16,6 +16,7 @@ from evidencebench import RayCluster
 
 ray: Any = pytest.importorskip("ray", reason="needs ray, a neighbour's package")
 
+N_ITEMS = 400  # enough that the last actor has started before the first three are through
 MOST_SECONDS = 120
 
 
@@ -47,7 +48,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def test_a_node_that_leaves_takes_no_item_with_it(node: subprocess.Popen[bytes]) -> None:
     found, processes = [], set[int]()
     has_left = False
-    for outcome in RayCluster(n_actors=4).outcomes(slow_from, (0.1,), range(140)):
+    for outcome in RayCluster(n_actors=4).outcomes(slow_from, (0.1,), range(N_ITEMS)):
         item, process = outcome.value
         found.append(item)
         processes.add(process)
@@ -55,4 +56,4 @@ def test_a_node_that_leaves_takes_no_item_with_it(node: subprocess.Popen[bytes])
             _kill(node)
             has_left = True
     assert has_left
-    assert sorted(found) == list(range(140))
+    assert sorted(found) == list(range(N_ITEMS))
