@@ -1,7 +1,6 @@
 """The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
 
 import textwrap
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +41,7 @@ from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import whole_folder, write_whole
-from evidencebench.files.disk import file_sha256
+from evidencebench.files.disk import file_sha256, packaged_table
 from evidencebench.tables import Cell, Table, as_markdown, printable, shortened
 from evidencebench.version import __version__
 from evidencebench.wording import counted
@@ -293,7 +292,7 @@ def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, agai
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
-_SHEET = tomllib.loads((files(__package__) / "datasheet.toml").read_text(encoding="utf-8"))
+_SHEET = packaged_table(__file__, "datasheet.toml")
 
 
 def datasheet(

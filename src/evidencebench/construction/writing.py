@@ -1,14 +1,13 @@
 """The steps that write: summaries, hypotheses, aspects, labels of Results; with checks of what a model wrote."""
 
 import re
-import tomllib
 import unicodedata
-from pathlib import Path
 
 import msgspec
 
 from evidencebench.construction.draft import Draft, dropped
 from evidencebench.construction.step import ModelStep, ask_object
+from evidencebench.files.disk import packaged_table
 from evidencebench.papers.blocks import sentence_spans
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
@@ -20,7 +19,7 @@ _STEM = 6  # the first letters of a longer word that make two words alike: "lowe
 
 _WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w-])(?<!\w[.,])\d+(?:[.,]\d+)*(?![\w-]|[.,]\d)")
-_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = packaged_table(__file__)
 _NAMING = frozenset(_WORDS["naming"].split())
 _FINDING = re.compile(rf"\b(?:{'|'.join(_WORDS['findings'])})\b|[%\N{{PER MILLE SIGN}}]", re.IGNORECASE)
 

@@ -1,7 +1,6 @@
 """The known data sets: file, size, checksum, licence. None is shipped, since two licences forbid commercial use."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -9,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evidencebench.errors import DownloadError, UnreadableError
-from evidencebench.files.disk import PathText, file_sha256
+from evidencebench.files.disk import PathText, file_sha256, packaged_table
 from evidencebench.files.places import data_folder
 from evidencebench.wording import did_you_mean
 
@@ -44,7 +43,7 @@ class Fetched:
 CATALOG: Mapping[str, CatalogEntry] = MappingProxyType(
     {
         name: CatalogEntry(name=name, file_name=known["url"].rpartition("/")[2], **known)
-        for name, known in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+        for name, known in packaged_table(__file__).items()
     }
 )
 """Every known data set by its name, the original splits first."""

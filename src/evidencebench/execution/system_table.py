@@ -3,7 +3,6 @@
 import importlib
 import re
 import sys
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -11,12 +10,12 @@ from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import distributions
-from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, get_type_hints
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import trace_of
+from evidencebench.files.disk import packaged_table
 from evidencebench.models.model_card import SELECTORS_ARE_GONE
 from evidencebench.system import KnowingSystem, System
 from evidencebench.tables import printable
@@ -114,7 +113,7 @@ def _refusal(name: str, plugins: list[Plugin]) -> str:
 
 Factory = Callable[..., System | KnowingSystem]
 
-_PLACES: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_PLACES: dict[str, str] = packaged_table(__file__)
 
 PACKAGED: tuple[str, ...] = tuple(_PLACES)
 """Names of the systems of this package; the other entries of `SYSTEMS` are plug-ins."""

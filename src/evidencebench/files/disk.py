@@ -8,6 +8,7 @@ import io
 import os
 import stat
 import tempfile
+import tomllib
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import msgspec
 
@@ -246,6 +247,12 @@ def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
 def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
     """Return the text of a regular file; raises `UnreadableError` where it cannot be read, or is no such text."""
     return decoded(read_bytes(path, at_most=at_most), name=str(path))
+
+
+def packaged_table(module: str, name: str = "") -> dict[str, Any]:
+    """Return the TOML file beside a module, given as its ``__file__``: the one of its name, or ``name``."""
+    path = Path(module)
+    return tomllib.loads((path.with_name(name) if name else path.with_suffix(".toml")).read_text(encoding="utf-8"))
 
 
 def read_bytes(

@@ -1,7 +1,6 @@
 """Datasets, Hub folder, Croissant."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +17,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.parquet_format import row_of, schema, table_of, write_parquet
 from evidencebench.errors import DataError, FormatError
 from evidencebench.files.atomic import whole_file, whole_folder, write_whole
-from evidencebench.files.disk import PathText, file_sha256
+from evidencebench.files.disk import PathText, file_sha256, packaged_table
 from evidencebench.provenance import require_extra
 from evidencebench.version import __version__
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"evidencebench_(train|dev|test)_id_[0-9]+")
 
-_TEXTS = tomllib.loads((files(__package__) / "hugging_face.toml").read_text(encoding="utf-8"))
+_TEXTS = packaged_table(__file__)
 PAPER_URL, CITATION = _TEXTS["paper_url"], _TEXTS["citation"].strip()
 COLUMNS: Mapping[str, str] = _TEXTS["columns"]  # name -> what stands in it, for the card and the metadata
 _TERMS: Mapping[str, str] = _TEXTS["terms"]  # licence -> what it allows

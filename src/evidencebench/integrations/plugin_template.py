@@ -3,11 +3,10 @@
 import importlib.util
 import keyword
 import re
-import tomllib
-from importlib.resources import files
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
+from evidencebench.files.disk import packaged_table
 from evidencebench.version import __version__
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -34,5 +33,5 @@ def plugin_files(name: str) -> dict[str, str]:
     def filled(text: str) -> str:
         return re.sub("|".join(values), lambda match: values[match[0]], text)
 
-    template = tomllib.loads((files(__package__) / "plugin_template.toml").read_text(encoding="utf-8"))
+    template = packaged_table(__file__)
     return {filled(path): filled(text) for path, text in template.items()}

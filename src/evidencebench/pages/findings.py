@@ -1,17 +1,16 @@
 """What `find` found: in words, as tables, RIS and JSON."""
 
 import io
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.resources import files
 from itertools import groupby
 from os.path import commonprefix
 from typing import Any, Literal, get_args
 
 from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
+from evidencebench.files.disk import packaged_table
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, Unit, UnitKind
 from evidencebench.papers.tei import FORMAT as TEI
@@ -23,7 +22,7 @@ from evidencebench.wording import counted
 
 # Findings in words: whether there is evidence, what it reports; where a sentence stands, how likely it is evidence.
 
-_WORDS = tomllib.loads((files(__package__) / "findings.toml").read_text(encoding="utf-8"))
+_WORDS = packaged_table(__file__)
 CHANCE_MEANING, DIRECTION_MEANING = _WORDS["chance_meaning"].strip(), _WORDS["direction_meaning"].strip()
 VERDICTS, HEADINGS, _DIRECTIONS = _WORDS["verdicts"], _WORDS["headings"], _WORDS["directions"]
 _NEAR = frozenset({PaperVerdict.UNSURE, PaperVerdict.NONE})

@@ -1,26 +1,21 @@
 """Blocks to sentences: paragraphs split."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from itertools import islice
 from typing import TypeVar
 
 import msgspec
 
 from evidencebench.errors import UnreadableError
-from evidencebench.files.disk import BROKEN_JSON, mark_of
+from evidencebench.files.disk import BROKEN_JSON, mark_of, packaged_table
 from evidencebench.papers.paper import Loss, PageBox, Paper, Place, SourcedText, SourceSpan, Unit
 from evidencebench.papers.tree import decoded
 from evidencebench.query import Kind
 
-_WORDS = {
-    name: frozenset(words.split())
-    for name, words in tomllib.loads((files(__package__) / "abbreviations.toml").read_text(encoding="utf-8")).items()
-}
+_WORDS = {name: frozenset(words.split()) for name, words in packaged_table(__file__, "abbreviations.toml").items()}
 _ABBREVIATIONS = ("never_last", "before_number", "seldom_last")
 # Each abbreviation, as it stands and with a capital -> the lists that have it.
 _LISTS = {
@@ -109,7 +104,7 @@ def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter:
     return is_starter or "seldom_last" not in lists
 
 
-_REFUSED = tomllib.loads((files(__package__) / "refused.toml").read_text(encoding="utf-8"))
+_REFUSED = packaged_table(__file__, "refused.toml")
 # Files that no reader takes: their first bytes, what they are, and how to get their text.
 _BEGINNINGS = [
     (start.encode("latin-1"), what, file["advice"]) for what, file in _REFUSED.items() for start in file["begins"]

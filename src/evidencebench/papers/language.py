@@ -1,12 +1,12 @@
 """The language that a text is in, by its most frequent words and its script."""
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
-from importlib.resources import files
 
-_TABLES = tomllib.loads((files(__package__) / "languages.toml").read_text(encoding="utf-8"))
+from evidencebench.files.disk import packaged_table
+
+_TABLES = packaged_table(__file__, "languages.toml")
 _SCRIPTS = _TABLES["scripts"]
 _WORDS = {language: frozenset(words.split()) for language, words in _TABLES["words"].items()}
 _ENGLISH = _WORDS.pop("English")

@@ -2,24 +2,23 @@
 
 import codecs
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.entities import html5
-from importlib.resources import files
 from sys import intern
 from typing import Never
 from xml.parsers import expat
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files import disk
+from evidencebench.files.disk import packaged_table
 
 NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     table: {name: tuple(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
     for file in ("names.toml", "html_parts.toml")
-    for table, lists in tomllib.loads((files(__package__) / file).read_text(encoding="utf-8")).items()
+    for table, lists in packaged_table(__file__, file).items()
 }
 """The tables of these files: what each of them lists."""
 

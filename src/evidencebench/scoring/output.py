@@ -1,9 +1,7 @@
 """Scores as text, JSON, files; signatures; published figures."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +12,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import whole_file
+from evidencebench.files.disk import packaged_table
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.compare import Comparison
 from evidencebench.scoring.evaluate import TaskScores
@@ -155,7 +154,7 @@ class PublishedResult:
         return round(self.percents[task] / 100, 4) if task in self.percents else None
 
 
-_TABLE = tomllib.loads((files(__package__) / "published.toml").read_text(encoding="utf-8"))
+_TABLE = packaged_table(__file__, "published.toml")
 PUBLISHED: tuple[PublishedResult, ...] = tuple(  # best first by ER@Optimal
     PublishedResult(
         system,

@@ -1,16 +1,15 @@
 """A system that needs no training: it sums features of a sentence, by weights that were set by hand."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.files.disk import packaged_table
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.diverse import discounted_order
@@ -26,7 +25,7 @@ class Weight(NamedTuple):
     reason: str
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = packaged_table(__file__)
 WEIGHTS: Mapping[str, Weight] = MappingProxyType({name: Weight(**fields) for name, fields in _TABLE.items()})
 """Feature -> its weight in the sum. Each feature is described in `evidencebench.systems.features`."""
 

@@ -2,7 +2,6 @@
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from evidencebench.files.disk import packaged_table
 from evidencebench.systems.question import Claim, ParsedQuestion, question_of
 from evidencebench.systems.relevance import abbreviations, root, roots
 from evidencebench.systems.words import STOPWORDS
@@ -33,7 +33,7 @@ _TWO_NUMBERS = re.compile(
 )
 _MOST_WORDS, _MOST_SIGNALS = 1_000, 60
 
-_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_DATA = packaged_table(__file__)
 _COMPARISONS = {word: signal for signal, words in _DATA["comparisons"].items() for word in words.split()}
 _RISE, _FALL = "numbersrise", "numbersfall"  # of the later number
 _BETTER, _WORSE = frozenset(["improved", "improvement", "better", "superior"]), frozenset(["worse", "inferior"])

@@ -1,17 +1,16 @@
 """The lexicon of cues, and the rhetorical roles of sentences."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evidencebench.files.disk import packaged_table
 from evidencebench.query import Kind, Query, sections_of
 from evidencebench.systems.words import words_of
 
@@ -26,7 +25,7 @@ class Cue:
     holds: Sequence[str] = ()  # every match of the pattern has one of these texts, if there are any
 
 
-_LEXICON = tomllib.loads((files(__package__) / "lexicon.toml").read_text(encoding="utf-8"))
+_LEXICON = packaged_table(__file__)
 _SENTENCES, _TITLES = _LEXICON.pop("sentences"), _LEXICON.pop("titles")
 CUES = tuple(Cue(name=name, **fields) for name, fields in _LEXICON.items())
 _EXACT: dict[str, tuple[int, ...]] = {}

@@ -5,12 +5,12 @@ pressure" and "Is pressure lower with tea than with water?" have the same parts.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from pathlib import Path
+
+from evidencebench.files.disk import packaged_table
 
 
 class QuestionKind(StrEnum):
@@ -50,7 +50,7 @@ class ParsedQuestion:
 
 _MOST_CHARACTERS = 1_000  # in which forms are looked for: a hypothesis is a sentence
 
-_LEXICON = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_LEXICON = packaged_table(__file__)
 _VERBS = {name: "|".join(stems) for name, stems in _LEXICON["verbs"].items()}
 _LEVELS = {name: "|".join(words) for name, words in _LEXICON["levels"].items()}
 _NAMED = {

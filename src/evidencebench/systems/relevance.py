@@ -2,23 +2,22 @@
 
 import math
 import re
-import tomllib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evidencebench.files.disk import packaged_table
 from evidencebench.query import Kind, Query
 from evidencebench.systems.question import ParsedQuestion
 from evidencebench.systems.words import STOPWORDS, tokens
 
-_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = packaged_table(__file__)
 NOT_OF_TOPIC = frozenset(_WORDS["of_effects"].split())
 _ROOT_LETTERS, _LEAST_PLURAL = 6, 4
 _HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")

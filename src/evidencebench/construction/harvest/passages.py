@@ -1,20 +1,19 @@
 """The passages of a review, and who speaks in a sentence: a paper that it cites, or the review itself."""
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from evidencebench.construction.harvest.marks import CitationMark
 from evidencebench.construction.harvest.references import ReferenceList
+from evidencebench.files.disk import packaged_table
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = packaged_table(__file__)
 
 
 def _pattern(name: str) -> re.Pattern[str]:

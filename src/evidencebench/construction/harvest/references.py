@@ -1,14 +1,13 @@
 """The reference list of a review, and the ids and the licence of a paper in one spelling."""
 
 import re
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from evidencebench.errors import DataError
+from evidencebench.files.disk import packaged_table
 from evidencebench.papers.ids import IdScheme, PublicId, public_id
 from evidencebench.papers.tree import Element
 
@@ -136,7 +135,7 @@ KNOWN = (*ALLOWED, "cc-by-nd", "cc-by-nc-nd", UNKNOWN)
 
 _LICENCES, _PARTS = (
     {name: re.compile(pattern, re.IGNORECASE | re.VERBOSE) for name, pattern in patterns.items()}
-    for patterns in tomllib.loads(Path(__file__).with_name("licences.toml").read_text(encoding="utf-8")).values()
+    for patterns in packaged_table(__file__, "licences.toml").values()
 )
 _LONGEST = 20_000  # characters that a licence may have; what follows is not read
 

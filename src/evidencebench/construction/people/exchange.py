@@ -2,7 +2,6 @@
 
 import csv
 import io
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ import msgspec
 from evidencebench.construction.people.answers import Annotations, TaskAnnotation, check_annotation, read_annotations
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
-from evidencebench.files.disk import BROKEN_JSON, decoded, read_bytes
+from evidencebench.files.disk import BROKEN_JSON, decoded, packaged_table, read_bytes
 from evidencebench.runs.people import checked_name
 from evidencebench.tables import safe_cell
 
@@ -67,7 +66,7 @@ def shown_texts(task: AnnotationTask) -> dict[str, str]:
 # Label Studio.
 
 _MARKS = "marks"
-_INTERFACE = tomllib.loads(Path(__file__).with_name("label_studio.toml").read_text(encoding="utf-8"))
+_INTERFACE = packaged_table(__file__, "label_studio.toml")
 _Index = Annotated[int, msgspec.Meta(ge=0)]
 
 

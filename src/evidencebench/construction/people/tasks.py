@@ -1,18 +1,17 @@
 """What people are asked: tasks for annotators, blind, and misses for auditors."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from evidencebench.errors import RunFormatError
+from evidencebench.files.disk import packaged_table
 from evidencebench.files.records import RecordFormat, Records
 from evidencebench.query import Kind
 from evidencebench.wording import counted
 
-QUESTIONS = tomllib.loads(Path(__file__).with_name("questions.toml").read_text(encoding="utf-8"))
+QUESTIONS = packaged_table(__file__, "questions.toml")
 
 TaskSort = Literal["sentences", "hypotheses", "aspects"]
 """What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""

@@ -1,16 +1,17 @@
 """Numbers, items, quoted sentences."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Literal, NamedTuple
+
+from evidencebench.files.disk import packaged_table
 
 MAX_CHARACTERS = 100_000  # of a longer reply only the end is read, since the answer stands last; about 25,000 tokens
 MAX_LINE = 4000  # only so many characters of a line are looked at
-_MARKS_FILE = Path(__file__).with_name("marks.toml").read_text(encoding="utf-8")
-_PLAIN_MARKS = str.maketrans({mark: plain for plain, marks in tomllib.loads(_MARKS_FILE).items() for mark in marks})
+_PLAIN_MARKS = str.maketrans(
+    {mark: plain for plain, marks in packaged_table(__file__, "marks.toml").items() for mark in marks}
+)
 _NO_QUOTES = str.maketrans("", "", "\"'`*")
 _TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # servers leave them between turns
 _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")

@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
-from evidencebench.files.disk import read_whole
+from evidencebench.files.disk import packaged_table, read_whole
 from evidencebench.models.http import check_address, check_key, is_loopback, without_key
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 
@@ -46,7 +45,7 @@ class Provider:
         return {**self.extra_headers} | ({self.key_header: carried} if key else {})
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = packaged_table(__file__)
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {name: msgspec.convert({"name": name, **row}, Provider) for name, row in _TABLE.items()}
 )

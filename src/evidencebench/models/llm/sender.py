@@ -4,11 +4,9 @@ import math
 import random
 import threading
 import time
-import tomllib
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evidencebench.errors import (
@@ -19,6 +17,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
+from evidencebench.files.disk import packaged_table
 from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
@@ -126,7 +125,7 @@ class RateLimiter:
 # (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
 MAY_HAVE_RUN = frozenset({408, 504, 524})
 _TOO_MANY_REQUESTS = 429
-_REFUSALS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
+_REFUSALS = packaged_table(__file__, "refusals.toml")
 
 
 def refusal_text(content: bytes) -> str:
