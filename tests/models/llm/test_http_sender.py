@@ -96,6 +96,71 @@ def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
     assert time.slept == [0.5]
 
 
+def refusing(message: str, status: int = 400, **more: Any) -> Behaviour:
+    return answer(status, json.dumps({"error": {"message": message} | more}).encode())
+
+
+@pytest.mark.parametrize(
+    ("model", "refusal", "sent_first", "sent_then"),
+    [
+        (
+            "vllm/m",
+            refusing("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
+            "max_tokens",
+            "max_completion_tokens",
+        ),
+        (
+            "openai/m",
+            refusing("Unrecognized request argument supplied: max_completion_tokens"),
+            "max_completion_tokens",
+            "max_tokens",
+        ),
+        (
+            "openai/m",
+            answer(422, b'{"detail": [{"type": "missing", "loc": ["body", "max_tokens"], "msg": "Field required"}]}'),
+            "max_completion_tokens",
+            "max_tokens",
+        ),
+        ("vllm/m", refusing("Unexpected keys in the request: {'seed'}", 422), "seed", None),
+    ],
+)
+def test_a_field_that_a_server_refuses_is_understood_once_and_nothing_is_paid_twice(
+    model: str, refusal: Behaviour, sent_first: str, sent_then: str | None
+) -> None:
+    with served(refusal, replies()) as (server, sender, time):
+        asked = [request_to(server.address("v1"), model=model, key_env="", seed=seed) for seed in (0, 1)]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    bodies = [json.loads(exchange.body) for exchange in server.log]
+    assert [sent_first in body for body in bodies] == [True, False, False]
+    assert all(sent_then is None or body[sent_then] == 4096 for body in bodies[1:])
+    assert time.slept == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "'max_tokens' is too large: 99999. This model supports at most 4096 completion tokens.",
+        "Unsupported value: 'temperature' does not support 0.5 with this model.",
+        "This model's maximum context length is 10 tokens; max_tokens are 4096.",
+    ],
+)
+def test_a_refusal_of_a_value_fails_and_is_not_sent_in_another_form(message: str) -> None:
+    with served(refusing(message)) as (server, sender, _):
+        found = outcome(server, sender, model="vllm/m", key_env="")
+    assert isinstance(found, EndpointError)
+    assert message in str(found)
+    assert len(server.log) == 1
+
+
+def test_a_server_that_refuses_every_form_of_a_field_is_asked_no_more() -> None:
+    refusals = [refusing(f"unsupported: {name}") for name in ("max_tokens", "max_completion_tokens")]
+    with served(*refusals) as (server, sender, _):
+        found = outcome(server, sender, model="vllm/m", key_env="")
+    assert isinstance(found, EndpointError)
+    assert len(server.log) == 2
+
+
 @pytest.mark.parametrize("fault", [hang, hang_after(40), drip])
 def test_a_server_that_hangs_or_drips_is_left_after_the_time_of_an_attempt(fault: Behaviour) -> None:
     with served(fault, timeout_seconds=0.2, max_attempts=2) as (server, sender, _):

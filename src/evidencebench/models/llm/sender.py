@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import threading
 import time
 import tomllib
@@ -22,8 +23,15 @@ from evidencebench.errors import (
 from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
-from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
-from evidencebench.models.llm.wire import path_and_body, read_reply
+from evidencebench.models.llm.providers import Key, Server, key_for, provider_of, server_of
+from evidencebench.models.llm.wire import (
+    SCHEMA,
+    TOKEN_FIELDS,
+    path_and_body,
+    read_reply,
+    reply_without_key,
+    request_body,
+)
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
@@ -149,6 +157,24 @@ def withheld_reply(*, is_charged: bool = False) -> ChatReply:
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
+_UNTAKEN = frozenset({400, 422})  # the latter is that of pydantic, which checks the fields of many servers
+_NAME = re.compile(r"[a-z][a-z_]*[a-z]")
+
+
+def untaken_field(request: ChatRequest, untaken: frozenset[str], content: bytes) -> str | None:
+    """Return the field that a server refuses a request for, if the request can do without it or under another name."""
+    text, body = refusal_text(content), request_body(request, untaken)
+    names, provider = set(_NAME.findall(text.lower())), provider_of(request.model)
+    is_refused = _holds(text, "untaken")
+    for name, other in (TOKEN_FIELDS, TOKEN_FIELDS[::-1]):
+        is_wanted = other in names and _holds(text, "wanted")
+        if name in body and other not in untaken and ((name in names and is_refused) or is_wanted):
+            return name
+    if provider.seed_field in names and provider.seed_field in body and is_refused:
+        return provider.seed_field
+    return SCHEMA if request.schema is not None and SCHEMA not in untaken and _holds(text, "no_schema") else None
+
+
 def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | EvidenceBenchError:
     status, text = answer.status, refusal_text(answer.content)
     message = f"status {status}: {hide_key(text, key)}"
@@ -194,6 +220,7 @@ class _Post:
     address: str
     where: str
     body: bytes = field(repr=False)
+    untaken: frozenset[str]
     is_sent: bool = False
 
 
@@ -218,6 +245,7 @@ class HttpSender:
         self._sleep = self._stopped.wait if sleep is None else sleep
         self._lock = threading.Lock()
         self._targets: dict[str, _Target] = {}
+        self._untaken: dict[tuple[str, str], frozenset[str]] = {}  # address, model -> fields that the server refused
         self._retry = Retry(
             max_attempts=bounds.max_attempts,
             total_seconds=bounds.total_timeout_seconds,
@@ -261,7 +289,9 @@ class HttpSender:
 
     def _post_of(self, request: ChatRequest) -> _Post:
         try:
-            server, (path, body) = server_of(request), path_and_body(request)
+            server = server_of(request)
+            untaken = self._untaken.get((server.base_url, request.model), frozenset())
+            path, body = path_and_body(request, untaken)
             key = key_for(server, environ=self._environ)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
@@ -271,7 +301,16 @@ class HttpSender:
                 target = self._targets[server.base_url] = _Target(http=http, limiter=limiter)
         address = server.address(path)
         where = f"{address.partition('?')[0]}: model '{request.model_name}'"
-        return _Post(request=request, server=server, target=target, key=key, address=address, where=where, body=body)
+        return _Post(
+            request=request,
+            server=server,
+            target=target,
+            key=key,
+            address=address,
+            where=where,
+            body=body,
+            untaken=untaken,
+        )
 
     def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):
@@ -316,9 +355,15 @@ class HttpSender:
             correct(0)
             if is_withheld(answer.status, answer.content):
                 return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+            if answer.status in _UNTAKEN and (name := untaken_field(post.request, post.untaken, answer.content)):
+                post.untaken |= {name}
+                _, post.body = path_and_body(post.request, post.untaken)
+                return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
             if answer.status in MAY_HAVE_RUN:
                 self._count_maybe_charged(post)
             raise failure_of(answer, where=post.where, key=post.key.value)
+        if post.untaken:
+            self._untaken[post.server.base_url, post.request.model] = post.untaken
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply

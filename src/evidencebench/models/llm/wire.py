@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.models.http import without_key
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
-from evidencebench.models.llm.providers import Provider, Wire, provider_of
+from evidencebench.models.llm.providers import Key, Provider, Wire, is_secret, provider_of
 from evidencebench.tables import printable
 from evidencebench.web.fetch import decode_served
 from evidencebench.web.retry import TransientError
@@ -16,6 +17,8 @@ _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
 _TOOL = "reply"
+TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")  # the longest reply, in the words of servers
+SCHEMA = "schema"  # stands for whatever asks for a reply of a schema
 _LEAST_THINKING_TOKENS = 1024
 _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and of servers that speak as they do
     "stop": ("stop", "eos", "end_turn", "stop_sequence"),
@@ -25,23 +28,31 @@ _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and 
 }
 
 
-def request_body(request: ChatRequest) -> dict[str, Any]:
+def request_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return the body without the fields that the server does not take, as it said: the prompt asks for the form."""
     provider = provider_of(request.model)
+    if SCHEMA in untaken:
+        request = msgspec.structs.replace(request, schema=None)
+    tokens_field = provider.max_tokens_field
+    if tokens_field in untaken:
+        tokens_field = next(name for name in TOKEN_FIELDS if name != tokens_field)
     body: dict[str, Any] = {
         "model": request.model_name,
         "messages": [{"role": message.role, "content": message.text} for message in request.messages],
-        provider.max_tokens_field: request.max_tokens,
+        tokens_field: request.max_tokens,
     }
     body |= _anthropic_fields(request) if provider.wire == "anthropic" else _openai_fields(request, provider)
     for name in ("temperature", "top_p"):
         if (value := getattr(request, name)) is not None:
             body[name] = value
+    if provider.seed_field in untaken:
+        body.pop(provider.seed_field, None)
     return body
 
 
-def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
+def path_and_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -> tuple[str, bytes]:
     path = "/messages" if provider_of(request.model).wire == "anthropic" else "/chat/completions"
-    return path, msgspec.json.encode(request_body(request))
+    return path, msgspec.json.encode(request_body(request, untaken))
 
 
 def read_reply(wire: Wire, content: bytes) -> ChatReply:
@@ -54,6 +65,13 @@ def read_reply(wire: Wire, content: bytes) -> ChatReply:
 def reply_in(wire: Wire, body: Any) -> ChatReply:
     """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
     return (_anthropic_reply if wire == "anthropic" else _openai_reply)(_dict(body))
+
+
+def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
+    if not is_secret(key):
+        return reply
+    text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
+    return msgspec.structs.replace(reply, text=text, served_by=served_by)
 
 
 def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
