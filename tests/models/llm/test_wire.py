@@ -56,6 +56,20 @@ def test_options_and_a_schema_are_sent_as_each_provider_takes_them() -> None:
     assert body["tools"][0]["input_schema"] == SCHEMA
 
 
+def test_more_fields_go_along_and_make_another_request_however_they_are_spelled() -> None:
+    plain, more, same = (
+        request("openrouter/m", extra_body=text)
+        for text in (None, '{"provider": {"order": ["a"]}, "n_probs": 1}', '{"n_probs":1,"provider":{"order":["a"]}}')
+    )
+    assert body_of(more) == body_of(plain) | {"provider": {"order": ["a"]}, "n_probs": 1}
+    assert more.key == same.key != plain.key
+
+
+def test_the_key_of_a_request_without_later_options_stays() -> None:
+    """Replies that were stored before there were these options are found."""
+    assert request("openai/m", structured=False).key.startswith("e357879ac2b657288d4b")
+
+
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
 def test_a_seed_is_sent_by_the_name_that_the_provider_gives_it_or_not_at_all(name: str) -> None:
     body, row = body_of(request(f"{name}/m", seed=7)), PROVIDERS[name]
@@ -98,6 +112,15 @@ def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_for
         ({"content": "Yes."}, "tool_calls", "Yes.", "tool"),
         ({"content": None, "tool_calls": [{"id": "1", "type": "function"}]}, "stop", "", "tool"),
         ({"content": "", "function_call": {"name": "search"}}, None, "", "tool"),
+        (
+            {"content": None, "tool_calls": [{"function": {"arguments": '{"ids": [1]}'}}]},
+            "tool_calls",
+            '{"ids": [1]}',
+            "tool",
+        ),
+        ({"content": "So:", "function_call": {"arguments": {"ids": [1]}}}, "stop", 'So:\n\n{"ids":[1]}', "tool"),
+        ({"tool_calls": [{"function": {"arguments": '{"ids": [1'}}]}, "length", '{"ids": [1', "length"),
+        *(({"content": None, "tool_calls": odd}, "stop", "", "tool") for odd in ("x", [7], {"function": 7}, [[]])),
         ({"content": None}, "length", "", "length"),
         ({"content": None}, "stop", "", "stop"),
         ({"content": ""}, "content_filter", "", "refused"),
@@ -128,7 +151,8 @@ def test_a_message_is_read_in_every_form_that_servers_give_it(
         ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "A"}], "max_tokens", "A", "length"),
         ([{"type": "text", "text": "A"}, {"type": "text", "text": "B"}], "stop_sequence", "AB", "stop"),
         ([{"type": "tool_use", "id": "1", "name": "reply", "input": {"sentences": [1]}}], "tool_use", None, "stop"),
-        ([{"type": "tool_use", "id": "1", "name": "search", "input": {"query": [1]}}], "tool_use", "", "tool"),
+        ([{"type": "tool_use", "id": "1", "name": "search", "input": {"sentences": [1]}}], "tool_use", None, "tool"),
+        ([{"type": "tool_use", "id": "1", "name": "search", "input": {}}], "tool_use", "", "tool"),
         ([], "refusal", "", "refused"),
         ([], "pause_turn", "", "other"),
     ],

@@ -9,12 +9,19 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from evidencebench.errors import SystemSpecError
+from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.models.http import sendable
 
 Finish = Literal["stop", "length", "refused", "tool", "other"]
 """Why a reply ended: by itself, at ``max_tokens``, refused by the provider, in the call of a tool, or otherwise."""
 
 _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the same request
+_LATER_FIELDS = ("extra_body",)  # are in the key where they are set, so that replies of before are found
+_FIELDS_OF_OPTIONS = {"model", "messages", "input", "stream", "n", "seed", "random_seed", "temperature", "top_p"}
+_FIELDS_OF_OPTIONS |= {"max_tokens", "max_completion_tokens", "max_output_tokens", "reasoning_effort"}
+ROOM_TO_THINK = 25_000
+"""The tokens that OpenAI's guide to reasoning advises to keep at first for hidden reasoning and the reply."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -46,6 +53,11 @@ class ChatModel:
         Whether the reply must be JSON of a given schema, for providers that can promise it.
     context_tokens
         The longest prompt and reply together. Longer papers are cut, and counted.
+    max_tokens_if_cut
+        The longest reply, asked for once more, where one was cut while the model thought; None: 25,000. Not above
+        `max_tokens`: it is not asked for so.
+    extra_body
+        More fields of a request's body, as the text of a JSON object. They stand in a run's header: no keys.
     """
 
     model: str
@@ -58,11 +70,29 @@ class ChatModel:
     reasoning_effort: str | None = None
     structured: bool = False
     context_tokens: int = 128_000
+    max_tokens_if_cut: int | None = None
+    extra_body: str | None = None
 
     def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
         shared = {name: getattr(self, name) for name in ChatRequest.__struct_fields__ if name in self.__slots__}
+        shared["extra_body"] = self.extra_fields()
         sent = tuple(Message(message.role, sendable(message.text)) for message in messages)
         return ChatRequest(messages=sent, schema=schema if self.structured else None, **shared)
+
+    def extra_fields(self) -> dict[str, Any] | None:
+        """Return the fields of `extra_body`; raise `SystemSpecError` where it is no object or sets another option."""
+        if self.extra_body is None:
+            return None
+        try:
+            fields = msgspec.json.decode(self.extra_body, type=dict[str, Any])
+        except BROKEN_JSON as error:
+            raise SystemSpecError(
+                f'extra_body: expected a JSON object, such as [{{"service_tier": "flex"}}] in square brackets, got '
+                f"'{self.extra_body[:60]}': {error}"
+            ) from error
+        if own := sorted(_FIELDS_OF_OPTIONS & fields.keys()):
+            raise SystemSpecError(f"extra_body: '{own[0]}' is set by the options of the model; leave it out there")
+        return fields
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict: for the cached property
@@ -78,11 +108,15 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
     max_tokens: int = 4096
     reasoning_effort: str | None = None
     schema: Mapping[str, Any] | None = None  # JSON schema that the reply must fit; None: free text
+    extra_body: Mapping[str, Any] | None = None  # more fields of the body
 
     @cached_property
     def key(self) -> str:
         """The name in the cache: a SHA-256. A provider's own address, spelled out, is another than None."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
+        for name in _LATER_FIELDS:
+            if fields[name] is None:
+                del fields[name]
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])
         if self.base_url is not None:
@@ -128,6 +162,8 @@ def fault_of_end(finish: Finish, text: str) -> str:
     if finish == "length":
         where = "" if text.strip() else " while the model thought, before any answer"
         return f"the reply was cut off{where}; raise max_tokens"
+    if finish == "tool" and text.strip():  # of the call, which may hold the answer
+        return ""
     faults = {
         "stop": "",
         "tool": "the model called a tool, where none was offered; ask another, or start its server without tool calls",

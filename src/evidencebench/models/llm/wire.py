@@ -47,7 +47,7 @@ def request_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) ->
             body[name] = value
     if provider.seed_field in untaken:
         body.pop(provider.seed_field, None)
-    return body
+    return body | (request.extra_body or {})
 
 
 def path_and_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -> tuple[str, bytes]:
@@ -104,9 +104,10 @@ def _openai_reply(body: dict[str, Any]) -> ChatReply:
     text, refusal = _joined(blocks), message.get("refusal")
     if not isinstance(refusal, str) or not refusal:
         refusal = "".join(words for block in blocks if isinstance(words := block.get("refusal"), str))
-    finish = "tool" if message.get("tool_calls") or message.get("function_call") else _finish(reason)
+    calls = message.get("tool_calls") or message.get("function_call")
+    finish = "tool" if calls and _finish(reason) != "length" else _finish(reason)
     return ChatReply(
-        text=text or refusal,
+        text=_with_calls(text, calls if isinstance(calls, list) else [calls]) or refusal,
         finish="refused" if refusal and not text else finish,
         usage=_openai_usage(_dict(body.get("usage"))),
         served_by=_model_name(body.get("model")),
@@ -157,13 +158,14 @@ def _anthropic_reply(body: dict[str, Any]) -> ChatReply:
     if not isinstance(parts := body.get("content"), list):
         raise TransientError("expected a reply with content, got none")
     blocks = [_dict(part) for part in parts]
-    calls = [block for block in blocks if block.get("type") == "tool_use" and block.get("name") in (_TOOL, None)]
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    is_reply = bool(calls) and calls[0].get("name") in (_TOOL, None)
     finish, usage = _finish(body.get("stop_reason")), _dict(body.get("usage"))
     read, prompt = _count(usage, "cache_read_input_tokens") or 0, _count(usage, "input_tokens")
     written = _count(usage, "cache_creation_input_tokens") or 0
     return ChatReply(
-        text=msgspec.json.encode(calls[0].get("input", {})).decode() if calls else _joined(blocks),
-        finish="stop" if finish == "tool" and calls else finish,
+        text=_with_calls("" if is_reply else _joined(blocks), calls[:1] if is_reply else calls),
+        finish="stop" if finish == "tool" and is_reply else finish,
         usage=Usage(
             prompt_tokens=None if prompt is None else prompt + read + written,
             completion_tokens=_count(usage, "output_tokens"),
@@ -194,6 +196,14 @@ def _joined(blocks: list[dict[str, Any]]) -> str:
     if not joined and not all(isinstance(text, str | None) for text in texts):
         raise TransientError("expected a reply with a text, got parts without one")
     return joined
+
+
+def _with_calls(text: str, calls: list[Any]) -> str:
+    """Return a reply's text with what its calls of tools hold: some models give their answer in one, unasked."""
+    called = [_dict(call) for call in calls]
+    inputs = [_dict(call.get("function")).get("arguments", call.get("arguments", call.get("input"))) for call in called]
+    held = [given if isinstance(given, str) else msgspec.json.encode(given).decode() for given in inputs if given]
+    return "\n\n".join(filter(None, (text, *held)))
 
 
 def _model_name(name: Any) -> str:

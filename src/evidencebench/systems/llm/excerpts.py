@@ -211,6 +211,7 @@ def check_options(name: str, system: Any, prompt: str) -> None:
         raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
         server_of(chat)  # asked once now, rather than failing for every instance
+        chat.extra_fields()
     except SystemSpecError as error:
         raise SystemSpecError(f"{name}: {error}") from error
     if chat.temperature is not None:
