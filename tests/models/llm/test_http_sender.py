@@ -19,7 +19,7 @@ import pytest
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError
 from evidencebench.models.embedding.encoder import EncodedText
 from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
-from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.models.llm.chat import NOTHING_USED, ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from hostile_server import (
     Behaviour,
@@ -135,6 +135,23 @@ def test_a_field_that_a_server_refuses_is_understood_once_and_nothing_is_paid_tw
     assert [sent_first in body for body in bodies] == [True, False, False]
     assert all(sent_then is None or body[sent_then] == 4096 for body in bodies[1:])
     assert time.slept == []
+
+
+@pytest.mark.parametrize(
+    ("model", "refusal"),
+    [
+        ("openai/m", refusing("Invalid parameter: 'response_format' of type 'json_schema' is not supported.")),
+        ("vllm/m", answer(422, b'{"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs"}]}')),
+        ("vllm/m", refusing("This response_format type is unavailable now", type="invalid_request_error")),
+    ],
+)
+def test_a_server_without_structured_replies_is_told_once_and_asked_in_words(model: str, refusal: Behaviour) -> None:
+    with served(refusal, replies()) as (server, sender, _):
+        chat = ChatModel(model=model, base_url=server.address("v1"), key_env="")
+        asked = [chat.request((Message("user", text),), {"type": "object"}) for text in ("Hello", "Bye")]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    assert ["response_format" in json.loads(exchange.body) for exchange in server.log] == [True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,18 @@ def test_a_schema_goes_along_where_replies_are_structured_and_only_there(*, stru
 # -- turns, and what is counted ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("model", "promises"), [("vllm/m", True), ("openai/m", True), ("deepseek/m", False)])
+def test_json_is_asked_where_the_provider_promises_it_and_other_replies_are_read_too(
+    model: str, *, promises: bool
+) -> None:
+    client, sender = clients(by_turns("So.\n\nANSWER: [2]"))
+    chats = [replace(CHAT, model=model, key_env="", structured=given) for given in (None, True, False)]
+    for chat in chats:
+        assert LlmBase(chat=chat, client=client).rank(QUERY, AT_4).sentences == (2,)
+    assert [request.schema is not None for request in sender.asked] == [promises, True, False]
+    assert ["one JSON object" in request.messages[0].text for request in sender.asked] == [promises, True, False]
+
+
 def test_an_answer_notes_what_it_took() -> None:
     reply = ChatReply(
         text="ANSWER: [2, 4]",

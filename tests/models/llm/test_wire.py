@@ -7,7 +7,7 @@ import pytest
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.providers import PROVIDERS, server_of
+from evidencebench.models.llm.providers import PROVIDERS, asks_json, server_of
 from evidencebench.models.llm.wire import path_and_body
 from evidencebench.models.llm.wire import read_reply as reply_of
 from evidencebench.models.llm.wire import request_body as body_of
@@ -19,7 +19,8 @@ SCHEMA = {"type": "object", "properties": {"sentences": {"type": "array", "items
 
 
 def request(model: str, **options: Any) -> ChatRequest:
-    return ChatModel(model=model, **options).request(MESSAGES, SCHEMA)
+    chat = ChatModel(model=model, **{"structured": False} | options)
+    return chat.request(MESSAGES, SCHEMA if asks_json(chat) else None)
 
 
 def openai(**changes: Any) -> ChatReply:

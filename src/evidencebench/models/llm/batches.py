@@ -36,9 +36,8 @@ from evidencebench.models.llm.batch_apis import (
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus, DamagedRequestError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
-from evidencebench.models.llm.providers import PROVIDERS, key_for, server_of
+from evidencebench.models.llm.providers import PROVIDERS, key_for, reply_without_key, server_of
 from evidencebench.models.llm.replies import ReplyCache, cache_errors
-from evidencebench.models.llm.wire import reply_without_key
 from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
 

@@ -50,7 +50,8 @@ class ChatModel:
     reasoning_effort
         Such as ``low`` or ``high``, for models that reason before they reply; None: nothing is sent.
     structured
-        Whether the reply must be JSON of a given schema, for providers that can promise it.
+        Whether the reply must be JSON of a given schema; None: where the provider promises that. Where the server
+        refuses a schema, the prompt alone asks for JSON.
     context_tokens
         The longest prompt and reply together. Longer papers are cut, and counted.
     max_tokens_if_cut
@@ -68,7 +69,7 @@ class ChatModel:
     seed: int = 0
     max_tokens: int = 4096
     reasoning_effort: str | None = None
-    structured: bool = False
+    structured: bool | None = None
     context_tokens: int = 128_000
     max_tokens_if_cut: int | None = None
     extra_body: str | None = None
@@ -77,7 +78,7 @@ class ChatModel:
         shared = {name: getattr(self, name) for name in ChatRequest.__struct_fields__ if name in self.__slots__}
         shared["extra_body"] = self.extra_fields()
         sent = tuple(Message(message.role, sendable(message.text)) for message in messages)
-        return ChatRequest(messages=sent, schema=schema if self.structured else None, **shared)
+        return ChatRequest(messages=sent, schema=schema, **shared)
 
     def extra_fields(self) -> dict[str, Any] | None:
         """Return the fields of `extra_body`; raise `SystemSpecError` where it is no object or sets another option."""

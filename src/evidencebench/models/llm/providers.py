@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,6 +16,10 @@ import msgspec
 from evidencebench.errors import MissingExtraError, SystemSpecError
 from evidencebench.files.disk import read_whole
 from evidencebench.models.http import check_address, check_key, is_loopback, without_key
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
+
+if TYPE_CHECKING:
+    from evidencebench.models.llm.batch_queue import BatchGroup
 
 Wire = Literal["openai", "anthropic"]
 
@@ -34,7 +38,7 @@ class Provider:
     max_tokens_field: str = "max_tokens"  # a request's field for the longest reply
     queries: frozenset[str] = frozenset()  # the names that the query of its address may have
     has_batches: bool = False  # whether its batches can be used here
-    promises_schema: bool = False  # whether a reply is JSON of a schema where that is asked; if not, none is by default
+    promises_schema: bool = False  # whether replies are JSON of a schema where that is asked, so that it is by default
     states_cost: bool = False  # whether a reply's `usage.cost` is what was charged for it, in US dollars
     charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter holds back
 
@@ -59,6 +63,12 @@ def provider_of(model: str) -> Provider:
     return PROVIDERS[name]
 
 
+def asks_json(chat: ChatModel) -> bool:
+    """Whether replies must be JSON of a schema: as `structured` says; None: where the provider promises it."""
+    row = PROVIDERS.get(chat.model.partition("/")[0])
+    return bool(row and row.promises_schema) if chat.structured is None else chat.structured
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     provider: Provider
@@ -70,18 +80,7 @@ class Server:
         return f"{before.rstrip('/')}{path}{question_mark}{query}"
 
 
-class Asked(Protocol):
-    """What names a server: a `ChatModel`, a request, or a group of requests in a batch."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def base_url(self) -> str | None: ...
-    @property
-    def key_env(self) -> str | None: ...
-
-
-def server_of(asked: Asked) -> Server:
+def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = provider.base_url if asked.base_url is None else asked.base_url
     if base_url is None:
@@ -154,15 +153,18 @@ def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]
         raise SystemSpecError(f"{path}: expected UTF-8; set {key_env} in the environment") from error
 
 
-def is_secret(key: Key) -> bool:
-    """Whether a key is no placeholder, such as ``EMPTY``, which may stand in any reply."""
-    return len(key.value) >= _LEAST_SECRET_CHARACTERS
+def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
+    # A shorter key is a placeholder, such as ``EMPTY``, which may stand in any reply.
+    if len(key.value) < _LEAST_SECRET_CHARACTERS:
+        return reply
+    served_by = without_key(reply.served_by, key.value)
+    return msgspec.structs.replace(reply, text=without_key(reply.text, key.value), served_by=served_by)
 
 
 def without_known_keys(text: str) -> str:
     for name in {provider.key_env for provider in PROVIDERS.values()}:
-        if is_secret(key := Key(os.environ.get(name, ""))):
-            text = without_key(text, key.value)
+        if len(key := os.environ.get(name, "")) >= _LEAST_SECRET_CHARACTERS:
+            text = without_key(text, key)
     return text
 
 

@@ -2,7 +2,6 @@
 
 import math
 import random
-import re
 import threading
 import time
 import tomllib
@@ -23,15 +22,8 @@ from evidencebench.errors import (
 from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
-from evidencebench.models.llm.providers import Key, Server, key_for, provider_of, server_of
-from evidencebench.models.llm.wire import (
-    SCHEMA,
-    TOKEN_FIELDS,
-    path_and_body,
-    read_reply,
-    reply_without_key,
-    request_body,
-)
+from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
+from evidencebench.models.llm.wire import path_and_body, read_reply, untaken_field
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
@@ -134,6 +126,7 @@ class RateLimiter:
 # (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
 MAY_HAVE_RUN = frozenset({408, 504, 524})
 _TOO_MANY_REQUESTS = 429
+_NAMES_A_FIELD = (400, 422)  # the latter is that of pydantic, which checks the fields of many servers
 _REFUSALS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 
 
@@ -155,24 +148,6 @@ def is_withheld(status: int, content: bytes) -> bool:
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
-
-
-_UNTAKEN = frozenset({400, 422})  # the latter is that of pydantic, which checks the fields of many servers
-_NAME = re.compile(r"[a-z][a-z_]*[a-z]")
-
-
-def untaken_field(request: ChatRequest, untaken: frozenset[str], content: bytes) -> str | None:
-    """Return the field that a server refuses a request for, if the request can do without it or under another name."""
-    text, body = refusal_text(content), request_body(request, untaken)
-    names, provider = set(_NAME.findall(text.lower())), provider_of(request.model)
-    is_refused = _holds(text, "untaken")
-    for name, other in (TOKEN_FIELDS, TOKEN_FIELDS[::-1]):
-        is_wanted = other in names and _holds(text, "wanted")
-        if name in body and other not in untaken and ((name in names and is_refused) or is_wanted):
-            return name
-    if provider.seed_field in names and provider.seed_field in body and is_refused:
-        return provider.seed_field
-    return SCHEMA if request.schema is not None and SCHEMA not in untaken and _holds(text, "no_schema") else None
 
 
 def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | EvidenceBenchError:
@@ -211,7 +186,7 @@ class _Target:
     has_replied: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Post:
     request: ChatRequest
     server: Server
@@ -301,16 +276,7 @@ class HttpSender:
                 target = self._targets[server.base_url] = _Target(http=http, limiter=limiter)
         address = server.address(path)
         where = f"{address.partition('?')[0]}: model '{request.model_name}'"
-        return _Post(
-            request=request,
-            server=server,
-            target=target,
-            key=key,
-            address=address,
-            where=where,
-            body=body,
-            untaken=untaken,
-        )
+        return _Post(request, server, target, key, address, where, body, untaken)
 
     def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):
@@ -355,7 +321,9 @@ class HttpSender:
             correct(0)
             if is_withheld(answer.status, answer.content):
                 return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
-            if answer.status in _UNTAKEN and (name := untaken_field(post.request, post.untaken, answer.content)):
+            if answer.status in _NAMES_A_FIELD and (
+                name := untaken_field(post.request, post.untaken, refusal_text(answer.content))
+            ):
                 post.untaken |= {name}
                 _, post.body = path_and_body(post.request, post.untaken)
                 return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends

@@ -1,14 +1,14 @@
 """Bodies and replies of OpenAI and Anthropic; a paid reply is not lost because a field that it can spare is odd."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.http import without_key
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
-from evidencebench.models.llm.providers import Key, Provider, Wire, is_secret, provider_of
+from evidencebench.models.llm.providers import Provider, Wire, provider_of
 from evidencebench.tables import printable
 from evidencebench.web.fetch import decode_served
 from evidencebench.web.retry import TransientError
@@ -17,8 +17,14 @@ _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
 _TOOL = "reply"
-TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")  # the longest reply, in the words of servers
-SCHEMA = "schema"  # stands for whatever asks for a reply of a schema
+_TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")  # the longest reply, in the words of servers
+_SCHEMA = "schema"  # stands for whatever asks for a reply of a schema
+# What servers say beside the name of a field that they do not take, or of one that they want; of schemas, those names.
+_REFUSED = re.compile(
+    r"(?:un|not |n't )support|unrecogni|unknown|unexpected|extra_forbidden|not (?:permit|allow)", re.IGNORECASE
+)
+_WANTED = re.compile(r"required|missing", re.IGNORECASE)
+_OF_SCHEMA = re.compile(r"response.format|json.schema|output_(?:config|format)|text\.format|tool_choice", re.IGNORECASE)
 _LEAST_THINKING_TOKENS = 1024
 _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and of servers that speak as they do
     "stop": ("stop", "eos", "end_turn", "stop_sequence"),
@@ -31,11 +37,11 @@ _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and 
 def request_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Return the body without the fields that the server does not take, as it said: the prompt asks for the form."""
     provider = provider_of(request.model)
-    if SCHEMA in untaken:
+    if _SCHEMA in untaken:
         request = msgspec.structs.replace(request, schema=None)
     tokens_field = provider.max_tokens_field
     if tokens_field in untaken:
-        tokens_field = next(name for name in TOKEN_FIELDS if name != tokens_field)
+        tokens_field = next(name for name in _TOKEN_FIELDS if name != tokens_field)
     body: dict[str, Any] = {
         "model": request.model_name,
         "messages": [{"role": message.role, "content": message.text} for message in request.messages],
@@ -55,6 +61,20 @@ def path_and_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -
     return path, msgspec.json.encode(request_body(request, untaken))
 
 
+def untaken_field(request: ChatRequest, untaken: frozenset[str], said: str) -> str | None:
+    """Return the field that a server refuses a request for, if the request can do without it or under another name."""
+    said = said.lower()
+    body, names = request_body(request, untaken), set(re.findall("[a-z_]+", said))
+    seed_field, is_refused = provider_of(request.model).seed_field, _REFUSED.search(said)
+    for name, other in (_TOKEN_FIELDS, _TOKEN_FIELDS[::-1]):
+        is_other_wanted = other in names and _WANTED.search(said)
+        if name in body and other not in untaken and ((name in names and is_refused) or is_other_wanted):
+            return name
+    if seed_field in names and seed_field in body and is_refused:
+        return seed_field
+    return _SCHEMA if request.schema is not None and _SCHEMA not in untaken and _OF_SCHEMA.search(said) else None
+
+
 def read_reply(wire: Wire, content: bytes) -> ChatReply:
     try:
         return reply_in(wire, decode_served(content, dict[str, Any]))
@@ -65,13 +85,6 @@ def read_reply(wire: Wire, content: bytes) -> ChatReply:
 def reply_in(wire: Wire, body: Any) -> ChatReply:
     """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
     return (_anthropic_reply if wire == "anthropic" else _openai_reply)(_dict(body))
-
-
-def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
-    if not is_secret(key):
-        return reply
-    text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
-    return msgspec.structs.replace(reply, text=text, served_by=served_by)
 
 
 def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from evidencebench.models.llm.chat import ROOM_TO_THINK, ChatModel, ChatReply, M
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.grammar import visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.models.llm.reading import Reading, ReplyClass
 from evidencebench.systems.llm.prompts import budget_words, prompt_named
 
@@ -114,7 +115,7 @@ def is_answer(reading: Reading, question: Question) -> bool:
 
 def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     """Return a reply; note its tokens and its cost, the same whether it was sent now or lay in the cache."""
-    request = asker.chat.request(messages, question.schema)
+    request = asker.chat.request(messages, question.schema if asks_json(asker.chat) else None)
     try:
         received = asker.client.ask(request, stand_in=question.stand_in)
     except EndpointError as error:
@@ -180,7 +181,7 @@ def ask_until_read(
     why = ""
     n_repairs = 0
     while n_repairs <= asker.repairs:
-        request = asker.chat.request(messages, schema)
+        request = asker.chat.request(messages, schema if asks_json(asker.chat) else None)
         try:
             received = asker.client.ask(request, stand_in=stand_in)
         except EndpointError as error:
