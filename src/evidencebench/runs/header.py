@@ -42,13 +42,8 @@ def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) 
             return str(value)
 
 
-def _set_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options but those left open (None): one that a version does not know is as good as open."""
-    return {key: value for key, value in options.items() if value is not None}
-
-
 def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
-    given = _set_options(options)
+    given = {key: value for key, value in options.items() if value is not None}  # None: left open
     text = ",".join(f"{key}={option_text(value, depth)}" for key, value in given.items())
     return f"{name}({text})" if text else name
 
@@ -152,8 +147,10 @@ def differing_runs(old: RunHeader, new: RunHeader) -> str:
     """Return how two runs differ; empty where the run of one header may be gone on with under the other."""
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         return f"system was {old.system.name}, now {new.system.name}"
+    # An option that is left open (None) is as one that a version does not know.
+    options = [{key: value for key, value in run.system.options.items() if value is not None} for run in (old, new)]
     differing = (
-        differences(_set_options(old.system.options), _set_options(new.system.options)),
+        differences(*options),
         differences(_deciding_fields(old), _deciding_fields(new)),
         differences(old.versions, new.versions),
     )

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from evidencebench.systems.llm.selecting import LlmBase, LlmInContext, LlmRerank
 from evidencebench.systems.llm.voting import LlmVote
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from models.llm.reply_shapes import LEFT_TO_REPAIR
-from scripted_models import CHAT, Answering, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
+from scripted_models import CHAT, Answering, Reply, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
 
 QUERY = paper()
 N = len(QUERY.sentences)
@@ -66,6 +66,7 @@ def test_an_option_of_json_is_sent_and_written_as_it_was_given() -> None:
     client, sender = clients(oracle(GOLD))
     spec = 'llm_base:model=local/m,base_url=http://h/v1,extra_body=[{"chat_template_kwargs":{"a":[1,true]}}]'
     named = make_system(spec, client=client)
+    assert isinstance(named.system, LlmBase)
     named.system.rank(QUERY, AT_4)
     assert sender.asked[0].extra_body == {"chat_template_kwargs": {"a": [1, True]}}
     assert make_system(write_specification(named.name, named.options)).options == named.options
@@ -306,7 +307,7 @@ THOUGHT = ChatReply(text="<think>\nHm, and then", finish="length", usage=Usage(p
 def test_a_reply_that_is_cut_while_the_model_thinks_is_asked_for_with_more_room(
     options: dict[str, Any], asked_for: list[int]
 ) -> None:
-    replies = iter([THOUGHT, "ANSWER: [2]"])
+    replies: Iterator[Reply] = iter([THOUGHT, "ANSWER: [2]"])
     client, sender = clients(lambda _: next(replies))
     answer = LlmBase(chat=replace(CHAT, **options), client=client).rank(QUERY, AT_4)
     assert answer.sentences == (2,)
@@ -803,7 +804,7 @@ def test_options_that_no_model_or_strategy_takes_are_refused(examples: Path) -> 
         (with_chat(temperature=-1.0), "llm_base: temperature: expected a number of at least 0, got -1.0"),
         (with_chat(top_p=0.0), "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
         (with_chat(max_tokens=0), "llm_base: max_tokens: expected a number of at least 1, got 0"),
-        (with_chat(extra_body="[1]"), "llm_base: extra_body: expected a JSON object, such as .* got '\\[1\\]'"),
+        (with_chat(extra_body="[1]"), "llm_base: extra_body: expected a JSON object .* got '\\[1\\]'"),
         (with_chat(extra_body='{"n": 2}'), "llm_base: extra_body: 'n' is set by the options of the model"),
         (with_chat(context_tokens=4096), "llm_base: context_tokens: expected at least 4.*, got 4096"),
         (

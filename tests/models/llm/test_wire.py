@@ -90,6 +90,54 @@ def test_a_request_to_anthropic_holds_what_was_asked_and_nothing_else() -> None:
     }
 
 
+def test_a_request_by_the_responses_protocol_holds_what_was_asked_and_nothing_else() -> None:
+    path, body = path_and_body(request("openai-responses/gpt", seed=3, structured=True, reasoning_effort="low"))
+    assert path == "/responses"
+    assert json.loads(body) == {
+        "model": "gpt",
+        "input": [{"role": "user", "content": "Hello"}],
+        "max_output_tokens": 4096,
+        "store": False,
+        "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": SCHEMA}},
+    }
+
+
+MESSAGE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A"}]}
+CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+
+
+@pytest.mark.parametrize(
+    ("output", "more", "text", "finish"),
+    [
+        ([{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, MESSAGE], {}, "A", "stop"),
+        ([MESSAGE, MESSAGE], {}, "AA", "stop"),
+        ([{"type": "reasoning", "summary": []}], CUT, "", "length"),
+        ([MESSAGE], {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "A", "refused"),
+        ([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}], {}, "No.", "refused"),
+        ([{"type": "function_call", "name": "reply", "arguments": '{"ids": [1]}'}], {}, '{"ids": [1]}', "tool"),
+    ],
+)
+def test_items_of_the_responses_protocol_are_read(output: Any, more: dict[str, Any], text: str, finish: str) -> None:
+    usage = {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 80},
+        "output_tokens": 50,
+        "output_tokens_details": {"reasoning_tokens": 40},
+        "total_tokens": 150,
+    }
+    body = {"model": "m-2026", "status": "completed", "error": None, "output": output, "usage": usage} | more
+    found = reply_of("responses", json.dumps(body).encode())
+    assert (found.text, found.finish, found.served_by) == (text, finish, "m-2026")
+    assert found.usage == Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
+
+
+@pytest.mark.parametrize("odd", [{"output": []}, {"output": "A"}, {}, {"error": {"message": "x"}, "output": [MESSAGE]}])
+def test_a_body_of_the_responses_protocol_without_a_reply_passes(odd: dict[str, Any]) -> None:
+    with pytest.raises(TransientError, match="expected a reply"):
+        reply_of("responses", json.dumps({"status": "completed"} | odd).encode())
+
+
 def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_forced_then() -> None:
     def body(effort: str) -> dict[str, Any]:
         return body_of(request("anthropic/m", structured=True, reasoning_effort=effort))
@@ -121,7 +169,9 @@ def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_for
         ),
         ({"content": "So:", "function_call": {"arguments": {"ids": [1]}}}, "stop", 'So:\n\n{"ids":[1]}', "tool"),
         ({"tool_calls": [{"function": {"arguments": '{"ids": [1'}}]}, "length", '{"ids": [1', "length"),
-        *(({"content": None, "tool_calls": odd}, "stop", "", "tool") for odd in ("x", [7], {"function": 7}, [[]])),
+        ({"content": None, "tool_calls": "x"}, "stop", "", "tool"),
+        ({"content": None, "tool_calls": [7, []]}, "stop", "", "tool"),
+        ({"content": None, "tool_calls": {"function": 7}}, "stop", "", "tool"),
         ({"content": None}, "length", "", "length"),
         ({"content": None}, "stop", "", "stop"),
         ({"content": ""}, "content_filter", "", "refused"),
@@ -174,7 +224,9 @@ def test_tokens_are_read_and_cached_ones_are_part_of_the_prompt() -> None:
     expected = Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
     assert openai(usage=usage).usage == expected
     told = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 20}
-    assert anthropic([], usage=told).usage == Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=70)
+    assert anthropic([], usage=told).usage == Usage(
+        prompt_tokens=100, completion_tokens=5, cached_tokens=70, written_tokens=20
+    )
     hit = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
     assert openai(usage=hit).usage.cached_tokens == 4
 

@@ -17,11 +17,9 @@ Finish = Literal["stop", "length", "refused", "tool", "other"]
 """Why a reply ended: by itself, at ``max_tokens``, refused by the provider, in the call of a tool, or otherwise."""
 
 _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the same request
-_LATER_FIELDS = ("extra_body",)  # are in the key where they are set, so that replies of before are found
 _FIELDS_OF_OPTIONS = {"model", "messages", "input", "stream", "n", "seed", "random_seed", "temperature", "top_p"}
 _FIELDS_OF_OPTIONS |= {"max_tokens", "max_completion_tokens", "max_output_tokens", "reasoning_effort"}
-ROOM_TO_THINK = 25_000
-"""The tokens that OpenAI's guide to reasoning advises to keep at first for hidden reasoning and the reply."""
+ROOM_TO_THINK = 25_000  # tokens that OpenAI's guide to reasoning advises to keep at first for thinking and reply
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -55,8 +53,7 @@ class ChatModel:
     context_tokens
         The longest prompt and reply together. Longer papers are cut, and counted.
     max_tokens_if_cut
-        The longest reply, asked for once more, where one was cut while the model thought; None: 25,000. Not above
-        `max_tokens`: it is not asked for so.
+        The longest reply where one that was cut while the model thought is asked for again; None: 25,000; 0: never.
     extra_body
         More fields of a request's body, as the text of a JSON object. They stand in a run's header: no keys.
     """
@@ -82,16 +79,12 @@ class ChatModel:
 
     def extra_fields(self) -> dict[str, Any] | None:
         """Return the fields of `extra_body`; raise `SystemSpecError` where it is no object or sets another option."""
-        if self.extra_body is None:
-            return None
         try:
-            fields = msgspec.json.decode(self.extra_body, type=dict[str, Any])
+            fields = None if self.extra_body is None else msgspec.json.decode(self.extra_body, type=dict[str, Any])
         except BROKEN_JSON as error:
-            raise SystemSpecError(
-                f'extra_body: expected a JSON object, such as [{{"service_tier": "flex"}}] in square brackets, got '
-                f"'{self.extra_body[:60]}': {error}"
-            ) from error
-        if own := sorted(_FIELDS_OF_OPTIONS & fields.keys()):
+            how = 'expected a JSON object in square brackets, such as [{"service_tier": "flex"}]'
+            raise SystemSpecError(f"extra_body: {how}, got '{(self.extra_body or '')[:60]}': {error}") from error
+        if own := sorted(_FIELDS_OF_OPTIONS & (fields or {}).keys()):
             raise SystemSpecError(f"extra_body: '{own[0]}' is set by the options of the model; leave it out there")
         return fields
 
@@ -115,9 +108,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
     def key(self) -> str:
         """The name in the cache: a SHA-256. A provider's own address, spelled out, is another than None."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
-        for name in _LATER_FIELDS:
-            if fields[name] is None:
-                del fields[name]
+        if self.extra_body is None:  # so that replies of before there was this field are found
+            del fields["extra_body"]
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])
         if self.base_url is not None:
@@ -141,6 +133,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int | None = None  # all of the prompt, cached parts included
     completion_tokens: int | None = None  # all of the reply, hidden reasoning included
     cached_tokens: int = 0  # of the prompt: read from the provider's cache
+    written_tokens: int = 0  # of the prompt: written to it, at a higher price (Anthropic's)
     reasoning_tokens: int = 0  # of the reply: hidden reasoning
     stated_usd: float | None = None  # what the reply says that it cost, which counts where `Provider.states_cost`
 

@@ -16,63 +16,64 @@ from evidencebench.web.retry import TransientError
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
+_PATHS: Mapping[Wire, str] = {"openai": "/chat/completions", "anthropic": "/messages", "responses": "/responses"}
 _TOOL = "reply"
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")  # the longest reply, in the words of servers
-_SCHEMA = "schema"  # stands for whatever asks for a reply of a schema
+Form = frozenset[str]  # how a body differs from the usual one: names of fields that the server does not take, and
+_SCHEMA, KEEP = "schema", "keep"  # to ask for no schema, and to ask the provider to keep the beginning of the prompt
 # What servers say beside the name of a field that they do not take, or of one that they want; of schemas, those names.
-_REFUSED = re.compile(
-    r"(?:un|not |n't )support|unrecogni|unknown|unexpected|extra_forbidden|not (?:permit|allow)", re.IGNORECASE
-)
-_WANTED = re.compile(r"required|missing", re.IGNORECASE)
-_OF_SCHEMA = re.compile(r"response.format|json.schema|output_(?:config|format)|text\.format|tool_choice", re.IGNORECASE)
+_REFUSED = re.compile("(un|not |n't )support|unrecogni|unknown|unexpected|extra_forbidden|not (permitt|allow)ed")
+_OF_SCHEMA = re.compile("response.format|json.schema|output_(config|format)|text.format|tool_choice")
 _LEAST_THINKING_TOKENS = 1024
 _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and of servers that speak as they do
-    "stop": ("stop", "eos", "end_turn", "stop_sequence"),
-    "length": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
+    "stop": ("stop", "eos", "end_turn", "stop_sequence", "completed"),
+    "length": ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
     "refused": ("content_filter", "safety", "refusal"),
     "tool": ("tool_calls", "function_call", "tool_use"),
 }
 
 
-def request_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return the body without the fields that the server does not take, as it said: the prompt asks for the form."""
+def request_body(request: ChatRequest, form: Form = frozenset()) -> dict[str, Any]:
     provider = provider_of(request.model)
-    if _SCHEMA in untaken:
+    if _SCHEMA in form:
         request = msgspec.structs.replace(request, schema=None)
-    tokens_field = provider.max_tokens_field
-    if tokens_field in untaken:
-        tokens_field = next(name for name in _TOKEN_FIELDS if name != tokens_field)
+    messages = "input" if provider.wire == "responses" else "messages"
     body: dict[str, Any] = {
         "model": request.model_name,
-        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
-        tokens_field: request.max_tokens,
+        messages: [{"role": message.role, "content": message.text} for message in request.messages],
+        next(name for name in (provider.max_tokens_field, *_TOKEN_FIELDS) if name not in form): request.max_tokens,
     }
     body |= _anthropic_fields(request) if provider.wire == "anthropic" else _openai_fields(request, provider)
     for name in ("temperature", "top_p"):
         if (value := getattr(request, name)) is not None:
             body[name] = value
-    if provider.seed_field in untaken:
-        body.pop(provider.seed_field, None)
-    return body | (request.extra_body or {})
+    if KEEP in form and provider.wire == "anthropic":
+        beginning, rest = shared_beginning(request)
+        kept = {"type": "text", "text": beginning, "cache_control": {"type": "ephemeral"}}
+        body["messages"][0]["content"] = [kept, {"type": "text", "text": rest}]
+    return {**body, **(request.extra_body or {})}
 
 
-def path_and_body(request: ChatRequest, untaken: frozenset[str] = frozenset()) -> tuple[str, bytes]:
-    path = "/messages" if provider_of(request.model).wire == "anthropic" else "/chat/completions"
-    return path, msgspec.json.encode(request_body(request, untaken))
+def shared_beginning(request: ChatRequest) -> tuple[str, str]:
+    """Return a prompt up to the end of its paper, which is the same for all tasks, and the rest, which asks for one."""
+    before, mark, rest = request.messages[0].text.partition("\n</paper>\n")
+    return before + mark, rest
 
 
-def untaken_field(request: ChatRequest, untaken: frozenset[str], said: str) -> str | None:
+def path_and_body(request: ChatRequest, form: Form = frozenset()) -> tuple[str, bytes]:
+    return _PATHS[provider_of(request.model).wire], msgspec.json.encode(request_body(request, form))
+
+
+def untaken_field(request: ChatRequest, form: Form, said: str) -> str | None:
     """Return the field that a server refuses a request for, if the request can do without it or under another name."""
-    said = said.lower()
-    body, names = request_body(request, untaken), set(re.findall("[a-z_]+", said))
-    seed_field, is_refused = provider_of(request.model).seed_field, _REFUSED.search(said)
+    body, said = request_body(request, form), said.lower()
+    names, is_refused = re.findall("[a-z_]+", said), _REFUSED.search(said)
+    is_wanted = "required" in said or "missing" in said
     for name, other in (_TOKEN_FIELDS, _TOKEN_FIELDS[::-1]):
-        is_other_wanted = other in names and _WANTED.search(said)
-        if name in body and other not in untaken and ((name in names and is_refused) or is_other_wanted):
+        is_named = (name in names and is_refused) or (other in names and is_wanted)
+        if name in body and other not in form and is_named:
             return name
-    if seed_field in names and seed_field in body and is_refused:
-        return seed_field
-    return _SCHEMA if request.schema is not None and _SCHEMA not in untaken and _OF_SCHEMA.search(said) else None
+    return _SCHEMA if request.schema is not None and _SCHEMA not in form and _OF_SCHEMA.search(said) else None
 
 
 def read_reply(wire: Wire, content: bytes) -> ChatReply:
@@ -84,19 +85,33 @@ def read_reply(wire: Wire, content: bytes) -> ChatReply:
 
 def reply_in(wire: Wire, body: Any) -> ChatReply:
     """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
-    return (_anthropic_reply if wire == "anthropic" else _openai_reply)(_dict(body))
+    body = _as_completion(_dict(body)) if wire == "responses" else _dict(body)
+    return (_anthropic_reply if wire == "anthropic" else _openai_reply)(body)
 
 
 def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    body: dict[str, Any] = {}
-    if request.reasoning_effort is not None:
-        body["reasoning_effort"] = request.reasoning_effort
-    if provider.seed_field:
-        body[provider.seed_field] = request.seed
-    if request.schema is not None:
-        schema = {"name": "reply", "strict": True, "schema": request.schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    effort, schema = request.reasoning_effort, {"name": "reply", "strict": True, "schema": request.schema}
+    body: dict[str, Any] = {provider.seed_field: request.seed} if provider.seed_field else {}
+    if provider.wire == "responses":
+        more = {"reasoning": {"effort": effort}, "text": {"format": {"type": "json_schema", **schema}}}
+        body["store"] = False
+    else:
+        more = {"reasoning_effort": effort, "response_format": {"type": "json_schema", "json_schema": schema}}
+    is_given = (effort is not None, request.schema is not None)
+    return body | {name: more[name] for name, given in zip(more, is_given, strict=True) if given}
+
+
+def _as_completion(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body of the Responses API as one of chat completions."""
+    output, usage = body.get("output"), _dict(body.get("usage"))
+    items = [_dict(item) for item in output] if isinstance(output, list) else []
+    texts = [item.get("content") for item in items if item.get("type") == "message"]
+    parts = [part for text in texts if isinstance(text, list) for part in text]
+    calls = [item for item in items if item.get("type") == "function_call"]
+    message = {"content": parts, "tool_calls": calls} if items else None
+    reason = _dict(body.get("incomplete_details")).get("reason") or body.get("status")
+    counts = {name.replace("input", "prompt").replace("output", "completion"): n for name, n in usage.items()}
+    return {**body, "choices": [{"message": message, "finish_reason": reason}], "usage": counts}
 
 
 def _openai_reply(body: dict[str, Any]) -> ChatReply:
@@ -172,17 +187,18 @@ def _anthropic_reply(body: dict[str, Any]) -> ChatReply:
         raise TransientError("expected a reply with content, got none")
     blocks = [_dict(part) for part in parts]
     calls = [block for block in blocks if block.get("type") == "tool_use"]
-    is_reply = bool(calls) and calls[0].get("name") in (_TOOL, None)
+    own = [call for call in calls if call.get("name") in (_TOOL, None)]
     finish, usage = _finish(body.get("stop_reason")), _dict(body.get("usage"))
     read, prompt = _count(usage, "cache_read_input_tokens") or 0, _count(usage, "input_tokens")
     written = _count(usage, "cache_creation_input_tokens") or 0
     return ChatReply(
-        text=_with_calls("" if is_reply else _joined(blocks), calls[:1] if is_reply else calls),
-        finish="stop" if finish == "tool" and is_reply else finish,
+        text=_with_calls("", own[:1]) if own else _with_calls(_joined(blocks), calls),
+        finish="stop" if finish == "tool" and own else finish,
         usage=Usage(
             prompt_tokens=None if prompt is None else prompt + read + written,
             completion_tokens=_count(usage, "output_tokens"),
             cached_tokens=read,
+            written_tokens=written,
         ),
         served_by=_model_name(body.get("model")),
     )
