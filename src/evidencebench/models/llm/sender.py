@@ -283,8 +283,8 @@ class HttpSender:
         """Return whether to keep a prompt's beginning: once two had one in common, since papers are asked by task."""
         beginning, rest = shared_beginning(request)
         task = hash(rest[:600])  # another turn of the same task goes on behind that
-        self._has_recurred |= self._tasks.setdefault(hash(beginning), task) != task
-        return Form([KEEP]) if rest and self._has_recurred else Form()
+        self._has_recurred = self._has_recurred or self._tasks.setdefault(hash(beginning), task) != task
+        return Form([KEEP]) if self._has_recurred and rest.strip() else Form()
 
     def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):

@@ -23,7 +23,7 @@ Form = frozenset[str]  # how a body differs from the usual one: names of fields 
 _SCHEMA, KEEP = "schema", "keep"  # to ask for no schema, and to ask the provider to keep the beginning of the prompt
 # What servers say beside the name of a field that they do not take, or of one that they want; of schemas, those names.
 _REFUSED = re.compile("(un|not |n't )support|unrecogni|unknown|unexpected|extra_forbidden|not (permitt|allow)ed")
-_OF_SCHEMA = re.compile("response.format|json.schema|output_(config|format)|text.format|tool_choice")
+_OF_SCHEMA = re.compile("response.(format|schema)|json.schema|grammar|output_(config|format)|text.format|tool_choice")
 _LEAST_THINKING_TOKENS = 1024
 _REASONS: Mapping[Finish, tuple[str, ...]] = {  # in the words of providers and of servers that speak as they do
     "stop": ("stop", "eos", "end_turn", "stop_sequence", "completed"),

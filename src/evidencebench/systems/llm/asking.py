@@ -91,7 +91,7 @@ def _with_more_room(asker: Asker, messages: tuple[Message, ...], reply: ChatRepl
     """Return who asks the same again, where a reply was cut before any answer; None: it was not, or no more fits."""
     if not asker.repairs or reply.finish != "length" or visible_text(reply.text, ShownSentences({})).strip():
         return None
-    chat, used = asker.chat, sum(estimated_tokens(message.text) for message in messages)
+    chat, used = asker.chat, sum(round(1.1 * estimated_tokens(message.text)) for message in messages)
     most = min(ROOM_TO_THINK if chat.max_tokens_if_cut is None else chat.max_tokens_if_cut, chat.context_tokens - used)
     return replace(asker, chat=replace(chat, max_tokens=most)) if most > chat.max_tokens else None
 
