@@ -22,7 +22,7 @@ from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, make_system, o
 from evidencebench.cli.main import LazyGroup, cli
 from evidencebench.data.sample import load_sample
 from fake_models import RunningServer, running_fake_server
-from make_cli_reference import REFERENCE, reference
+from make_cli_reference import GROUPS, REFERENCE, helps, reference
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -141,10 +141,21 @@ def test_the_cli_reference_is_what_help_prints() -> None:
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"
 
 
+def test_the_reference_says_of_every_command_each_of_its_options_and_what_is_shared_once() -> None:
+    text = REFERENCE.read_text(encoding="utf-8")
+    shared, *sections = re.split(r"^## (?=evidencebench)", text, flags=re.MULTILINE)
+    assert len(sections) == len(list(helps()))
+    for (name, printed), section in zip(helps(), sections, strict=True):
+        assert section.startswith(f"{name}\n")
+        options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", printed, re.MULTILINE)) - {"--help"}
+        groups = {title for title in GROUPS.values() if f"*{title}*" in section}
+        told = section + "".join(shared.partition(f"**{title}**")[2].partition("\n**")[0] for title in groups)
+        assert [option for option in options if option not in told] == []
+    assert text.count("Attempts of each request") == text.count("Print one JSON object.") == 1
+
+
 def test_every_help_fits_a_terminal_shows_an_example_and_cuts_no_line_short() -> None:
-    shown = re.findall(
-        r"^## ([^\n]+)\n\n```text\n(.*?)^```", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    shown = list(helps())
     for name, text in shown:
         assert "\nCommands:\n" in text or re.search(rf"^ +(Example: )?{name}( |$)", text, re.MULTILINE), name
     lines = [line for _, text in shown for line in text.splitlines()]
