@@ -67,8 +67,8 @@ class Engine(Protocol):
     """Runs a function over items: in this process, in threads, in processes or on a cluster.
 
     >>> from evidencebench.engine.local import InProcess
-    >>> [outcome.result for outcome in InProcess().outcomes(lambda add: lambda item: item + add, (10,), [1, 2, 3])]
-    [11, 12, 13]
+    >>> max(outcome.value for outcome in InProcess().outcomes(lambda add: lambda item: item + add, (10,), [1, 2, 3]))
+    13
     """
 
     @property

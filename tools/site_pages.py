@@ -1,0 +1,45 @@
+"""What mkdocs asks of us: the public names of docs/python.md, no link out of docs/, nothing that needs a network."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+STUB = Path(__file__).resolve().parents[1] / "src" / "evidencebench" / "__init__.pyi"
+MARK = "<!-- public names -->"
+TITLES = {
+    "data": "Data and optima",
+    "system": "Systems",
+    "query": "Systems",
+    "systems": "Systems",
+    "execution": "Ask systems, find evidence",
+    "papers": "Papers",
+    "runs": "Runs",
+    "scoring": "Scores and tests",
+    "models": "Language models",
+    "engine": "Where work runs",
+    "integrations": "Other tools",
+    "pages": "Charts",
+}
+"""The heading of what lies in a folder or file of the package; of others, their own name."""
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Put the public names in place of their mark, and take links apart that lead out of the folder of documents."""
+    if page.file.src_uri == "python.md":
+        markdown = markdown.replace(MARK, "\n".join(public_names(STUB.read_text(encoding="utf-8"))))
+    return re.sub(r"\[([^]]+)\]\((?:\.\./[^)]+|notebook\.ipynb)\)", r"\1", markdown)
+
+
+def public_names(stub: str) -> list[str]:
+    """Return a heading for each group of public names, and below it a directive of mkdocstrings for each name."""
+    groups: dict[str, list[str]] = {title: [] for title in TITLES.values()}
+    for module, name, public in re.findall(r"^from evidencebench\.(\S+) import (\w+) as (\w+)$", stub, re.MULTILINE):
+        folder = module.partition(".")[0]
+        if public != "__version__":
+            groups.setdefault(TITLES.get(folder, folder.capitalize()), []).append(f"evidencebench.{module}.{name}")
+    return [
+        part
+        for title, paths in groups.items()
+        if paths
+        for part in (f"## {title}\n", *(f"::: {path}\n" for path in paths))
+    ]
