@@ -23,6 +23,7 @@ from evidencebench.cli.main import LazyGroup, cli
 from evidencebench.data.sample import load_sample
 from fake_models import RunningServer, running_fake_server
 from make_cli_reference import GROUPS, REFERENCE, helps, reference
+from site_pages import public_names
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -106,6 +107,14 @@ def test_all_python_of_the_documents_runs_and_prints_what_is_shown_below_it(name
 
 
 @pytest.mark.usefixtures("_empty_folder")
+def test_the_first_page_goes_from_ten_lines_to_the_tables_that_it_shows() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    Path("shared_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
+    for command, output in shown_commands(text):
+        assert printed_by(command).startswith(output), command
+
+
+@pytest.mark.usefixtures("_empty_folder")
 def test_the_system_of_the_documents_runs() -> None:
     text = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
     Path("shared_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
@@ -185,6 +194,12 @@ def test_documents_name_only_what_is_public(document: str) -> None:
     named = {name for _, names in imported for name in names.split(", ")}
     named |= {name for name in re.findall(r"`evidencebench\.(\w+)[`(]", text) if name != "jsonl"}
     assert named - {""} <= set(dir(evidencebench))
+
+
+def test_the_site_has_every_public_name_once() -> None:
+    parts = public_names(Path(evidencebench.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    named = [part.strip().rpartition(".")[2] for part in parts if part.startswith("::: ")]
+    assert sorted([*named, "__version__"]) == dir(evidencebench)
 
 
 def test_every_public_name_is_there_and_the_list_is_sorted() -> None:

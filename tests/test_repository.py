@@ -3,11 +3,14 @@
 import ast
 import copy
 import re
+import runpy
+import sys
 import tomllib
 from collections import defaultdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -56,6 +59,20 @@ def test_every_folder_file_and_module_of_the_package_that_is_named_is_there() ->
 
 def test_no_document_names_a_path_of_this_machine() -> None:
     assert [path.name for path in DOCUMENTS if str(ROOT) in text_of(path)] == []
+
+
+def test_no_link_of_the_readme_leads_nowhere_on_a_package_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    hatchling = ModuleType("hatchling.metadata.plugin.interface")  # it is there while a package is built, and then only
+    monkeypatch.setattr(hatchling, "MetadataHookInterface", object, raising=False)
+    monkeypatch.setitem(sys.modules, hatchling.__name__, hatchling)
+    indexed = runpy.run_path(str(ROOT / "hatch_build.py"))["indexed"]
+    for source in (None, "https://example.org/evidencebench"):
+        targets = re.findall(r"\]\(([^)]+)\)", indexed(text_of(DOCUMENTS[0]), source))
+        assert [target for target in targets if not target.startswith("https://")] == []
+        assert len(targets) > (0 if source is None else 20)
+    project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
+    assert "readme" in project["dynamic"]
+    assert project["urls"]
 
 
 # The source tree.

@@ -42,7 +42,7 @@ _WEIGHTS = """\
 
 A sentence's worth is e to the power of the sum of weight times feature; a feature below 0, as outside the abstract,
 counts as 0. Where what answers the hypothesis is wanted, {answer} are added to the
-weights for results. How the sizes were found stands in [systems.md](systems.md#evidence-by-cues).
+weights for results. How the sizes were found: [results](results.md#options-and-training).
 """
 
 

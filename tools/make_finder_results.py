@@ -63,11 +63,12 @@ another paper of the same fold, before or behind (`two papers`).
 What was tried, on these data: about 50 configurations, on one fold of Evidence Inference and five of train: losses and
 targets, 100 to 300 trees of 8 to 31 leaves, five groups of features, mixed papers and wrong hypotheses in training,
 three strengths of the discount, twelve settings of the weights of `cues` for answers. Most lie within two points of
-each other. These do not: features of the hypothesis's parts (+13 points at `er_at_optimal` on Evidence Inference), mixed
-papers (+1.6 there, and wrong hypotheses lose 20 points more at `er_at_10`; on train -0.5 to -4), three forests in place
-of one (+2 at the two tasks of fewest sentences of train), a ridge regression beside them (+3 at
-`result_er_at_optimal`), and reading only the article that the hypothesis is about (some 10 points on two papers of train). The discount for
-repetition costs up to 2 points on Evidence Inference, where a finding told twice was marked twice.
+each other. These do not: features of the hypothesis's parts (+13 points at `er_at_optimal` on Evidence Inference),
+mixed papers (+1.6 there, and wrong hypotheses lose 20 points more at `er_at_10`; on train -0.5 to -4), three forests in
+place of one (+2 at the two tasks of fewest sentences of train), a ridge regression beside them (+3 at
+`result_er_at_optimal`), and reading only the article that the hypothesis is about (some 10 points on two papers of
+train). The discount for repetition costs up to 2 points on Evidence Inference, where a finding told twice was marked
+twice.
 
 The ridge regression for `study`: with trees alone, the finder found 41.6 at `result_er_at_optimal` of train, by seed
 40.5 to 43.3; with other features or targets 40.8 to 41.7; ridge regression alone 39.5; both 44.5, and 46.9 in place of

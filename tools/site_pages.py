@@ -1,4 +1,4 @@
-"""What mkdocs asks of us: the public names of docs/python.md, no link out of docs/, nothing that needs a network."""
+"""What mkdocs asks of us: the public names of docs/python.md, and that no page loads anything from a network."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 STUB = Path(__file__).resolve().parents[1] / "src" / "evidencebench" / "__init__.pyi"
 MARK = "<!-- public names -->"
+LOADED = re.compile(r"<(?:script|img|iframe)[^>]*\ssrc=[\"']?https?:[^>]*>|<link[^>]*\shref=[\"']?https?:[^>]*>")
 TITLES = {
     "data": "Data and optima",
     "system": "Systems",
@@ -24,10 +25,17 @@ TITLES = {
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Put the public names in place of their mark, and take links apart that lead out of the folder of documents."""
-    if page.file.src_uri == "python.md":
-        markdown = markdown.replace(MARK, "\n".join(public_names(STUB.read_text(encoding="utf-8"))))
-    return re.sub(r"\[([^]]+)\]\((?:\.\./[^)]+|notebook\.ipynb)\)", r"\1", markdown)
+    """Put the public names in place of their mark."""
+    if page.file.src_uri != "python.md":
+        return markdown
+    return markdown.replace(MARK, "\n".join(public_names(STUB.read_text(encoding="utf-8"))))
+
+
+def on_post_page(output: str, *, page: Any, **_: Any) -> str:
+    """Refuse a page that loads anything from a network."""
+    if found := LOADED.search(output):
+        raise ValueError(f"{page.file.src_uri}: expected nothing from a network, got {found[0]}")
+    return output
 
 
 def public_names(stub: str) -> list[str]:
