@@ -17,7 +17,7 @@ Made from `--help` by `make docs`; a test keeps it true. `D` is a data file or a
 
 An option on the command line wins over the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which wins over
 the default. Messages and progress go to standard error, results to standard output. One that is closed (`>&-`) counts
-as `/dev/null`; messages that nobody reads stop no work. Beside the exit codes below, 129 is SIGHUP.
+as `/dev/null`; messages that nobody reads stop no work.
 
 Completion of commands, options, systems, tasks and data, with one line for each shell:
 
@@ -29,7 +29,8 @@ _EVIDENCEBENCH_COMPLETE=fish_source evidencebench | source         # in ~/.confi
 
 ## Shared options
 
-Options that mean the same in at least three commands. Below, a command names those that it takes, or their group.
+Options that mean the same in at least three commands. Below, a command names those that it takes, or their group. All
+have `-h`, `--help`.
 """
 
 SHARED_BY = 3
@@ -91,7 +92,7 @@ def _options(context: click.Context) -> list[Record]:
     records = (
         parameter.get_help_record(context)
         for parameter in context.command.get_params(context)
-        if isinstance(parameter, click.Option) and "--help" not in parameter.opts
+        if isinstance(parameter, click.Option) and parameter is not context.command.get_help_option(context)
     )
     return [record for record in records if record]
 
@@ -103,9 +104,10 @@ def _section(
     groups: Mapping[str, list[Record]],
 ) -> str:
     command, lines = context.command, click.HelpFormatter(width=80)
-    command.format_usage(context, lines)
     command.format_help_text(context, lines)
-    text = lines.getvalue().rstrip("\n")
+    pieces = [] if isinstance(command, click.Group) else command.collect_usage_pieces(context)
+    usage = " ".join([context.command_path, *(piece for piece in pieces if piece != "[OPTIONS]")])
+    text = f"{usage}\n\n{lines.getvalue()}".rstrip("\n")
     own = [record for record in records if record not in users]
     if own:
         text += f"\n\nOptions:\n{_listed(own)}"
@@ -117,7 +119,11 @@ def _section(
     rest = {record for title in taken for record in groups[title]}
     names = [f"`{_name(record)}`" for record in records if record in users and record not in rest]
     shared = ", ".join([*(f"*{title}*" for title in taken), *names])
-    return f"## {context.command_path}\n\n{_block(text)}" + (f"\nShared: {shared}.\n" if shared else "")
+    return f"## {_title(context)}\n\n{_block(text)}" + (f"\nShared: {shared}.\n" if shared else "")
+
+
+def _title(context: click.Context) -> str:
+    return context.command_path.partition(" ")[2] or context.command_path
 
 
 def _name(record: Record) -> str:

@@ -119,7 +119,7 @@ C". `reversed`, of all: said to support where it contradicts, or the other way r
 """
 
 _ANSWERED = """\
-Made to answer for each sentence, with 95 % intervals from resampling papers:
+Made to answer for each sentence, in the first wording: right, with 95 % intervals from resampling papers; macro F1.
 """
 
 
@@ -289,11 +289,11 @@ def figures(prompts: Sequence[Prompt]) -> list[str]:
         *(f"| {case} | {_said(told)} |" for (who, case), told in told.items() if who == "find"),
         *("", _STANCES, "| claimed | said | right of what is said | reversed |", "| :-- | --: | --: | --: |"),
         *(f"| {claim} | {_stated(found)} |" for claim, found in of_claims.items()),
-        *("", _ANSWERED, "| answered by | wording | sentences | right | macro F1 |", "| :-- | :-- | :-- | --: | --: |"),
+        *("", _ANSWERED, f"| sentences | {' | '.join(ANSWERED[1:])} |", f"| :-- {'| --: ' * len(ANSWERED[1:])}|"),
     ]
-    for (who, case), found in told.items():
-        if who != "find" and case.startswith(WORDINGS[0]):
-            rows.append(f"| {who} | {case} | {_right(found)} |")
+    for case in [case for who, case in told if who == "find" and case.startswith(WORDINGS[0])]:
+        rights = " | ".join(_right(told[who, case]) for who in ANSWERED[1:])
+        rows.append(f"| {case.removeprefix(WORDINGS[0]).strip(' |')} | {rights} |")
     return rows
 
 
@@ -302,7 +302,7 @@ def _right(found: Sequence[Answer]) -> str:
     low, high = estimate.interval or (estimate.mean, estimate.mean)
     labels, said = [label for _, label, _ in found], [said for _, _, said in found]
     score = f1_score(labels, said, labels=list(LEARNED), average="macro")
-    return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}] | {100 * score:.1f}"
+    return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]; {100 * score:.1f}"
 
 
 def _said(found: Sequence[Answer]) -> str:

@@ -40,9 +40,10 @@ PART is each of {parts}, the last one the whole hypothesis; `PART_own` is of the
 _WEIGHTS = """\
 ## The weights of `cues`
 
-A sentence's worth is e to the power of the sum of weight times feature; a feature below 0, as outside the abstract,
-counts as 0. Where what answers the hypothesis is wanted, {answer} are added to the
-weights for results. How the sizes were found: [results](results.md#options-and-training).
+Of each feature, the weight for all evidence and that for results. A sentence's worth is e to the power of the sum of
+weight times feature; a feature below 0, as outside the abstract, counts as 0. Where what answers the hypothesis is
+wanted, the weights for results count, and those of {answer} are added. How the sizes were
+found: [results](results.md#options-and-training).
 """
 
 
@@ -119,7 +120,7 @@ FAMILIES: Mapping[str, tuple[Sequence[str], str]] = {
         [role.name.lower() for role in Role if role <= Role.CONCLUSION],
         "1 in a part of the abstract of the class ROLE; there is no back matter.",
     ),
-    "cue_CUE": ([cue.name for cue in CUES], "ln(1 + how often it holds CUE), a cue of the table below."),
+    "cue_CUE": ([cue.name for cue in CUES], "ln(1 + how often it holds CUE), a cue of the list below."),
 }
 """Features of one meaning: what their names end in, and that meaning."""
 MEANINGS_OF_PART: Mapping[str, str] = {
@@ -158,9 +159,12 @@ def reference() -> str:
     features = [*FEATURES, *RELEVANCE_FEATURES]
     reading = {feature.group for feature in features if feature.reads_hypothesis}
     same = [f"`{feature.name}`" for feature in features if feature.group in reading and not feature.reads_hypothesis]
-    weights = ((f"`{name}`", weight.evidence, weight.results, weight.reason) for name, weight in WEIGHTS.items())
-    answer = " and ".join(f"{weight} for `{name}`" for name, weight in ANSWER_WEIGHTS.items())
-    words = ((f"`{cue.name}`", cue.meaning, "yes" if cue.name in EVIDENCE_CUES else "", _wording(cue)) for cue in CUES)
+    weights = (f"* `{name}` {weight.evidence}, {weight.results}: {weight.reason}" for name, weight in WEIGHTS.items())
+    answer = ", ".join(f"`{name}` ({weight})" for name, weight in ANSWER_WEIGHTS.items())
+    words = (
+        f"* `{cue.name}`{' (in `evidence`)' if cue.name in EVIDENCE_CUES else ''}, {cue.meaning}: {_wording(cue)}"
+        for cue in CUES
+    )
     used = [f"`{one.name}`" for one in RELEVANCE_FEATURES if one.name in {**WEIGHTS, **ANSWER_WEIGHTS}]
     parts = [_HEAD.format(same=", ".join(same), cues=" and ".join(used))]
     for group in dict.fromkeys(feature.group for feature in features):
@@ -172,10 +176,10 @@ def reference() -> str:
         [
             *parts,
             _CUES,
-            *_table(("cue", "what it tells", "in `evidence`", "what counts"), words),
+            *words,
             "",
             _WEIGHTS.format(answer=answer),
-            *_table(("feature", "all evidence", "results", "why"), weights),
+            *weights,
             "",
         ]
     )
@@ -184,11 +188,6 @@ def reference() -> str:
 def _wording(cue: Cue) -> str:
     parts = [cue.words, *(f'"{phrase}"' for phrase in cue.phrases), *([f"`{cue.pattern}`"] if cue.pattern else [])]
     return ", ".join(part for part in parts if part)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    cells = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in cells]
 
 
 if __name__ == "__main__":
