@@ -196,6 +196,13 @@ def test_documents_name_only_what_is_public(document: str) -> None:
     assert named - {""} <= set(dir(evidencebench))
 
 
+def test_the_documents_are_short_enough_to_be_read() -> None:
+    """A word has a letter or a digit, so that the lines of tables do not count."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+    n_words = {name: sum(re.search(r"\w", word) is not None for word in text.split()) for name, text in texts.items()}
+    assert sum(n_words.values()) <= 45_000, sorted(n_words.items(), key=lambda one: -one[1])
+
+
 def test_the_site_has_every_public_name_once() -> None:
     parts = public_names(Path(evidencebench.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     named = [part.strip().rpartition(".")[2] for part in parts if part.startswith("::: ")]

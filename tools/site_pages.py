@@ -32,10 +32,17 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:
-    """Refuse a page that loads anything from a network."""
+    """Refuse a page that loads anything from a network, and let its search run from the disk."""
     if found := LOADED.search(output):
         raise ValueError(f"{page.file.src_uri}: expected nothing from a network, got {found[0]}")
-    return output
+    script = (Path(__file__).parent / "search_from_disk.js").read_text(encoding="utf-8")
+    return output.replace("<head>", f"<head><script>{script}</script>", 1)
+
+
+def on_post_build(*, config: Any) -> None:
+    """Write the index of the search as a script, too: from the disk, browsers read no other file."""
+    index = Path(config.site_dir) / "search" / "search_index.json"
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text(encoding='utf-8')}", encoding="utf-8")
 
 
 def public_names(stub: str) -> list[str]:
