@@ -97,7 +97,7 @@ class Engine(Protocol):
         Parameters
         ----------
         setup, arguments
-            A module-level function, called in each worker. What it returns is called with items; what it raises is raised.
+            A module-level function, called in each worker. What it returns is called with items; its errors are raised.
         items
             They are taken in this process, shortly before they begin. No item begins after the last.
         on_interrupt
