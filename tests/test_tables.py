@@ -45,14 +45,14 @@ def tables(draw: st.DrawFn) -> Table:
     return Table(title=draw(WORDS), columns=names, rows=rows, notes=draw(st.lists(WORDS, max_size=2)))
 
 
-@example(texts=["-."], number=0.0)
+@example(texts=["-.", "-1.", "-.5"], number=-1e-7)
 @given(st.lists(SIGNS, min_size=1, max_size=3), st.floats(-9, 9))
 def test_no_text_of_a_csv_is_a_formula_and_every_number_is_as_it_was(texts: list[str], number: float) -> None:
     table = Table(columns=texts, rows=[[*texts[1:], number]])
     heads, cells = csv.reader(io.StringIO(as_csv(table), newline=""))
     assert float(cells.pop()) == number
     for text, cell in zip([*texts, *texts[1:]], [*heads, *cells], strict=True):
-        if re.fullmatch(r"[-+]?[0-9]+([.][0-9]+)?", text):
+        if re.fullmatch(r"[-+]?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?", text):
             assert cell == text
         else:
             assert len(cell) == 1 or not cell.lstrip().startswith(("=", "+", "-", "@", "\uff1d", "\uff20"))

@@ -3,6 +3,11 @@
 Of what `data convert` makes of Evidence Inference: five folds by paper, one seed.
 
     python tools/make_direction_model.py ei.json [--figures]
+
+With ``--model`` it writes nothing, and prints the same shares of what a language model says, as `find --split-model`
+asks it, of the marked sentences of every nth prompt. Replies are stored: what was asked is not paid twice.
+
+    python tools/make_direction_model.py ei.json --model openai/gpt-4o-mini --every 20
 """
 
 import argparse
@@ -21,6 +26,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.execution.making import make_system
+from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import write_whole
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import bootstrap
@@ -38,6 +44,7 @@ from evidencebench.systems.directions import (
     stance_of,
     turned_to_intervention,
 )
+from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.systems.question import ParsedQuestion, question_of
 from evidencebench.systems.relevance import abbreviations
 from evidencebench.training.folds import paper_folds, split_at_fold
@@ -324,13 +331,33 @@ def _stated(found: Sequence[tuple[Stance, Stance | None]]) -> str:
     return " | ".join(f"{100 * share:.1f}" for share in shares)
 
 
+def told_by(model: str, instances: Sequence[Instance]) -> list[str]:
+    """Return the rows of what a language model says in each wording."""
+    reader, told = directions_by_model(asker_from(model)), dict[str, list[Answer]]()
+    for instance in instances:
+        prompt = prompt_of(instance, rank=lambda _: ())
+        marked = sorted({index for source in instance.labels.sources.values() for index in source})
+        if prompt is None or prompt.parts is None:
+            continue
+        for wording in WORDINGS:
+            said = reader(put(wording, prompt.parts), instance.query.sentences, marked)
+            told.setdefault(wording, []).extend((prompt.paper, prompt.label, said[index]) for index in marked)
+    return [f"| {wording} | {len(found)} | {_said(found)} |" for wording, found in told.items()]
+
+
 def main() -> None:
     """Write the weights, and with ``--figures`` the part of docs/results.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="what data convert makes of Evidence Inference")
     parser.add_argument("--figures", action="store_true", help="cross-validate, and write the part of docs/results.md")
     parser.add_argument("--ranked-by", default="cues", help="the system that finds sentences (default: cues)")
+    parser.add_argument("--model", help="measure a language model instead, such as openai/gpt-4o-mini")
+    parser.add_argument("--every", type=int, default=1, help="with --model: ask of every nth prompt")
     given = parser.parse_args()
+    if given.model:
+        print("| wording | sentences | said | right of what is said | the opposite |\n| :-- | --: | --: | --: | --: |")
+        print("\n".join(told_by(given.model, list(open_dataset(given.data))[:: given.every])))
+        return
     rank = ranked_by(given.ranked_by)
     dataset = open_dataset(given.data)
     prompts = [found for found in (prompt_of(one, rank=rank) for one in dataset) if found is not None]

@@ -243,7 +243,7 @@ def cell_as_written(cell: str) -> str:
 
 
 # A number, or a sign alone.
-_NO_FORMULA = re.compile(r"[-+]?[.]?[0-9][0-9.]*(e[-+]?[0-9]+)?|.")
+_NO_FORMULA = re.compile(r"[-+]?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?|.")
 # The last four are as wide as a sign of Chinese or Japanese, and spreadsheets read them as the first four.
 _FORMULA_SIGNS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 

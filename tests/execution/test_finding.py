@@ -53,6 +53,8 @@ def test_a_system_of_ones_own_can_judge_and_is_refused_bounds_in_disorder() -> N
 def test_nothing_is_found_where_even_the_best_sentence_is_unlikely(best: float, verdict: PaperVerdict) -> None:
     found = find_evidence(PAPER, "Tea lowers cholesterol.", system=Own(0.9, 0.2, 0.8, best=best))
     assert (found.verdict, found.evidence[0].chance) == (verdict, best)
+    # What may be of something else is not said to report anything.
+    assert (found.evidence[0].direction is None) == (verdict is PaperVerdict.UNSURE)
 
 
 def test_of_a_short_text_none_is_said_of_less_than_of_a_whole_paper() -> None:

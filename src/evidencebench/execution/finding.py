@@ -158,7 +158,7 @@ def find_evidence(
     if verdict is PaperVerdict.FOUND and chances and max(chances[index] for index in selected) < LEAST_BEST:
         verdict = PaperVerdict.UNSURE
     directions: Mapping[int, ReportedDirection] = {}
-    if question.kind is QuestionKind.EFFECT and may_be_evidence:
+    if question.kind is QuestionKind.EFFECT and verdict in {None, PaperVerdict.FOUND}:  # else of something else
         readable = [index for index in selected if _may_hold_findings(paper.places[index])]
         read = _settled(partial(read_directions, hypothesis, paper.sentences, readable), settle)
         directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
