@@ -2,25 +2,46 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls, same_texts
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.oddities import same_texts
 from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
-from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.significance import ALPHA, can_be_significant, percent, ranges_from
+from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
+from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongHypothesis:
+    """What a run of the same system scores when it is asked another paper's hypothesis."""
+
+    recall: Estimate
+    difference: Estimate  # own - wrong
+    p_holm: float | None  # over the runs of the task; None where nothing can be tested
+    p_text: str
+
+
+def wrong_text(wrong: WrongHypothesis | None, *, reads: bool | None) -> str:
+    if wrong is not None:
+        return f"{100 * wrong.recall.mean:.1f}, {wrong.p_text}"
+    if reads is None:
+        return ""
+    return NOT_MEASURED if reads else "never reads it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +56,8 @@ class Standing:
     is_control: bool  # computed here, beside the runs
     signature: str | None  # None for a control
     trained_on_it: bool | None = None  # None where the run cannot say
+    wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
+    reads_hypothesis: bool | None = None  # as the system declares; None for a control
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
@@ -48,6 +71,10 @@ class Standing:
     @property
     def rank_text(self) -> str:
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
+
+    @property
+    def wrong_text(self) -> str:
+        return wrong_text(self.wrong_hypothesis, reads=self.reads_hypothesis)
 
     def fields(self) -> dict[str, Any]:
         return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
@@ -75,7 +102,14 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("rank_worst", "", lambda row: row.rank and row.rank[1]),
     BoardColumn("n", "n", attrgetter("n"), page_heading="papers"),
     BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
-    *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
+    BoardColumn(
+        "wrong_hypothesis",
+        "wrong hypothesis",
+        lambda row: row.wrong_hypothesis and row.wrong_hypothesis.recall.mean,
+        lambda row: row.wrong_text,
+    ),
+    BoardColumn("wrong_p_holm", "", lambda row: row.wrong_hypothesis and row.wrong_hypothesis.p_holm),
+    *(BoardColumn(name, "", attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
 )
 
@@ -143,6 +177,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, resampling=resampling, with_overlaps=False)
     means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    wrong = _wrong_hypotheses(scored, task, resampling)
     rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
     rows = {
         (label, is_control): Standing(
@@ -154,6 +189,8 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
             is_control=is_control,
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
+            wrong_hypothesis=None if is_control else wrong.get(label),
+            reads_hypothesis=None if is_control else _reads_hypothesis(scored.runs[label]),
         )
         for label, is_control in order
     }
@@ -162,6 +199,23 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
         for pair in pairs
     )
     return Board(standings=tuple(rows.values()), pairs=tuple(of_rows))
+
+
+def _wrong_hypotheses(scored: ScoredRuns, task: Task, resampling: Resampling) -> dict[str, WrongHypothesis]:
+    results = results_of_runs(replace(scored, tasks=(task,)), resampling, ["wrong_hypothesis"])
+    return {
+        result.system: WrongHypothesis(
+            recall=result.comparison.second,
+            difference=result.comparison.test.difference,
+            p_holm=result.p_value,
+            p_text=p_text(result.adjusted, "p"),
+        )
+        for result in results
+    }
+
+
+def _reads_hypothesis(run: RunFile) -> bool:
+    return run.header is None or reads_hypothesis(run.header.system)
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
@@ -187,6 +241,7 @@ class SystemCell:
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
     p_value: float | None = None  # as of `compare`
     p_holm: float | None = None  # adjusted as by `compare_pairs`
+    wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
 
     @property
     def differs(self) -> bool:
@@ -201,8 +256,12 @@ class SystemRow:
     sort: Sort
     label: str  # the run's label, or the control's name
     trained_on_it: bool | None
+    reads_hypothesis: bool | None  # as the system declares; None for a control
     scores: Mapping[str, TaskScores]
     cells: dict[str, SystemCell] = field(default_factory=dict)
+
+    def wrong_text(self, task: str) -> str:
+        return wrong_text(self.cells[task].wrong_hypothesis, reads=self.reads_hypothesis) if task in self.cells else ""
 
     @property
     def is_ranked(self) -> bool:
@@ -259,6 +318,7 @@ def systems_table(
                 is_best=row.name in recalls and round(100 * place.recall.mean, 1) == round(100 * recalls[best], 1),
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
+                wrong_hypothesis=place.wrong_hypothesis,
             )
     return SystemsTable(
         tasks=scored.tasks,
@@ -278,7 +338,10 @@ def _rows(
         sort: Sort = "ceiling" if knows_labels(run) else "run"
         trained_on_it = scored.trained_on_it(label) if sort == "run" else False
         name, scores = names.get(label, label), scored.scores[label]
-        rows[label, False] = SystemRow(name=name, sort=sort, label=label, trained_on_it=trained_on_it, scores=scores)
+        reads = _reads_hypothesis(run)
+        rows[label, False] = SystemRow(
+            name=name, sort=sort, label=label, trained_on_it=trained_on_it, reads_hypothesis=reads, scores=scores
+        )
     for name in sorted(scored.controls, key=lambda name: CONTROLS[name].knows_labels):
         sort = "ceiling" if CONTROLS[name].knows_labels else "control"
         on_boards = {
@@ -287,7 +350,9 @@ def _rows(
             if any(place.is_control and place.system == name for place in board.standings)
         }
         if on_boards:
-            rows[name, True] = SystemRow(name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards)
+            rows[name, True] = SystemRow(
+                name=name, sort=sort, label=name, trained_on_it=False, reads_hypothesis=None, scores=on_boards
+            )
     for name, n in Counter(row.name for row in rows.values()).items():
         if n > 1:
             raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")

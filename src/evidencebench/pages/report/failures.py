@@ -66,7 +66,7 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*answers) for label, answers in graded.items()}
     errors = [(label, *kind) for label, answers in graded.items() for kind in errors_of(*answers)]
-    scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.changed.items()}}
+    scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.scored.changed.items()}}
     tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
     return section(
         "failures",
