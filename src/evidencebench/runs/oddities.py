@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from evidencebench import errors
 from evidencebench.errors import EvidenceWarning
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _REPLY_KINDS = {"refused": "refused", "truncated": "cut"}  # other classes of replies are unreadable
 _REPLY_CLASS = re.compile(r"\b(refused|truncated|unparseable|empty|out_of_range): ")
 _KINDS = ("own code", "server", "refused", "cut", "unreadable", "other")
 _OF_OWN_CODE = {"OutOfRangeError", "ProgramError", "WorkerError"}
+
+_LONGEST = 1000  # characters of an error; a run of others may hold any number
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
 
@@ -42,7 +45,8 @@ def failed_warnings(
     rows = []
     for kind in filter(by_kind.__contains__, _KINDS):
         (instance_id, error), n = by_kind[kind][0], len(by_kind[kind])
-        text = f"failed, and each scores 0; the first, {instance_id}: {error}{advice if kind == 'own code' else ''}"
+        text = f"failed, and each scores 0; the first, {instance_id}: {printable(error)[:_LONGEST]}"
+        text += advice if kind == "own code" else ""
         rows.append(answers_warning(system, f"failed: {kind}", text, n, n_all=n_all, task=task))
     return rows
 
