@@ -109,7 +109,7 @@ def test_the_same_runs_give_the_same_bytes_also_when_scored_in_processes(folder:
     [
         (["bm25.jsonl"], [], {"costs": "No run here asked a language model"}),
         (["answers.json"], [], {"hypotheses": "the file does not say what made it", "curves": "1 to 5 sentences"}),
-        (["run.trec"], [], {"failures": "None failed, is empty, names"}),
+        (["cues.jsonl"], [], {"failures": "None failed, is empty, names"}),
         (["oracle.jsonl"], [], {"summary": "no run here competes"}),
         (["lead.jsonl"], [], {"summary": "no run here competes"}),
         (

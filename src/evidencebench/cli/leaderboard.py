@@ -247,7 +247,7 @@ def _task_columns(task: str, uncertainty: str, wrong_heading: str) -> list[Colum
         column("best", lambda cell: cell.is_best),
         column("p", lambda cell: cell.p_value),
         column("p_holm", lambda cell: cell.p_holm),
-        replace(wrong, heading=wrong_heading, text=lambda row: row.wrong_text(task)),
+        replace(wrong, heading=wrong_heading, text=lambda row: row.cells[task].wrong_text if task in row.cells else ""),
         column("wrong_p_holm", lambda cell: cell.wrong_hypothesis and cell.wrong_hypothesis.p_holm),
     ]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.evaluate import TaskScores
@@ -34,14 +33,6 @@ class WrongHypothesis:
     difference: Estimate  # own - wrong
     p_holm: float | None  # over the runs of the task; None where nothing can be tested
     p_text: str
-
-
-def wrong_text(wrong: WrongHypothesis | None, *, reads: bool | None) -> str:
-    if wrong is not None:
-        return f"{100 * wrong.recall.mean:.1f}, {wrong.p_text}"
-    if reads is None:
-        return ""
-    return NOT_MEASURED if reads else "never reads it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +65,9 @@ class Standing:
 
     @property
     def wrong_text(self) -> str:
-        return wrong_text(self.wrong_hypothesis, reads=self.reads_hypothesis)
+        if self.wrong_hypothesis is not None:
+            return f"{100 * self.wrong_hypothesis.recall.mean:.1f}, {self.wrong_hypothesis.p_text}"
+        return {None: "", True: NOT_MEASURED, False: "never reads it"}[self.reads_hypothesis]
 
     def fields(self) -> dict[str, Any]:
         return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
@@ -190,7 +183,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
             wrong_hypothesis=None if is_control else wrong.get(label),
-            reads_hypothesis=None if is_control else _reads_hypothesis(scored.runs[label]),
+            reads_hypothesis=None if is_control else reads_hypothesis(scored.runs[label]),
         )
         for label, is_control in order
     }
@@ -212,10 +205,6 @@ def _wrong_hypotheses(scored: ScoredRuns, task: Task, resampling: Resampling) ->
         )
         for result in results
     }
-
-
-def _reads_hypothesis(run: RunFile) -> bool:
-    return run.header is None or reads_hypothesis(run.header.system)
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
@@ -242,6 +231,7 @@ class SystemCell:
     p_value: float | None = None  # as of `compare`
     p_holm: float | None = None  # adjusted as by `compare_pairs`
     wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
+    wrong_text: str = ""
 
     @property
     def differs(self) -> bool:
@@ -256,12 +246,8 @@ class SystemRow:
     sort: Sort
     label: str  # the run's label, or the control's name
     trained_on_it: bool | None
-    reads_hypothesis: bool | None  # as the system declares; None for a control
     scores: Mapping[str, TaskScores]
     cells: dict[str, SystemCell] = field(default_factory=dict)
-
-    def wrong_text(self, task: str) -> str:
-        return wrong_text(self.cells[task].wrong_hypothesis, reads=self.reads_hypothesis) if task in self.cells else ""
 
     @property
     def is_ranked(self) -> bool:
@@ -319,6 +305,7 @@ def systems_table(
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
                 wrong_hypothesis=place.wrong_hypothesis,
+                wrong_text=place.wrong_text,
             )
     return SystemsTable(
         tasks=scored.tasks,
@@ -338,10 +325,7 @@ def _rows(
         sort: Sort = "ceiling" if knows_labels(run) else "run"
         trained_on_it = scored.trained_on_it(label) if sort == "run" else False
         name, scores = names.get(label, label), scored.scores[label]
-        reads = _reads_hypothesis(run)
-        rows[label, False] = SystemRow(
-            name=name, sort=sort, label=label, trained_on_it=trained_on_it, reads_hypothesis=reads, scores=scores
-        )
+        rows[label, False] = SystemRow(name=name, sort=sort, label=label, trained_on_it=trained_on_it, scores=scores)
     for name in sorted(scored.controls, key=lambda name: CONTROLS[name].knows_labels):
         sort = "ceiling" if CONTROLS[name].knows_labels else "control"
         on_boards = {
@@ -350,9 +334,7 @@ def _rows(
             if any(place.is_control and place.system == name for place in board.standings)
         }
         if on_boards:
-            rows[name, True] = SystemRow(
-                name=name, sort=sort, label=name, trained_on_it=False, reads_hypothesis=None, scores=on_boards
-            )
+            rows[name, True] = SystemRow(name=name, sort=sort, label=name, trained_on_it=False, scores=on_boards)
     for name, n in Counter(row.name for row in rows.values()).items():
         if n > 1:
             raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")

@@ -344,10 +344,10 @@ def results_of_runs(
         if control.name == name
         for task in scored.tasks
     ]
-    reads = {label: run.header is None or reads_hypothesis(run.header.system) for label, run in scored.runs.items()}
-    return control_results(compared, reads, resampling)
+    return control_results(compared, {label: reads_hypothesis(run) for label, run in scored.runs.items()}, resampling)
 
 
-def reads_hypothesis(system: SystemHeader) -> bool:
-    """Say whether a system reads the hypothesis; others than of this package are taken to."""
-    return system.name not in PACKAGED or traits_of(SYSTEMS[system.name]).reads_hypothesis
+def reads_hypothesis(run: RunFile) -> bool:
+    """Say whether a run's system reads the hypothesis; others than of this package are taken to."""
+    name = "" if run.header is None else run.header.system.name
+    return name not in PACKAGED or traits_of(SYSTEMS[name]).reads_hypothesis

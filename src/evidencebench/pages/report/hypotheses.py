@@ -30,6 +30,7 @@ from evidencebench.pages.report.blocks import (
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.header import QueryControl, RunHeader, SystemHeader
 from evidencebench.runs.people import SYSTEM_NAME
+from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, use_of_hypothesis
 from evidencebench.scoring.score_runs import (
     NOT_MEASURED,
@@ -65,7 +66,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
         if label not in used
     }
     unmeasured = {
-        label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
+        label: "the file does not say what made it" if run.header is None else _why_no_partner(run, run.header.system)
         for label, run in findings.scored.runs.items()
         if QueryControl(name="wrong_hypothesis") not in partners[label]
     }
@@ -190,12 +191,12 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
     )
 
 
-def _why_no_partner(system: SystemHeader) -> str:
+def _why_no_partner(run: RunFile, system: SystemHeader) -> str:
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
     if b'"name":"stored"' in msgspec.json.encode(system):  # it, or a system in its options
         return "it builds on stored answers, which are for each paper's own hypothesis"
-    if not reads_hypothesis(system):
+    if not reads_hypothesis(run):
         return _NEVER_READS
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
