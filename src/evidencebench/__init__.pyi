@@ -20,6 +20,7 @@ from evidencebench.engine.protocol import Engine as Engine
 from evidencebench.engine.protocol import Outcome as Outcome
 from evidencebench.engine.ray import RayCluster as RayCluster
 from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
+from evidencebench.errors import EvidenceWarning as EvidenceWarning
 from evidencebench.execution.answers import answer_instance as answer_instance
 from evidencebench.execution.answers import answers_from as answers_from
 from evidencebench.execution.finding import Finding as Finding

@@ -150,7 +150,9 @@ def scores_to_audit(
     run: Path, dataset: Dataset, task: Task, rules: Rules = DEFAULT_RULES
 ) -> tuple[str, str, TaskScores]:
     """Return a run's signature, the checksum of its file, and its scores with selections; raises as `score_runs`."""
-    scored = score_runs([run], dataset, [task], rules=rules, with_controls=False, with_selections=True)
+    scored = score_runs(
+        [run], dataset, [task], rules=rules, with_controls=False, with_selections=True, changed_apart=False
+    )
     ((label, run_scores),) = scored.runs.items()
     if run_scores.header is not None and run_scores.header.answers_two_papers:
         raise RunMismatchError(

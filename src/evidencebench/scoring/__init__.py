@@ -5,7 +5,8 @@ In reading order:
 * `selection`: select(): the sentences that count
 * `measures`: Measures
 * `evaluate`: evaluate(), Scores
-* `score_runs`: score_runs(): run files, labels, cautions, does it fit the data
+* `oddities`: What is odd in scored answers, as warnings
+* `score_runs`: score_runs(): run files, labels, their partners with changed queries
 * `controls`: Controls beside runs; query controls measured
 * `resampling`: Bootstrap over papers, Clopper-Pearson
 * `significance`: Sign flips, Holm, ranges of ranks

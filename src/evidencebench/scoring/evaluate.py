@@ -1,6 +1,5 @@
 """Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers."""
 
-import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,12 +15,13 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import answers_from, named_system
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
 from evidencebench.files.disk import PathText
 from evidencebench.runs.formats import GivenAnswer
+from evidencebench.runs.oddities import warn
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
     ASPECT_RECALL,
@@ -31,12 +31,13 @@ from evidencebench.scoring.measures import (
     measure_input,
     measure_named,
 )
+from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 from evidencebench.tables import Cell, excerpt_html
-from evidencebench.wording import counted, one_line
+from evidencebench.wording import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class Counts:
     duplicates: int = 0  # repeated sentences, removed
     out_of_range: int = 0  # sentences that do not exist, dropped on request
     over_length: int = 0  # unordered answers with more sentences than the budget
+    ties: int = 0  # rankings with equal scores on both sides of the cut
     not_applicable: int = 0  # instances left out because none of their aspects counts
 
     @property
@@ -180,8 +182,8 @@ def evaluate(
 ) -> dict[str, dict[str, TaskScores]]:
     """Return the scores of each source of answers on each task: source name -> task name -> scores.
 
-    An answer of a system that raises an error has failed: it scores 0, `TaskScores.errors` has the error, and a
-    `UserWarning` tells the first one. Another warns of rankings that are too short, unless the system selects.
+    An answer of a system that raises an error has failed: it scores 0, and `TaskScores.errors` has the error. What is
+    odd is an `EvidenceWarning` each: failed, empty, missing and short answers, repeats, ties, labels read and so on.
 
     Parameters
     ----------
@@ -234,9 +236,7 @@ def evaluate(
         on_progress=on_progress,
         raise_errors=raise_errors,
     )
-    for name, source in sources.items():
-        if hasattr(source, "rank"):
-            warn_of(name, scores[name], ranks_all=not named_system(source).selects)
+    warn(oddities(sources, scores, data, rules))
     return scores
 
 
@@ -255,10 +255,8 @@ def evaluate_sources(
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
-    if isinstance(rules, Rules | None):
-        rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
     columns = {
-        name: [_Column(source, task, rules.get(name, DEFAULT_RULES), with_selections, raise_errors) for task in tasks]
+        name: [_Column(source, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
     }
     require_limit(limit)
@@ -418,7 +416,10 @@ class _Column:
             if n_named > budget:
                 counts["over_length"] += 1
                 self.over_length.append((n_named, n_sentences))
-        elif n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
+            return
+        scores = ranking.scores
+        counts["ties"] += scores is not None and 0 < budget < n_named and scores[budget - 1] == scores[budget]
+        if n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
             self.cut_short.append((n_named, n_sentences))
 
     def scores(self) -> TaskScores:
@@ -438,22 +439,6 @@ class _Column:
             errors=self.errors,
             cut_short=tuple(self.cut_short),
         )
-
-
-def warn_of(name: str, by_task: Mapping[str, TaskScores], *, ranks_all: bool) -> None:
-    worst = max(by_task.values(), key=lambda scores: len(scores.errors))
-    for instance_id, error in islice(worst.errors.items(), 1):
-        answers = f"{len(worst.errors):,} of {counted(len(worst.ids), 'answer')} to {worst.task.name}"
-        warnings.warn(
-            f"{name}: {answers} failed, and each scores 0; the first, {instance_id}: {error}; "
-            "evaluate(..., raise_errors=True) raises it",
-            stacklevel=3,
-        )
-    worst = max(by_task.values(), key=lambda scores: len(scores.cut_short))
-    for n, n_all in worst.cut_short[:ranks_all]:
-        papers = f"{len(worst.cut_short):,} of {counted(len(worst.ids), 'paper')} on {worst.task.name}"
-        how = "give every sentence a score (rank_by_score(scores, query) checks it), or say Traits(selects=True)"
-        warnings.warn(f"{name}: ranks too few sentences in {papers}, first {n} of {n_all}; {how}", stacklevel=3)
 
 
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
