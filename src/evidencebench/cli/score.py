@@ -33,12 +33,12 @@ from evidencebench.scoring.breakdowns import (
     recall_curve,
 )
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import Counts, estimates_by_task
 from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES, Measure
 from evidencebench.scoring.output import require_scores_name, score_fields, signature_of, write_instance_scores
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.significance import estimate_columns, notes_line, percent, score_text
+from evidencebench.scoring.task_scores import Counts, estimates_by_task
 from evidencebench.tables import Column, Table, printable, share_column, table_for_csv, table_for_readers
 
 Fields = Mapping[str, Any]

@@ -18,7 +18,6 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import RunMismatchError, UndefinedScoreError, UnreadableError
 from evidencebench.query import sections_of
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -32,6 +31,7 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
+from evidencebench.scoring.task_scores import TaskScores
 
 Reading = Literal["covered", "taken out"]
 """What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""

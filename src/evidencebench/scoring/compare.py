@@ -8,7 +8,6 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.scoring.evaluate import Counts, TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
 from evidencebench.scoring.oddities import first_alike
 from evidencebench.scoring.resampling import (
@@ -32,6 +31,7 @@ from evidencebench.scoring.significance import (
     paired_tests,
     percent,
 )
+from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
 

@@ -13,13 +13,13 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
 from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.oddities import same_texts
 from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
 from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.errors import EvidenceWarning
@@ -18,11 +17,9 @@ from evidencebench.runs.oddities import (
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.significance import Name
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import KNOWING_SYSTEMS, Ranking, traits_of
 from evidencebench.wording import counted
-
-if TYPE_CHECKING:
-    from evidencebench.scoring.evaluate import TaskScores
 
 # This share of the answers stands for all of them.
 _NEARLY = 0.9
@@ -44,7 +41,7 @@ _OVER_BUDGET = "are sets of more sentences than count; each scores the mean of i
 
 def oddities(
     sources: Mapping[str, object],
-    scores: "Mapping[str, Mapping[str, TaskScores]]",
+    scores: Mapping[str, Mapping[str, TaskScores]],
     dataset: object,
     rules: Rules | Mapping[str, Rules] | None = None,
 ) -> tuple[EvidenceWarning, ...]:
@@ -75,8 +72,8 @@ def _of_source(name: str, source: object, dataset: object) -> list[EvidenceWarni
     return system_warnings(name, reads_labels=reads_labels, trained_on_it=trained_on_it)
 
 
-def _of_answers(name: str, source: object, by_task: "list[TaskScores]", rules: Rules) -> Iterator[EvidenceWarning]:
-    def worst(kind: str, n: "Callable[[TaskScores], int]", text: str) -> Iterator[EvidenceWarning]:
+def _of_answers(name: str, source: object, by_task: list[TaskScores], rules: Rules) -> Iterator[EvidenceWarning]:
+    def worst(kind: str, n: Callable[[TaskScores], int], text: str) -> Iterator[EvidenceWarning]:
         most = max(by_task, key=n)
         if n(most):
             yield answers_warning(name, kind, text, n(most), n_all=len(most.ids), task=most.task.name)
@@ -101,7 +98,7 @@ def _of_answers(name: str, source: object, by_task: "list[TaskScores]", rules: R
         yield from short_warnings(name, short.cut_short, len(short.ids), short.task.name)
 
 
-def _many_ties(scores: "TaskScores") -> int:
+def _many_ties(scores: TaskScores) -> int:
     return scores.counts.ties if scores.counts.ties >= _MANY_TIES * len(scores.ids) else 0
 
 
@@ -122,7 +119,7 @@ def _is_bare(source: object) -> bool:
     return isinstance(source, Mapping) and not any(isinstance(one, Mapping | Ranking) for one in source.values())
 
 
-def _look_ranked(scores: "TaskScores") -> bool:
+def _look_ranked(scores: TaskScores) -> bool:
     """Say whether a run's sets look like rankings: 90 % of the answers are over the budget.
 
     Of these, 90 % must also name 80 % of their paper's sentences, or 90 % of three or more must have the same length.
@@ -140,7 +137,7 @@ def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
     return {name: first.setdefault(key, name) for name, key in keys.items()}
 
 
-def same_texts(scores: "Mapping[str, Mapping[str, TaskScores]]") -> dict[str, str]:
+def same_texts(scores: Mapping[str, Mapping[str, TaskScores]]) -> dict[str, str]:
     """Return system -> the words that say whose answers it has too; only for those that have another's on all tasks."""
     keys = {name: tuple(scores.answer_keys for scores in by_task.values()) for name, by_task in scores.items()}
     same = {name: other for name, other in first_alike(keys).items() if name != other}

@@ -28,10 +28,11 @@ from evidencebench.runs.people import SYSTEM_NAME as PERSON
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate_sources
+from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
+from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.system import traits_of
 from evidencebench.wording import counted, one_line, without_folders
 

@@ -12,10 +12,10 @@ from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow
 from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ViewerData, shown_systems
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_control
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.task_scores import TaskScores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
