@@ -19,6 +19,7 @@ from evidencebench import (
     BM25,
     TASKS,
     Brief,
+    EvidenceWarning,
     Instance,
     Query,
     Ranking,
@@ -353,7 +354,7 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
         f"mine: 9 of 10 answers to er_at_10 failed, and each scores 0; the first, {SAMPLE.ids[1]}: ZeroDivisionError: "
         f"integer division or modulo by zero ({place}); evaluate(..., raise_errors=True) raises it"
     )
-    with pytest.warns(UserWarning, match=f"^{re.escape(told)}$") as caught:
+    with pytest.warns(EvidenceWarning, match=f"^{re.escape(told)}$") as caught:
         found = evaluate({"mine": Divides(), "other": BM25()}, "sample", "er_at_10")["mine"]["er_at_10"]
     assert (len(caught), caught[0].filename) == (1, __file__)
     assert list(found.errors) == list(SAMPLE.ids[1:])
@@ -361,7 +362,7 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
     with pytest.raises(ZeroDivisionError) as raised:
         evaluate({"mine": Divides()}, "sample", "er_at_10", raise_errors=True)
     assert raised.traceback[-1].name == "share"
-    with pytest.warns(UserWarning, match="^mine: 9 of 10 answers to er_at_10 failed"):
+    with pytest.warns(EvidenceWarning, match="^mine: 9 of 10 answers to er_at_10 failed"):
         measure_query_controls({"mine": Divides()}, SAMPLE, "er_at_10", "two_papers")
 
 
@@ -371,7 +372,7 @@ def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -
 
     mine = SimpleNamespace(rank=rank)
     told = rf"got list \({re.escape(__file__)}:{line_of(rank)}\); evaluate"
-    with pytest.warns(UserWarning, match=told):
+    with pytest.warns(EvidenceWarning, match=told):
         evaluate({"mine": mine}, "sample", "er_at_10")
     with pytest.raises(TypeError, match="expected a Ranking"):
         evaluate({"mine": mine}, "sample", "er_at_10", raise_errors=True)
@@ -397,13 +398,16 @@ def over_shorter_list(query: Query, _: Brief) -> Ranking:
 @pytest.mark.parametrize(
     ("rank", "told"),
     [
-        (lambda *_: Ranking(sentences=(2, 0, 9)), "ranks too few sentences in 10 of 10 papers on er_at_10, first 3 of"),
-        (over_shorter_list, r"ranks too few sentences in \d+ of 10 papers on er_at_10, first \d+ of"),
+        (
+            lambda *_: Ranking(sentences=(2, 0, 9)),
+            "10 of 10 answers to er_at_10 rank too few sentences, the first 3",
+        ),
+        (over_shorter_list, r"\d+ of 10 answers to er_at_10 rank too few sentences, the first \d+"),
     ],
 )
 def test_a_ranking_that_cannot_be_whole_is_told(rank: Cut, told: str) -> None:
-    expected = f"^mine: {told} {len(SAMPLE[0].query.sentences)}; give every sentence a score"
-    with pytest.warns(UserWarning, match=expected):
+    expected = f"^mine: {told} of {len(SAMPLE[0].query.sentences)}; give every sentence a score"
+    with pytest.warns(EvidenceWarning, match=expected):
         evaluate({"mine": SimpleNamespace(rank=rank)}, SAMPLE, "er_at_10")
 
 

@@ -106,9 +106,26 @@ class _Tool(msgspec.Struct):
     input_schema: dict[str, Any] = {}
 
 
+class _TextBlock(msgspec.Struct):
+    type: Literal["text"]
+    text: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    cache_control: dict[str, str] | None = None
+
+
 class _MessagesTurn(msgspec.Struct):
     role: Literal["user", "assistant"]
-    content: str
+    content: str | list[_TextBlock]
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else "".join(block.text for block in self.content)
+
+    @property
+    def kept(self) -> str:
+        """The text up to the last block that is to be kept."""
+        blocks = [] if isinstance(self.content, str) else self.content
+        n_kept = max((n for n, block in enumerate(blocks, 1) if block.cache_control), default=0)
+        return "".join(block.text for block in blocks[:n_kept])
 
 
 class _MessagesBody(msgspec.Struct):
@@ -167,9 +184,11 @@ class TrialServer(FakeServer):
         super().__init__(model)
         self.settings = settings
         self.entries: list[dict[str, Any]] = []
+        self._kept: set[str] = set()
         self.totals |= dict.fromkeys(("answered", "expired", "paid_in_batches"), 0)
         self._endpoints: list[tuple[str, re.Pattern[str], Endpoint]] = []
         self.add({("POST", CHAT_PATH): self.complete, ("POST", MESSAGES_PATH): self.write_message})
+        self.add({("POST", "/v1/responses"): self.respond_with_items})
 
     def add(self, endpoints: dict[tuple[str, str], Endpoint]) -> None:
         """Answer more methods and paths."""
@@ -194,6 +213,29 @@ class TrialServer(FakeServer):
         _check_strict(wanted["json_schema"]["schema"] if "json_schema" in wanted else None)
         return super().complete(served)
 
+    def respond_with_items(self, served: Served) -> dict[str, Any]:
+        """Return what OpenAI's Responses API would, without the hidden reasoning, which has an item of its own."""
+        body = dict(served.body)
+        wanted = body.pop("text", {}).get("format")
+        fields = {"model": body["model"], "messages": body["input"], "max_tokens": body["max_output_tokens"]}
+        if wanted is not None:
+            _check_strict(wanted["schema"])
+            fields["response_format"] = {"json_schema": wanted}
+        served.reply = reply = self.model.reply(convert(fields, Call), served.key)
+        return {
+            "id": f"resp_{served.key[:16]}",
+            "object": "response",
+            "model": body["model"],
+            "status": "incomplete" if reply.is_cut else "completed",
+            "incomplete_details": {"reason": "max_output_tokens"} if reply.is_cut else None,
+            "error": None,
+            "output": [
+                {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "ANSWER: [0]"}]},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": reply.text}]},
+            ],
+            "usage": {"input_tokens": reply.call.prompt_tokens, "output_tokens": tokens_in(reply.text)},
+        }
+
     def write_message(self, served: Served) -> dict[str, Any]:
         """Return the message that a request of Anthropic's asks for; a tool that must be used is."""
         body = convert(served.body, _MessagesBody)
@@ -202,7 +244,7 @@ class TrialServer(FakeServer):
         if name is not None and tool is None:
             raise BadCallError(f"tool_choice: no tool '{name}' among the tools")
         wanted = None if tool is None else {"json_schema": {"schema": tool.input_schema}}
-        messages = [ServedMessage(message.role, message.content) for message in body.messages]
+        messages = [ServedMessage(message.role, message.text) for message in body.messages]
         fields = {"model": body.model, "messages": messages, "max_tokens": body.max_tokens, "response_format": wanted}
         served.reply = reply = self.model.reply(msgspec.convert(fields, Call), served.key)
         serial = f"{served.key[:16]}{served.attempt:04x}"
@@ -211,6 +253,9 @@ class TrialServer(FakeServer):
         if uses_tool:
             value = msgspec.Raw(reply.text.encode())
             content = {"type": "tool_use", "id": f"toolu_{serial}", "name": name, "input": value}
+        kept = body.messages[0].kept
+        n_kept, is_known = tokens_in(kept), kept in self._kept
+        self._kept.add(kept)
         return {
             "id": f"msg_{serial}",
             "type": "message",
@@ -219,7 +264,12 @@ class TrialServer(FakeServer):
             "content": [content],
             "stop_reason": "tool_use" if uses_tool else "max_tokens" if reply.is_cut else "end_turn",
             "stop_sequence": None,
-            "usage": {"input_tokens": reply.call.prompt_tokens, "output_tokens": tokens_in(reply.text)},
+            "usage": {
+                "input_tokens": reply.call.prompt_tokens - n_kept,
+                "cache_read_input_tokens": n_kept if is_known else 0,
+                "cache_creation_input_tokens": 0 if is_known else n_kept,
+                "output_tokens": tokens_in(reply.text),
+            },
         }
 
     def error_body(self, error: BadCallError, served: Served) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from evidencebench.engine.protocol import Engine as Engine
 from evidencebench.engine.protocol import Outcome as Outcome
 from evidencebench.engine.ray import RayCluster as RayCluster
 from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
+from evidencebench.errors import EvidenceWarning as EvidenceWarning
 from evidencebench.execution.answers import answer_instance as answer_instance
 from evidencebench.execution.answers import answers_from as answers_from
 from evidencebench.execution.finding import Finding as Finding
@@ -65,13 +66,13 @@ from evidencebench.query import Query as Query
 from evidencebench.runs.formats import open_run as open_run
 from evidencebench.scoring.breakdowns import place_breakdown as place_breakdown
 from evidencebench.scoring.compare import compare as compare
-from evidencebench.scoring.evaluate import TaskScores as TaskScores
 from evidencebench.scoring.evaluate import answers_of as answers_of
 from evidencebench.scoring.evaluate import evaluate as evaluate
 from evidencebench.scoring.measures import aspect_recall as aspect_recall
 from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
 from evidencebench.scoring.selection import Rules as Rules
 from evidencebench.scoring.selection import select as select
+from evidencebench.scoring.task_scores import TaskScores as TaskScores
 from evidencebench.system import Asked as Asked
 from evidencebench.system import Brief as Brief
 from evidencebench.system import NamedSystem as NamedSystem

@@ -74,7 +74,8 @@ def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set
     for form in ("text", "csv"):
         call = f"{arguments} --data sample --draws 50 --format {form}"
         found = command(f"{call} --plot picture.svg")
-        assert (found.code, found.err, found.out) == (0, "", command(call).out)
+        assert (found.code, found.out) == (0, command(call).out)
+        assert not found.err or found.err.startswith("warnings ")  # of the oracle
         assert expected <= set(drawn_in("picture.svg"))
     assert not list(Path().glob("*.part"))
 

@@ -109,7 +109,7 @@ def test_the_same_runs_give_the_same_bytes_also_when_scored_in_processes(folder:
     [
         (["bm25.jsonl"], [], {"costs": "No run here asked a language model"}),
         (["answers.json"], [], {"hypotheses": "the file does not say what made it", "curves": "1 to 5 sentences"}),
-        (["run.trec", "answers.json"], [], {"failures": "None failed, is empty, names"}),
+        (["cues.jsonl"], [], {"failures": "None failed, is empty, names"}),
         (["oracle.jsonl"], [], {"summary": "no run here competes"}),
         (["lead.jsonl"], [], {"summary": "no run here competes"}),
         (
@@ -445,7 +445,7 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
 ) -> None:
     rows = report.section("hypotheses").table("Own against changed queries: aspect recall in %")
     graded = score_runs(
-        [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, (), rules=Rules(), with_selections=True
+        [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, with_selections=True, changed_apart=False
     )
     for row, task in zip(rows, findings.tasks, strict=True):
         own, wrong = (scores[task.name] for scores in graded.scores.values())
@@ -624,8 +624,9 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     ]
     page = report_of([run_at(tmp_path / "run.jsonl", *lines)], SAMPLE, "er_at_10")
     failures = page.section("failures")
-    (counts,) = failures.table("Answers on er_at_10")
-    assert counts == {"run": "run.jsonl", "failed": "3", "empty": "1", "missing": str(len(SAMPLE) - 4)}
+    rows = failures.table("What was odd, where most answers were")
+    odd = [("failed: own code", "3 of 10"), ("empty", "1 of 10"), ("missing", "6 of 10")]
+    assert [(row["what"], row["answers"]) for row in rows] == odd
     assert [
         (row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind, on all tasks")
     ] == [("TimeoutError", "2", "TimeoutError: no reply within 60 s"), ("refused", "1", "refused: I cannot")]
@@ -640,16 +641,16 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
 
 
 def test_tables_of_zeros_are_one_sentence_and_runs_without_any_failure_are_only_counted(
-    report: Element, folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
-    failures = report.section("failures")
+    failures = report_of([folder / "bm25.jsonl", folder / "cues.jsonl"], SAMPLE).section("failures")
     assert not failures.all("table")
     assert failures.text.count("None failed, is empty, names a sentence twice") == 1
     (tmp_path / "gaps.json").write_text(json.dumps({SAMPLE.ids[0]: [3, 3], SAMPLE.ids[1]: []}))
     page = report_of([folder / "bm25.jsonl", tmp_path / "gaps.json"], SAMPLE, "er_at_10", "er_at_5")
-    for task in ("er_at_10", "er_at_5"):
-        (counts,) = page.section("failures").table(f"Answers on {task} (1 more had none of this)")
-        assert counts == {"run": "gaps.json", "empty": "1", "missing": str(len(SAMPLE) - 2), "repeated": "1"}
+    rows = page.section("failures").table("What was odd, where most answers were")
+    odd = [("empty", "1 of 10"), ("missing", f"{len(SAMPLE) - 2} of 10"), ("repeats", "")]
+    assert [(row["run"], row["what"], row["answers"]) for row in rows] == [("gaps.json", *one) for one in odd]
 
 
 def test_errors_lead_to_the_paper_of_the_first_where_the_page_holds_it(tmp_path: Path) -> None:

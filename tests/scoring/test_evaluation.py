@@ -21,13 +21,14 @@ from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.breakdowns import kind_breakdown
 from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
-from evidencebench.scoring.evaluate import AnswerSource, TaskScores, answers_of, case_of, evaluate, grade
+from evidencebench.scoring.evaluate import AnswerSource, answers_of, case_of, evaluate, grade
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.output import score_fields, signature
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.significance import ranges_from
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Brief, NamedSystem, Ranking
 from made_instances import dataset_of, made
 from strategies import selections

@@ -13,8 +13,8 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.engine.protocol import Engine, Outcome
 from evidencebench.errors import WorkerError
 from evidencebench.runs.run import Failure, encode_answer
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Ranking
 
 TASKS = ("er_at_optimal", "er_at_10", "result_er_at_5")

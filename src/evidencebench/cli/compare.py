@@ -12,11 +12,11 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
-from evidencebench.cli.scoring_options import PlotFile, ScoringOptions, comparison_chart, write_picture
+from evidencebench.cli.scoring_options import PlotFile, ScoringOptions, comparison_chart, json_head, write_picture
+from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.compare import Comparison, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
 from evidencebench.scoring.output import comparison_fields, signature_of, signature_of_all
-from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, estimate_columns, mean_or_none, percent
 from evidencebench.tables import Cell, Column, Row, Table, printable, share_column, table_for_csv, table_for_readers
 
@@ -143,7 +143,7 @@ def compare(
     """
     if len(runs) < 2:  # noqa: PLR2004 - a pair
         raise click.UsageError("expected at least two runs to compare")
-    scored, warnings = scoring.score(runs, with_controls=False, with_selections=True)
+    scored = scoring.score(runs, changed_apart=False, with_controls=False, with_selections=True)
     labels, table_format = list(scored.runs), scoring.table_format
     pairs = list(combinations(labels, 2))
     resampling = scoring.resampling
@@ -170,8 +170,8 @@ def compare(
             }
             for pair, task in ((pair, pair.comparison.task) for pair in ordered)
         ]
-        print_json({"data": str(scored.dataset.path), "warnings": warnings, "pairs": rows})
-        return scoring.exit_code(scored)
+        print_json({**json_head(scored), "pairs": rows})
+        return scoring.finish(scored)
     known = [label for label in labels if scored.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
         notes = [f"* p below {ALPHA} by sign flips, {holm_text(ordered)}", *([SEEN] if known else [])]
@@ -188,4 +188,4 @@ def compare(
         print_signatures((signature_of_all(scored, label, resampling) for label in labels), table_format)
         if table_format == "text":
             click.echo("\n--details shows every pair: intervals, p, overlap, instances better and worse")
-    return scoring.exit_code(scored)
+    return scoring.finish(scored)

@@ -1,6 +1,5 @@
 """``evidencebench controls``."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -82,9 +81,8 @@ def controls(
 
         how = f" with the own query and {counted(len(controls), 'changed one')}"
         return print_estimate(asking, rehearse, how=how)
-    with warnings.catch_warnings(), opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
         named = made(client)
-        warnings.simplefilter("ignore", UserWarning)  # of failed answers, which are told below
         results = measure_query_controls(
             named, dataset, tasks, controls, limit=limit, resampling=resampling, waiting=waiting, on_progress=shown
         )

@@ -16,12 +16,13 @@ from evidencebench.cli.scoring_options import (
     ScoringOptions,
     board_bars,
     board_chart,
+    json_head,
     print_bars,
     write_picture,
 )
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.tasks import Task
+from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import (
     BEST,
     COLUMNS,
@@ -35,7 +36,7 @@ from evidencebench.scoring.leaderboard import (
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.output import PUBLISHED, PublishedResult, signature_of_all
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
+from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
@@ -62,7 +63,7 @@ def leaderboard(
     \b
     Example: evidencebench leaderboard bm25.jsonl lead.jsonl --data sample
     """
-    scored, warnings = scoring.score(runs, with_controls=controls)
+    scored = scoring.score(runs, with_controls=controls)
     dataset, resampling, table_format = scored.dataset, scoring.resampling, scoring.table_format
     with progress("ranking", scoring.progress_style):
         board = {task.name: board_of(scored, task, resampling).standings for task in scored.tasks}
@@ -71,7 +72,7 @@ def leaderboard(
     if scoring.as_json:
         tasks = {task: [row.fields() for row in rows] for task, rows in board.items()}
         more = {"published": _published_fields(dataset)} if published else {}
-        print_json({"data": str(dataset.path), "warnings": warnings, "tasks": tasks, **more})
+        print_json({**json_head(scored), "tasks": tasks, **more})
     elif table_format == "csv":
         print_table(_board_csv(board, dataset, published=published), "csv")
     else:
@@ -80,7 +81,7 @@ def leaderboard(
             print_table(_published_table(list(board), dataset), table_format)
         signatures = (row.signature for rows in board.values() for row in rows if row.signature is not None)
         print_signatures(signatures, table_format)
-    return scoring.exit_code(scored)
+    return scoring.finish(scored)
 
 
 _SYSTEM: Column[Standing] = Column(
@@ -174,14 +175,19 @@ def table(
           --name bm25.jsonl=BM25 --name lead.jsonl=Lead --against Lead
     """
     name_of = _names(runs, names)
-    scored, warnings = scoring.score(runs, with_controls=controls)
+    scored = scoring.score(runs, with_controls=controls)
     by_label = {label: name_of[run.path] for label, run in scored.runs.items() if run.path in name_of}
     with progress("comparing", scoring.progress_style):
         table = systems_table(scored, names=by_label, against=against, resampling=scoring.resampling)
     shown = [row for row in PUBLISHED if any(task.name in row.percents for task in table.tasks)] if published else []
-    columns = _columns(table.tasks, uncertainty)
+    columns = _columns(table, uncertainty)
     if scoring.as_json:
-        print_json({"data": str(scored.dataset.path), "warnings": warnings, **_fields(table, scored, shown)})
+        print_json(
+            {
+                **json_head(scored),
+                **_fields(table, scored, shown),
+            }
+        )
     elif scoring.table_format == "csv":  # one column for each figure; of published ones, only means are known
         own = table_for_csv(columns, table.rows)
         theirs = [
@@ -194,7 +200,7 @@ def table(
         print_table(_paper_table(table, columns, shown, caption), scoring.table_format)
         signatures = (signature_of_all(scored, label, scoring.resampling) for label in scored.runs)
         print_signatures(signatures, scoring.table_format)
-    return scoring.exit_code(scored)
+    return scoring.finish(scored)
 
 
 def _names(runs: Sequence[Path], given: Sequence[str]) -> dict[Path, str]:
@@ -212,7 +218,7 @@ def _names(runs: Sequence[Path], given: Sequence[str]) -> dict[Path, str]:
     return names
 
 
-def _columns(tasks: Sequence[Task], uncertainty: str) -> list[Column[SystemRow]]:
+def _columns(table: SystemsTable, uncertainty: str) -> list[Column[SystemRow]]:
     def shown_name(row: SystemRow) -> str:
         return f"{row.name}{'' if row.sort == 'run' else f' ({row.sort})'}{' †' if row.trained_on_it else ''}"
 
@@ -221,14 +227,17 @@ def _columns(tasks: Sequence[Task], uncertainty: str) -> list[Column[SystemRow]]
         Column("sort", "", lambda row: row.sort),
         Column("trained_on_it", "", lambda row: row.trained_on_it),
     ]
-    return columns + [column for task in tasks for column in _task_columns(task.name, uncertainty)]
+    measured = any(cell.wrong_hypothesis for row in table.rows for cell in row.cells.values())
+    heading = "wrong" if measured else ""
+    return columns + [column for task in table.tasks for column in _task_columns(task.name, uncertainty, heading)]
 
 
-def _task_columns(task: str, uncertainty: str) -> list[Column[SystemRow]]:
+def _task_columns(task: str, uncertainty: str, wrong_heading: str) -> list[Column[SystemRow]]:
     def column(figure: str, of: Callable[[SystemCell], Cell]) -> Column[SystemRow]:
         return Column(f"{task}_{figure}", "", lambda row: of(row.cells[task]) if task in row.cells else None)
 
     mean = column("mean", lambda cell: cell.recall.mean)
+    wrong = column("wrong_hypothesis", lambda cell: cell.wrong_hypothesis and cell.wrong_hypothesis.recall.mean)
     return [
         replace(mean, heading=task, text=lambda row: _cell(row.cells.get(task), uncertainty)),
         column("low", lambda cell: cell.recall.low),
@@ -238,6 +247,8 @@ def _task_columns(task: str, uncertainty: str) -> list[Column[SystemRow]]:
         column("best", lambda cell: cell.is_best),
         column("p", lambda cell: cell.p_value),
         column("p_holm", lambda cell: cell.p_holm),
+        replace(wrong, heading=wrong_heading, text=lambda row: row.cells[task].wrong_text if task in row.cells else ""),
+        column("wrong_p_holm", lambda cell: cell.wrong_hypothesis and cell.wrong_hypothesis.p_holm),
     ]
 
 
@@ -257,17 +268,21 @@ def _paper_table(
     table: SystemsTable, columns: Sequence[Column[SystemRow]], published: Sequence[PublishedResult], caption: str
 ) -> Table:
     systems, own = table.rows, table_for_readers(columns, table.rows)
-    tasks = [task.name for task in table.tasks]
-    n_of_tasks = [next(row.cells[task].recall.n for row in systems if task in row.cells) for task in tasks]
+    names = [column.name for column in columns if column.heading][1:]
+    n_of_tasks = {
+        f"{task.name}_mean": next(row.cells[task.name].recall.n for row in systems if task.name in row.cells)
+        for task in table.tasks
+    }
     breaks = [number for number, (row, below) in enumerate(pairwise(systems), 1) if row.sort != below.sort]
     theirs = [
-        [f"{row.name} ‡", *(f"{row.percents[task]:.1f}" if task in row.percents else "" for task in tasks)]
+        [f"{row.name} ‡", *(means.get(name, "") for name in names)]
         for row in published
+        for means in [{f"{task}_mean": f"{mean:.1f}" for task, mean in row.percents.items()}]
     ]
     return replace(
         own,
         rows=[*own.rows, *theirs],
-        below_heads=["", *(f"n = {n}" for n in n_of_tasks)],
+        below_heads=["", *(f"n = {n_of_tasks[name]}" if name in n_of_tasks else "" for name in names)],
         breaks=[*breaks, len(systems)] if published else breaks,
         caption=caption,
     )
@@ -286,6 +301,10 @@ def _caption(
     if table.reference is not None and table.holm:
         to = "the best" if table.reference == BEST else table.reference
         sentences.append(f"* differs from {to} (p < {ALPHA}, sign flips by {unit}, {table.holm}).")
+    if any(cell.wrong_hypothesis for row in table.rows for cell in row.cells.values()):
+        sentences.append("Wrong: asked another paper's hypothesis, with p of the difference (Holm over the runs).")
+    else:
+        sentences.append(f"With another paper's hypothesis: {NOT_MEASURED}.")
     sentences += [f"{name} {sameness}." for name, sameness in table.same.items()]
     if any(row.trained_on_it for row in table.rows):
         sentences.append(f"† {TRAINED_ON_IT}: neither the best nor tested.")

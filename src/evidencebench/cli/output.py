@@ -22,9 +22,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Column
 from rich.text import Text
 
-from evidencebench.errors import DataError
+from evidencebench.errors import DataError, EvidenceWarning
 from evidencebench.files.atomic import is_standard_output, is_stream
-from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
+from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable, table_for_readers
+from evidencebench.tables import Column as RowColumn
 
 # In columns. A terminal that does not know its width says 0; tables need about this much.
 _NARROWEST = 40
@@ -99,6 +100,22 @@ def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = Fals
 def print_cautions(cautions: Iterable[object], kind: str = "warning") -> None:
     for caution in cautions:
         click.echo(f"{kind}: {printable(str(caution))}", err=True)
+
+
+_ODD: list[RowColumn[EvidenceWarning]] = [
+    RowColumn("", "warnings", lambda row: row.system),
+    RowColumn("", "what", lambda row: row.kind),
+    RowColumn("", "answers", lambda row: f"{row.n:,} of {row.n_all:,}" if row.n_all else ""),
+    RowColumn("", "task", lambda row: row.task),
+]
+
+
+def print_warnings(rows: Sequence[EvidenceWarning]) -> None:
+    """Print what is odd as one table on standard error, and below it the first sentence of each kind."""
+    texts = {row.kind: f"{row.kind}: {row.text}" for row in reversed(rows)}
+    notes = [texts[kind] for kind in dict.fromkeys(row.kind for row in rows)]
+    if rows:
+        click.echo(as_text(table_for_readers(_ODD, rows, notes=["", *notes]), prose_width()), err=True)
 
 
 def wrapped(signature: str, indent: str = "  ") -> str:

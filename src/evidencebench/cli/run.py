@@ -12,7 +12,7 @@ from evidencebench.cli.asking import Asking, opened_client, print_estimate, requ
 from evidencebench.cli.llm import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
 from evidencebench.cli.options import option
-from evidencebench.cli.output import print_json, print_prose, require_file
+from evidencebench.cli.output import print_json, print_prose, print_warnings, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
@@ -21,7 +21,6 @@ from evidencebench.models.llm.costs import RunningTotals
 from evidencebench.runs.header import QueryControl
 from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.significance import SPENT, notes_line
-from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
@@ -96,7 +95,8 @@ def run(
         )
     print_trace(report.first_trace)
     if asking.as_json:
-        print_json({"run": str(output), **asdict(report), **totals_fields(client)})
+        odd = [row.fields() for row in report.warnings]
+        print_json({"run": str(output), **asdict(report), "warnings": odd, **totals_fields(client)})
     else:
         _print(output, data, report, client.totals if client else None, is_labelled=has_labels(dataset))
     return EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0
@@ -111,8 +111,11 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
     if totals is not None:
         click.echo(f"  asked: {totals.dated_summary()}", err=True)
+    # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.
+    if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
+        print_prose(notes_line(notes), "  ", "  ", err=True)
+    print_warnings(report.warnings)
     if report.first_error:
-        click.echo(f"  first failure: {printable(report.first_error)}", err=True)
         again = "asks again"
         if report.first_trace is not None:
             again += ";\n  if you edit your code, start over with --overwrite"
@@ -126,10 +129,5 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
         click.echo(f"  {left}; run the same command again to resume", err=True)
-    if report.trained_on_it:
-        click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
-    # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.
-    if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
-        print_prose(notes_line(notes), "  ", "  ", err=True)
     doing = "score" if is_labelled else "view"
     click.echo(f"next: {shlex.join(['evidencebench', doing, str(output), '--data', data])}")

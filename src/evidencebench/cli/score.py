@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from dataclasses import fields as dataclass_fields
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ from evidencebench.cli.scoring_options import (
 )
 from evidencebench.pages.figures.data import bar_of
 from evidencebench.query import AspectScope
+from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.breakdowns import (
     N_AT_AN_END,
     PlaceBreakdown,
@@ -31,12 +33,12 @@ from evidencebench.scoring.breakdowns import (
     recall_curve,
 )
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import estimates_by_task
 from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES, Measure
 from evidencebench.scoring.output import require_scores_name, score_fields, signature_of, write_instance_scores
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
+from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.significance import estimate_columns, notes_line, percent, score_text
+from evidencebench.scoring.task_scores import Counts, estimates_by_task
 from evidencebench.tables import Column, Table, printable, share_column, table_for_csv, table_for_readers
 
 Fields = Mapping[str, Any]
@@ -45,25 +47,8 @@ Fields = Mapping[str, Any]
 Curves = Mapping[AspectScope, Sequence[Estimate]]
 """Scope of aspects -> aspect recall at the budgets 1, 2, 3, ..."""
 
-_COUNTS = {
-    "failed": "failed",
-    "empty": "empty",
-    "missing": "missing",
-    "duplicates": "repeats",
-    "over_length": "long",
-    "out_of_range": "range",
-    "not_applicable": "n/a",
-}
 _SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
-_LEGEND = "; ".join(
-    [
-        *(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula),
-        "repeats: sentences named twice",
-        "long: sets over budget",
-        "range: no such sentence",
-        "n/a: instances left out",
-    ]
-)
+_LEGEND = "; ".join(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula)
 
 
 def _column(name: str, heading: str) -> Column[Fields]:
@@ -84,7 +69,7 @@ def _recall(fields: Fields) -> Estimate:
 
 _RECALL = [*estimate_columns((ASPECT_RECALL.key, "low", "high"), ASPECT_RECALL.label, _recall), _column("n", "n")]
 _MEASURES = [_measure_column(measure) for measure in _SHOWN]
-_COUNTED = [_column(name, heading) for name, heading in _COUNTS.items()]
+_COUNTED = [_column(field.name, "") for field in dataclass_fields(Counts)]
 
 _KINDS: list[Column[tuple[str, Mapping[str, float]]]] = [
     Column("", "kind", lambda row: row[0]),
@@ -145,7 +130,7 @@ def score(
         raise click.UsageError("--kinds and --places have no CSV form; use --json")
     if per_instance is not None:
         require_scores_name(per_instance)
-    scored, warnings = scoring.score([run], with_controls=controls, with_selections=kinds)
+    scored = scoring.score([run], changed_apart=False, with_controls=controls, with_selections=kinds)
     ((label, scores),) = scored.scores.items()
     resampling, tasks = scoring.resampling, scored.tasks
     estimates = estimates_by_task([scores[task.name] for task in tasks], resampling=resampling)
@@ -177,7 +162,7 @@ def score(
                 fields["places"] = asdict(breakdowns[task.name])
             if curves:
                 fields["curve"] = [{"k": k, **asdict(point)} for k, point in enumerate(curves[task.scope], 1)]
-            fields["warnings"] = warnings
+            fields["warnings"] = [row.fields() for row in scored.warnings]
         print_json({fields.pop("task"): fields for fields in rows})
     elif scoring.table_format == "csv":
         own = [_column("task", "task"), *_RECALL, *_MEASURES, *_COUNTED, *_control_columns(rows)]
@@ -185,7 +170,7 @@ def score(
         print_table(table_for_csv(_POINTS, _points(curves)) if curves else table, "csv")
     else:
         _print(rows, breakdowns, curves, scored, scoring.table_format)
-    return scoring.exit_code(scored)
+    return scoring.finish(scored)
 
 
 def _curves(scored: ScoredRuns, largest: int, scoring: ScoringOptions) -> Curves:
@@ -249,8 +234,7 @@ def _tables(rows: Sequence[Fields], breakdowns: Mapping[str, PlaceBreakdown], cu
     # Recall over coverable aspects has a column only where it differs from aspect recall.
     is_same = all(fields[COVERABLE_RECALL.key] == fields[ASPECT_RECALL.key] for fields in rows)
     measures = [column for column in _MEASURES if not (is_same and column.name == COVERABLE_RECALL.key)]
-    for columns in (measures, _COUNTED):
-        yield table_for_readers([_column("task", "task"), *columns], rows)
+    yield table_for_readers([_column("task", "task"), *measures], rows)
     for fields in rows:
         task = fields["task"]
         if "kinds" in fields:

@@ -10,7 +10,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import option
-from evidencebench.cli.output import print_cautions, progress, prose_width
+from evidencebench.cli.output import print_warnings, progress, prose_width
 from evidencebench.data.dataset import open_dataset
 from evidencebench.files.atomic import write_whole
 from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart, reach_of
@@ -24,7 +24,7 @@ from evidencebench.scoring.compare import Pair
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, cautions_of, is_complete, score_runs
+from evidencebench.scoring.score_runs import ScoredRuns, is_complete, score_runs
 from evidencebench.tables import printable
 
 
@@ -37,14 +37,10 @@ class ExportScoring:
     resampling: options.ResamplingChoice
     progress_style: options.ProgressStyle
 
-    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
-        """Score runs, and print and return what to be careful about."""
+    def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
         dataset = open_dataset(self.data)
         with progress("scoring", self.progress_style) as shown:
-            scored = score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
-        warnings = list(map(str, cautions_of(scored)))
-        print_cautions(warnings)
-        return scored, warnings
+            return score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +50,18 @@ class ScoringOptions(ExportScoring):
     as_json: options.AsJson
     table_format: options.TableFormat
 
-    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
+    def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
         return ExportScoring.score(self, runs, **self.place, **how)
 
-    def exit_code(self, scored: ScoredRuns) -> int:
+    def finish(self, scored: ScoredRuns) -> int:
+        """Print what was odd behind the results, unless they are JSON, which has it, and return the exit code."""
+        if not self.as_json:
+            print_warnings(scored.warnings)
         return 1 if self.require_complete and not is_complete(scored) else 0
+
+
+def json_head(scored: ScoredRuns) -> dict[str, Any]:
+    return {"data": str(scored.dataset.path), "warnings": [row.fields() for row in scored.warnings]}
 
 
 class _PictureType(click.ParamType[Path]):

@@ -44,6 +44,7 @@ class InstanceOutcome:
     seconds: float = 0.0
     unanswered: Todo | None = None
     stop: StopError | None = None  # set if no other instance may be begun
+    n_sentences: int = 0  # of the instance; 0: it was not asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,10 @@ def asker(
                 break
         unanswered = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
         seconds = time.perf_counter() - started
-        return InstanceOutcome(todo=todo, answers=answers, seconds=seconds, unanswered=unanswered, stop=stop)
+        n = len(instance.query.sentences)
+        return InstanceOutcome(
+            todo=todo, answers=answers, seconds=seconds, unanswered=unanswered, stop=stop, n_sentences=n
+        )
 
     return ask
 

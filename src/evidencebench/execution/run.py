@@ -18,7 +18,7 @@ from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
-from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
+from evidencebench.errors import EvidenceWarning, RunMismatchError, StopError, SystemSpecError
 from evidencebench.execution.answers import default_tasks, require_answerable
 from evidencebench.execution.asking import (
     DEFAULT_MAX_WAITING,
@@ -40,6 +40,7 @@ from evidencebench.files.records import Journal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
 from evidencebench.runs.header import DataHeader, QueryControl, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.oddities import failed_warnings, repeats_warnings, short_warnings, system_warnings, warn
 from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
 from evidencebench.system import NamedSystem, System, merged_notes
 from evidencebench.version import __version__
@@ -57,7 +58,7 @@ class RunReport:
     n_unanswered: int = 0  # instances that are not answered in full, because their requests wait for a batch
     first_error: str | None = None  # the first failure of this call
     first_trace: str | None = None  # the traceback of the first failure in the system's own code
-    trained_on_it: bool = False  # whether a model of the system was trained on this data file
+    warnings: tuple[EvidenceWarning, ...] = ()  # what is odd, short rankings and repeats in answers of this call only
     # Note -> count: the notes of one instance are merged by `merged_notes`, then summed over instances.
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -83,7 +84,7 @@ def execute(
     on_interrupt: Callable[[], object] = lambda: None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RunReport:
-    """Run a system and append each answer to a run file as it comes.
+    """Run a system and append each answer to a run file as it comes; what is odd is an `EvidenceWarning` each.
 
     After an interruption, call it again with the same arguments: it asks only for the answers that are missing.
 
@@ -194,14 +195,18 @@ def execute(
                 keep(outcome)
             if writer.stop is not None:
                 raise writer.stop
+    odd = writer.oddities(named.name, ranks_all=not (named.selects or named.reads_brief))
+    trained_on_it = dataset.sha256 in named.trained_on()
+    odd += system_warnings(named.name, reads_labels=named.knows_labels, trained_on_it=trained_on_it)
+    warn(odd)
     return RunReport(
         n_instances=len(ids),
         n_resumed=len({instance_id for instance_id, _ in done}),
-        n_failed=writer.n_failed,
+        n_failed=len(writer.failures),
         n_unanswered=len(ids) - writer.n_done,
         first_error=writer.first_error,
         first_trace=writer.first_trace,
-        trained_on_it=dataset.sha256 in named.trained_on(),
+        warnings=tuple(odd),
         notes=writer.notes,
     )
 
@@ -212,7 +217,10 @@ class _RunWriter:
     def __init__(self, journal: Journal, run: RunFile, done: Iterable[tuple[str, str | None]], *, n_done: int) -> None:
         self._journal = journal
         self._notes: dict[str, Mapping[str, int]] = {}  # by instance id
-        self.n_done, self.n_failed, self.n_new_failures = n_done, len(run.failed.intersection(done)), 0
+        self.n_done, self.n_new_failures = n_done, 0
+        self.failures: list[tuple[str, str]] = []  # instance id, error; those of earlier calls included
+        self._n_answers = self._n_repeats = 0
+        self._short: list[tuple[int, int]] = []  # how many sentences are ranked, of how many
         self.first_error: str | None = None
         self.first_trace: str | None = None
         self.last_error = ""
@@ -232,15 +240,26 @@ class _RunWriter:
             self._journal.append(encode_answer(instance_id, task, answer))
             self._count(instance_id, answer)
             if isinstance(answer, Failure):
-                self.n_failed += 1
                 self.n_new_failures += 1
                 self.last_error = f"{instance_id}: {answer.error}"
                 self.first_error = self.first_error or self.last_error
                 self.first_trace = self.first_trace or answer.trace
+            else:
+                n = len(set(answer.sentences))
+                self._n_repeats += len(answer.sentences) - n
+                self._short += [(n, outcome.n_sentences)] if answer.ordered and n < outcome.n_sentences else []
         self.stop = self.stop or outcome.stop
         self.n_done += outcome.unanswered is None
 
+    def oddities(self, system: str, *, ranks_all: bool) -> list[EvidenceWarning]:
+        rows = failed_warnings(system, self.failures, self._n_answers)
+        rows += repeats_warnings(system, self._n_repeats)
+        return rows + (short_warnings(system, self._short, self._n_answers) if ranks_all else [])
+
     def _count(self, instance_id: str, answer: Answer | None) -> None:
+        self._n_answers += answer is not None
+        if isinstance(answer, Failure):
+            self.failures.append((instance_id, answer.error))
         if answer is not None and answer.notes:
             self._notes[instance_id] = merged_notes(self._notes.get(instance_id, {}), answer.notes)
 

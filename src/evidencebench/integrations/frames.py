@@ -15,10 +15,10 @@ from evidencebench.errors import MissingExtraError
 from evidencebench.files.disk import PathText
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.compare import compare_pairs, mean_recalls
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
 from evidencebench.scoring.significance import ranges_from
+from evidencebench.scoring.task_scores import TaskScores
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which one is chosen
 Scores = Mapping[str, Mapping[str, TaskScores]]  # source name -> task name -> scores

@@ -356,7 +356,9 @@ def log_of_run(
     rules: Rules = DEFAULT_RULES,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> EvalLog:
-    scored = score_runs(path, dataset, tasks, rules=rules, with_controls=False, on_progress=on_progress)
+    scored = score_runs(
+        path, dataset, tasks, rules=rules, with_controls=False, changed_apart=False, on_progress=on_progress
+    )
     ((label, run),) = scored.runs.items()
     values = {
         task.name: {

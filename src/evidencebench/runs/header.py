@@ -147,8 +147,10 @@ def differing_runs(old: RunHeader, new: RunHeader) -> str:
     """Return how two runs differ; empty where the run of one header may be gone on with under the other."""
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         return f"system was {old.system.name}, now {new.system.name}"
+    # An option that is left open (None) is as one that a version does not know.
+    options = [{key: value for key, value in run.system.options.items() if value is not None} for run in (old, new)]
     differing = (
-        differences(old.system.options, new.system.options),
+        differences(*options),
         differences(_deciding_fields(old), _deciding_fields(new)),
         differences(old.versions, new.versions),
     )

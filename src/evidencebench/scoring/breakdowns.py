@@ -18,7 +18,7 @@ from evidencebench.execution.answers import answers_from
 from evidencebench.execution.compatibility import check_answers
 from evidencebench.query import AspectScope, Kind
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.evaluate import AnswerSource, TaskScores, case_of, grade, strangers_of
+from evidencebench.scoring.evaluate import AnswerSource, case_of, grade, strangers_of
 from evidencebench.scoring.measures import aspect_recall, holders_of, missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -31,6 +31,7 @@ from evidencebench.scoring.resampling import (
     shared_counts,
 )
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.systems.changed_queries import Stranger
 
 N_AT_AN_END = 10  # so many sentences at either end of a paper are its ends

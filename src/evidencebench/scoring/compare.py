@@ -1,6 +1,6 @@
 """Compare systems on the same instances: differences, tests, overlaps; the use of the hypothesis."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, get_args
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.scoring.evaluate import Counts, TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
+from evidencebench.scoring.oddities import first_alike
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
     Estimate,
@@ -31,6 +31,7 @@ from evidencebench.scoring.significance import (
     paired_tests,
     percent,
 )
+from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
 
@@ -252,18 +253,6 @@ def compare_pairs(
     return [compared[pair] for pair in pairs]
 
 
-def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
-    first: dict[Hashable, Name] = {}
-    return {name: first.setdefault(key, name) for name, key in keys.items()}
-
-
-def same_texts(scores: Mapping[str, Mapping[str, TaskScores]]) -> dict[str, str]:
-    """Return system -> the words that say whose answers it has too; only for those that have another's on all tasks."""
-    keys = {name: tuple(scores.answer_keys for scores in by_task.values()) for name, by_task in scores.items()}
-    same = {name: other for name, other in first_alike(keys).items() if name != other}
-    return {name: f"has the same answers as {other}; the tests count the two as one" for name, other in same.items()}
-
-
 def holm_text(pairs: Iterable[Pair[Name]]) -> str:
     """Return over what the p-values of pairs are adjusted, such as ``Holm over 3 pairs of runs a task``."""
     sizes: dict[bool, set[int]] = {False: set(), True: set()}
@@ -339,7 +328,13 @@ def control_results(
     n_alike = max((len({alike[place] for place in places}) for places in families.values()), default=0)
     n_flips = max(resampling.n_draws, enough_draws(n_alike))
     comparisons = [
-        compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
+        compare_all(
+            {0: own, 1: changed},
+            [(0, 1)],
+            resampling=resampling,
+            n_flips=n_flips,
+            with_overlaps=bool(own.selections and changed.selections),
+        )[0]
         for _, _, own, changed in compared
     ]
     adjusted: dict[int, AdjustedP | None] = {}

@@ -1,6 +1,5 @@
 """Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers."""
 
-import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,152 +15,24 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import answers_from, named_system
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
 from evidencebench.files.disk import PathText
 from evidencebench.runs.formats import GivenAnswer
+from evidencebench.runs.oddities import warn
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
-    ASPECT_RECALL,
     MEASURES,
     MeasureInput,
-    MeasureOrName,
     measure_input,
-    measure_named,
 )
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
+from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
+from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
-from evidencebench.tables import Cell, excerpt_html
-from evidencebench.wording import counted, one_line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    failed: int = 0
-    empty: int = 0
-    missing: int = 0
-    duplicates: int = 0  # repeated sentences, removed
-    out_of_range: int = 0  # sentences that do not exist, dropped on request
-    over_length: int = 0  # unordered answers with more sentences than the budget
-    not_applicable: int = 0  # instances left out because none of their aspects counts
-
-    @property
-    def unanswered(self) -> int:
-        """How many answers score 0 because they failed, are empty or are missing."""
-        return self.failed + self.empty + self.missing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskScores:
-    """The scores of one system on one task, one an instance.
-
-    Attributes
-    ----------
-    task
-        The task.
-    ids, clusters
-        The id and the cluster of each instance that counts; the cluster is its review, or else its paper.
-    scores
-        Measure key -> one score an instance; NaN where the measure is undefined, which leaves the instance out.
-    selections
-        The selection of each answer; empty after ``evaluate(..., with_selections=False)``.
-    counts
-        How many answers failed, are empty, missing, and so on.
-    notes
-        The notes of the answers, summed over instances, such as how many replies of a language model were refusals.
-    over_length
-        For each unordered answer over the budget: how many sentences it names, and how many its paper has.
-    n_sentences
-        How many sentences could be selected from on each instance: those of its paper, and of a second one if asked.
-    answer_keys
-        A number for each answer; two systems have the same one where the same sentences count.
-    errors
-        Instance id -> why its answer failed, with the place in your own code if it was asked here.
-    cut_short
-        For each ranking that cannot be whole: how many sentences it ranks, and how many its paper has. It ranks fewer
-        than count, or the first n of a longer paper and no other, as where scores are of a shorter list.
-    """
-
-    task: Task
-    ids: tuple[str, ...]
-    clusters: tuple[str, ...]
-    scores: Mapping[str, Floats]
-    selections: tuple[Selection, ...]
-    counts: Counts
-    notes: Mapping[str, int] = field(default_factory=dict)
-    over_length: tuple[tuple[int, int], ...] = ()
-    n_sentences: tuple[int, ...] = ()
-    answer_keys: tuple[int, ...] = ()
-    errors: Mapping[str, str] = field(default_factory=dict)
-    cut_short: tuple[tuple[int, int], ...] = ()
-
-    def __repr__(self) -> str:
-        mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"
-        counted = {"failed": self.counts.failed, "missing": self.counts.missing}
-        lacking = (f"{n} {name}" for name, n in counted.items() if n)
-        return one_line(self, f"{self.task.name}: {mean}", f"n={len(self.ids)}", *lacking)
-
-    def _repr_html_(self) -> str:
-        rows: list[list[Cell]] = []
-        for key, scores in self.scores.items():
-            defined = scores[~np.isnan(scores)]
-            rows.append([key, 100 * float(defined.mean()) if len(defined) else None, len(defined)])
-        return excerpt_html(repr(self), ["measure", "mean, %", "instances"], rows, len(rows))
-
-    @property
-    def recalls(self) -> Floats:
-        """The aspect recall of each instance, by which systems are ranked, compared and charted."""
-        return self.scores[ASPECT_RECALL.key]
-
-    @property
-    def mean_recall(self) -> float:
-        """Mean aspect recall."""
-        return float(self.recalls.mean())
-
-    def estimate(self, measure: MeasureOrName = ASPECT_RECALL, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
-        """Return the mean of a measure with its interval, over the instances where it is defined.
-
-        Raises
-        ------
-        UndefinedScoreError
-            If it is defined nowhere.
-        """
-        key = measure_named(measure).key
-        estimates = self.estimates((measure,), resampling)
-        if not estimates:
-            raise UndefinedScoreError(f"task '{self.task.name}': {key} is undefined: no instance counts")
-        return estimates[key]
-
-    def estimates(
-        self, measures: Iterable[MeasureOrName] = tuple(MEASURES), resampling: Resampling = DEFAULT_RESAMPLING
-    ) -> dict[str, Estimate]:
-        """Return the mean of each measure with its interval, by key; a measure that is defined nowhere has no entry."""
-        return estimates_by_task([self], measures, resampling)[0]
-
-
-def estimates_by_task(
-    scores: Sequence[TaskScores],
-    measures: Iterable[MeasureOrName] = tuple(MEASURES),
-    resampling: Resampling = DEFAULT_RESAMPLING,
-) -> list[dict[str, Estimate]]:
-    """Return `TaskScores.estimates` of each; tasks over the same instances share the draws, which takes less time."""
-    keys = [measure_named(measure).key for measure in measures]
-    estimates: list[dict[str, Estimate]] = [{} for _ in scores]
-    places: dict[tuple[str, ...], list[int]] = {}
-    for place, task_scores in enumerate(scores):
-        places.setdefault(task_scores.clusters, []).append(place)
-    for clusters, members in places.items():
-        columns = [(place, key) for place in members for key in keys]
-        values = np.column_stack([scores[place].scores[key] for place, key in columns])
-        for (place, key), estimate in zip(columns, bootstrap_defined(values, clusters, resampling), strict=True):
-            if estimate is not None:
-                estimates[place][key] = estimate
-    return estimates
-
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
@@ -180,8 +51,8 @@ def evaluate(
 ) -> dict[str, dict[str, TaskScores]]:
     """Return the scores of each source of answers on each task: source name -> task name -> scores.
 
-    An answer of a system that raises an error has failed: it scores 0, `TaskScores.errors` has the error, and a
-    `UserWarning` tells the first one. Another warns of rankings that are too short, unless the system selects.
+    An answer of a system that raises an error has failed: it scores 0, and `TaskScores.errors` has the error. What is
+    odd is an `EvidenceWarning` each: failed, empty, missing and short answers, repeats, ties, labels read and so on.
 
     Parameters
     ----------
@@ -234,9 +105,7 @@ def evaluate(
         on_progress=on_progress,
         raise_errors=raise_errors,
     )
-    for name, source in sources.items():
-        if hasattr(source, "rank"):
-            warn_of(name, scores[name], ranks_all=not named_system(source).selects)
+    warn(oddities(sources, scores, data, rules))
     return scores
 
 
@@ -255,10 +124,8 @@ def evaluate_sources(
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
-    if isinstance(rules, Rules | None):
-        rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
     columns = {
-        name: [_Column(source, task, rules.get(name, DEFAULT_RULES), with_selections, raise_errors) for task in tasks]
+        name: [_Column(source, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
     }
     require_limit(limit)
@@ -418,7 +285,10 @@ class _Column:
             if n_named > budget:
                 counts["over_length"] += 1
                 self.over_length.append((n_named, n_sentences))
-        elif n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
+            return
+        scores = ranking.scores
+        counts["ties"] += scores is not None and 0 < budget < n_named and scores[budget - 1] == scores[budget]
+        if n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
             self.cut_short.append((n_named, n_sentences))
 
     def scores(self) -> TaskScores:
@@ -438,22 +308,6 @@ class _Column:
             errors=self.errors,
             cut_short=tuple(self.cut_short),
         )
-
-
-def warn_of(name: str, by_task: Mapping[str, TaskScores], *, ranks_all: bool) -> None:
-    worst = max(by_task.values(), key=lambda scores: len(scores.errors))
-    for instance_id, error in islice(worst.errors.items(), 1):
-        answers = f"{len(worst.errors):,} of {counted(len(worst.ids), 'answer')} to {worst.task.name}"
-        warnings.warn(
-            f"{name}: {answers} failed, and each scores 0; the first, {instance_id}: {error}; "
-            "evaluate(..., raise_errors=True) raises it",
-            stacklevel=3,
-        )
-    worst = max(by_task.values(), key=lambda scores: len(scores.cut_short))
-    for n, n_all in worst.cut_short[:ranks_all]:
-        papers = f"{len(worst.cut_short):,} of {counted(len(worst.ids), 'paper')} on {worst.task.name}"
-        how = "give every sentence a score (rank_by_score(scores, query) checks it), or say Traits(selects=True)"
-        warnings.warn(f"{name}: ranks too few sentences in {papers}, first {n} of {n_all}; {how}", stacklevel=3)
 
 
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:

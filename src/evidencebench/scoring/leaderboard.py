@@ -2,25 +2,37 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls, same_texts
+from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.oddities import same_texts
 from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
-from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.significance import ALPHA, can_be_significant, percent, ranges_from
+from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
+from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongHypothesis:
+    """What a run of the same system scores when it is asked another paper's hypothesis."""
+
+    recall: Estimate
+    difference: Estimate  # own - wrong
+    p_holm: float | None  # over the runs of the task; None where nothing can be tested
+    p_text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +47,8 @@ class Standing:
     is_control: bool  # computed here, beside the runs
     signature: str | None  # None for a control
     trained_on_it: bool | None = None  # None where the run cannot say
+    wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
+    reads_hypothesis: bool | None = None  # as the system declares; None for a control
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
@@ -48,6 +62,12 @@ class Standing:
     @property
     def rank_text(self) -> str:
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
+
+    @property
+    def wrong_text(self) -> str:
+        if self.wrong_hypothesis is not None:
+            return f"{100 * self.wrong_hypothesis.recall.mean:.1f}, {self.wrong_hypothesis.p_text}"
+        return {None: "", True: NOT_MEASURED, False: "never reads it"}[self.reads_hypothesis]
 
     def fields(self) -> dict[str, Any]:
         return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
@@ -75,7 +95,14 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("rank_worst", "", lambda row: row.rank and row.rank[1]),
     BoardColumn("n", "n", attrgetter("n"), page_heading="papers"),
     BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
-    *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
+    BoardColumn(
+        "wrong_hypothesis",
+        "wrong hypothesis",
+        lambda row: row.wrong_hypothesis and row.wrong_hypothesis.recall.mean,
+        lambda row: row.wrong_text,
+    ),
+    BoardColumn("wrong_p_holm", "", lambda row: row.wrong_hypothesis and row.wrong_hypothesis.p_holm),
+    *(BoardColumn(name, "", attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
 )
 
@@ -143,6 +170,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, resampling=resampling, with_overlaps=False)
     means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    wrong = _wrong_hypotheses(scored, task, resampling)
     rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
     rows = {
         (label, is_control): Standing(
@@ -154,6 +182,8 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
             is_control=is_control,
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
+            wrong_hypothesis=None if is_control else wrong.get(label),
+            reads_hypothesis=None if is_control else reads_hypothesis(scored.runs[label]),
         )
         for label, is_control in order
     }
@@ -162,6 +192,19 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
         for pair in pairs
     )
     return Board(standings=tuple(rows.values()), pairs=tuple(of_rows))
+
+
+def _wrong_hypotheses(scored: ScoredRuns, task: Task, resampling: Resampling) -> dict[str, WrongHypothesis]:
+    results = results_of_runs(replace(scored, tasks=(task,)), resampling, ["wrong_hypothesis"])
+    return {
+        result.system: WrongHypothesis(
+            recall=result.comparison.second,
+            difference=result.comparison.test.difference,
+            p_holm=result.p_value,
+            p_text=p_text(result.adjusted, "p"),
+        )
+        for result in results
+    }
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
@@ -187,6 +230,8 @@ class SystemCell:
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
     p_value: float | None = None  # as of `compare`
     p_holm: float | None = None  # adjusted as by `compare_pairs`
+    wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
+    wrong_text: str = ""
 
     @property
     def differs(self) -> bool:
@@ -259,6 +304,8 @@ def systems_table(
                 is_best=row.name in recalls and round(100 * place.recall.mean, 1) == round(100 * recalls[best], 1),
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
+                wrong_hypothesis=place.wrong_hypothesis,
+                wrong_text=place.wrong_text,
             )
     return SystemsTable(
         tasks=scored.tasks,

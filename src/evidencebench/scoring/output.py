@@ -15,11 +15,11 @@ from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import packaged_table
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.compare import Comparison
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import Table, as_csv
 from evidencebench.version import __version__
 

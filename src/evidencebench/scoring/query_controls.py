@@ -11,8 +11,10 @@ from evidencebench.execution.asking import Inquiry, Waiting, gather
 from evidencebench.execution.changes import changed_instance, changes_of, query_control
 from evidencebench.files.disk import PathText
 from evidencebench.runs.header import QueryControl
+from evidencebench.runs.oddities import warn
 from evidencebench.scoring.compare import ControlResult, control_results
-from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources, warn_of
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
+from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, System
 
@@ -117,8 +119,7 @@ def measure_query_controls(
         on_progress=None if waits else on_progress,
     )
     scores = dict(zip(inquiries, by_name.values(), strict=True))
-    for name, system in named.items():
-        warn_of(name, scores[name, OWN], ranks_all=not system.selects)
+    warn(oddities(named, {name: scores[name, OWN] for name in named}, dataset))
     compared = [
         (name, control, scores[name, OWN][task.name], scores[name, control][task.name])
         for name, control in inquiries

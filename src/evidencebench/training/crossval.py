@@ -27,9 +27,10 @@ from evidencebench.provenance import differences
 from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.run import RUNS, Answer, encode_answer, read_run
 from evidencebench.scoring.compare import overlaps, stranger_shares
-from evidencebench.scoring.evaluate import AnswerSource, TaskScores, evaluate_sources
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.significance import PairedTest, paired_test
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.training.crossval_splits import (
     AnsweredSplit,
     CrossValidation,

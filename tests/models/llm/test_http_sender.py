@@ -19,7 +19,7 @@ import pytest
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError
 from evidencebench.models.embedding.encoder import EncodedText
 from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
-from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.models.llm.chat import NOTHING_USED, ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from hostile_server import (
     Behaviour,
@@ -94,6 +94,87 @@ def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
     assert found == ChatReply(text="ANSWER: [1]", usage=usage, served_by="m-2026")
     assert [asked.path for asked in server.log] == ["/v1/chat/completions"] * 2
     assert time.slept == [0.5]
+
+
+def refusing(message: str, status: int = 400, **more: Any) -> Behaviour:
+    return answer(status, json.dumps({"error": {"message": message} | more}).encode())
+
+
+@pytest.mark.parametrize(
+    ("model", "refusal", "sent_first", "sent_then"),
+    [
+        (
+            "vllm/m",
+            refusing("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
+            "max_tokens",
+            "max_completion_tokens",
+        ),
+        (
+            "openai/m",
+            refusing("Unrecognized request argument supplied: max_completion_tokens"),
+            "max_completion_tokens",
+            "max_tokens",
+        ),
+        (
+            "openai/m",
+            answer(422, b'{"detail": [{"type": "missing", "loc": ["body", "max_tokens"], "msg": "Field required"}]}'),
+            "max_completion_tokens",
+            "max_tokens",
+        ),
+    ],
+)
+def test_a_field_that_a_server_refuses_is_understood_once_and_nothing_is_paid_twice(
+    model: str, refusal: Behaviour, sent_first: str, sent_then: str
+) -> None:
+    with served(refusal, replies()) as (server, sender, time):
+        asked = [request_to(server.address("v1"), model=model, key_env="", seed=seed) for seed in (0, 1)]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    bodies = [json.loads(exchange.body) for exchange in server.log]
+    assert [sent_first in body for body in bodies] == [True, False, False]
+    assert all(body[sent_then] == 4096 for body in bodies[1:])
+    assert time.slept == []
+
+
+@pytest.mark.parametrize(
+    ("model", "refusal"),
+    [
+        ("openai/m", refusing("Invalid parameter: 'response_format' of type 'json_schema' is not supported.")),
+        ("vllm/m", answer(422, b'{"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs"}]}')),
+        ("vllm/m", refusing("This response_format type is unavailable now", type="invalid_request_error")),
+    ],
+)
+def test_a_server_without_structured_replies_is_told_once_and_asked_in_words(model: str, refusal: Behaviour) -> None:
+    with served(refusal, replies()) as (server, sender, _):
+        chat = ChatModel(model=model, base_url=server.address("v1"), key_env="")
+        asked = [chat.request((Message("user", text),), {"type": "object"}) for text in ("Hello", "Bye")]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    assert ["response_format" in json.loads(exchange.body) for exchange in server.log] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "'max_tokens' is too large: 99999. This model supports at most 4096 completion tokens.",
+        "Unsupported value: 'temperature' does not support 0.5 with this model.",
+        "This model's maximum context length is 10 tokens; max_tokens are 4096.",
+    ],
+)
+def test_a_refusal_of_a_value_fails_and_is_not_sent_in_another_form(message: str) -> None:
+    with served(refusing(message)) as (server, sender, _):
+        found = outcome(server, sender, model="vllm/m", key_env="")
+    assert isinstance(found, EndpointError)
+    assert message in str(found)
+    assert len(server.log) == 1
+
+
+def test_a_server_that_refuses_every_form_of_a_field_is_asked_no_more() -> None:
+    refusals = [refusing(f"unsupported: {name}") for name in ("max_tokens", "max_completion_tokens")]
+    with served(*refusals) as (server, sender, _):
+        found = outcome(server, sender, model="vllm/m", key_env="")
+    assert isinstance(found, EndpointError)
+    assert len(server.log) == 2
 
 
 @pytest.mark.parametrize("fault", [hang, hang_after(40), drip])

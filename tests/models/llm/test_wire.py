@@ -7,7 +7,7 @@ import pytest
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.providers import PROVIDERS, server_of
+from evidencebench.models.llm.providers import PROVIDERS, asks_json, server_of
 from evidencebench.models.llm.wire import path_and_body
 from evidencebench.models.llm.wire import read_reply as reply_of
 from evidencebench.models.llm.wire import request_body as body_of
@@ -19,7 +19,8 @@ SCHEMA = {"type": "object", "properties": {"sentences": {"type": "array", "items
 
 
 def request(model: str, **options: Any) -> ChatRequest:
-    return ChatModel(model=model, **options).request(MESSAGES, SCHEMA)
+    chat = ChatModel(model=model, **{"structured": False} | options)
+    return chat.request(MESSAGES, SCHEMA if asks_json(chat) else None)
 
 
 def openai(**changes: Any) -> ChatReply:
@@ -56,6 +57,20 @@ def test_options_and_a_schema_are_sent_as_each_provider_takes_them() -> None:
     assert body["tools"][0]["input_schema"] == SCHEMA
 
 
+def test_more_fields_go_along_and_make_another_request_however_they_are_spelled() -> None:
+    plain, more, same = (
+        request("openrouter/m", extra_body=text)
+        for text in (None, '{"provider": {"order": ["a"]}, "n_probs": 1}', '{"n_probs":1,"provider":{"order":["a"]}}')
+    )
+    assert body_of(more) == body_of(plain) | {"provider": {"order": ["a"]}, "n_probs": 1}
+    assert more.key == same.key != plain.key
+
+
+def test_the_key_of_a_request_without_later_options_stays() -> None:
+    """Replies that were stored before there were these options are found."""
+    assert request("openai/m", structured=False).key.startswith("e357879ac2b657288d4b")
+
+
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
 def test_a_seed_is_sent_by_the_name_that_the_provider_gives_it_or_not_at_all(name: str) -> None:
     body, row = body_of(request(f"{name}/m", seed=7)), PROVIDERS[name]
@@ -73,6 +88,54 @@ def test_a_request_to_anthropic_holds_what_was_asked_and_nothing_else() -> None:
         "messages": [{"role": "user", "content": "Hello"}],
         "temperature": 0.5,
     }
+
+
+def test_a_request_by_the_responses_protocol_holds_what_was_asked_and_nothing_else() -> None:
+    path, body = path_and_body(request("openai-responses/gpt", seed=3, structured=True, reasoning_effort="low"))
+    assert path == "/responses"
+    assert json.loads(body) == {
+        "model": "gpt",
+        "input": [{"role": "user", "content": "Hello"}],
+        "max_output_tokens": 4096,
+        "store": False,
+        "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": SCHEMA}},
+    }
+
+
+MESSAGE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A"}]}
+CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+
+
+@pytest.mark.parametrize(
+    ("output", "more", "text", "finish"),
+    [
+        ([{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, MESSAGE], {}, "A", "stop"),
+        ([MESSAGE, MESSAGE], {}, "AA", "stop"),
+        ([{"type": "reasoning", "summary": []}], CUT, "", "length"),
+        ([MESSAGE], {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "A", "refused"),
+        ([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}], {}, "No.", "refused"),
+        ([{"type": "function_call", "name": "reply", "arguments": '{"ids": [1]}'}], {}, '{"ids": [1]}', "tool"),
+    ],
+)
+def test_items_of_the_responses_protocol_are_read(output: Any, more: dict[str, Any], text: str, finish: str) -> None:
+    usage = {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 80},
+        "output_tokens": 50,
+        "output_tokens_details": {"reasoning_tokens": 40},
+        "total_tokens": 150,
+    }
+    body = {"model": "m-2026", "status": "completed", "error": None, "output": output, "usage": usage} | more
+    found = reply_of("responses", json.dumps(body).encode())
+    assert (found.text, found.finish, found.served_by) == (text, finish, "m-2026")
+    assert found.usage == Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
+
+
+@pytest.mark.parametrize("odd", [{"output": []}, {"output": "A"}, {}, {"error": {"message": "x"}, "output": [MESSAGE]}])
+def test_a_body_of_the_responses_protocol_without_a_reply_passes(odd: dict[str, Any]) -> None:
+    with pytest.raises(TransientError, match="expected a reply"):
+        reply_of("responses", json.dumps({"status": "completed"} | odd).encode())
 
 
 def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_forced_then() -> None:
@@ -98,6 +161,17 @@ def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_for
         ({"content": "Yes."}, "tool_calls", "Yes.", "tool"),
         ({"content": None, "tool_calls": [{"id": "1", "type": "function"}]}, "stop", "", "tool"),
         ({"content": "", "function_call": {"name": "search"}}, None, "", "tool"),
+        (
+            {"content": None, "tool_calls": [{"function": {"arguments": '{"ids": [1]}'}}]},
+            "tool_calls",
+            '{"ids": [1]}',
+            "tool",
+        ),
+        ({"content": "So:", "function_call": {"arguments": {"ids": [1]}}}, "stop", 'So:\n\n{"ids":[1]}', "tool"),
+        ({"tool_calls": [{"function": {"arguments": '{"ids": [1'}}]}, "length", '{"ids": [1', "length"),
+        ({"content": None, "tool_calls": "x"}, "stop", "", "tool"),
+        ({"content": None, "tool_calls": [7, []]}, "stop", "", "tool"),
+        ({"content": None, "tool_calls": {"function": 7}}, "stop", "", "tool"),
         ({"content": None}, "length", "", "length"),
         ({"content": None}, "stop", "", "stop"),
         ({"content": ""}, "content_filter", "", "refused"),
@@ -128,7 +202,8 @@ def test_a_message_is_read_in_every_form_that_servers_give_it(
         ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "A"}], "max_tokens", "A", "length"),
         ([{"type": "text", "text": "A"}, {"type": "text", "text": "B"}], "stop_sequence", "AB", "stop"),
         ([{"type": "tool_use", "id": "1", "name": "reply", "input": {"sentences": [1]}}], "tool_use", None, "stop"),
-        ([{"type": "tool_use", "id": "1", "name": "search", "input": {"query": [1]}}], "tool_use", "", "tool"),
+        ([{"type": "tool_use", "id": "1", "name": "search", "input": {"sentences": [1]}}], "tool_use", None, "tool"),
+        ([{"type": "tool_use", "id": "1", "name": "search", "input": {}}], "tool_use", "", "tool"),
         ([], "refusal", "", "refused"),
         ([], "pause_turn", "", "other"),
     ],
@@ -149,7 +224,9 @@ def test_tokens_are_read_and_cached_ones_are_part_of_the_prompt() -> None:
     expected = Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
     assert openai(usage=usage).usage == expected
     told = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 20}
-    assert anthropic([], usage=told).usage == Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=70)
+    assert anthropic([], usage=told).usage == Usage(
+        prompt_tokens=100, completion_tokens=5, cached_tokens=70, written_tokens=20
+    )
     hit = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
     assert openai(usage=hit).usage.cached_tokens == 4
 

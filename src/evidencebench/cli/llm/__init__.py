@@ -68,6 +68,7 @@ _KEYS: tuple[Column[Provider], ...] = (
     Column("key_env", "key in", lambda provider: provider.key_env or "none needed"),
     Column("key", "key", lambda provider: provider.key_env and _STATES[place_of_key(provider.key_env)]),
     Column("batches", "batches", lambda provider: "yes" if provider.has_batches else "no"),
+    Column("json", "JSON by schema", lambda provider: "by default" if provider.promises_schema else "if asked"),
 )
 _ADDRESSES: tuple[Column[Provider], ...] = (
     _KEYS[0],
@@ -102,6 +103,7 @@ def providers(*, as_json: options.AsJson, table_format: options.TableFormat) -> 
                     "key_is_set": place_of_key(provider.key_env) is not None,
                     "key_in": place_of_key(provider.key_env),
                     "has_batches": provider.has_batches,
+                    "promises_schema": provider.promises_schema,
                 }
                 for provider in providers
             ]

@@ -4,7 +4,7 @@ In reading order:
 
 * `chat`: ChatModel, ChatRequest, ChatReply, Usage, Sender
 * `providers`: Providers, addresses, keys
-* `wire`: Bodies and replies of OpenAI and Anthropic
+* `wire`: Bodies and replies of OpenAI, its Responses API, and Anthropic
 * `client`: ChatClient.ask/together/drain/close; make_client; estimate and replay senders
 * `sender`: HttpSender: attempts, rate limits, refusals
 * `costs`: Prices, Budget, RequestTotals

@@ -22,6 +22,7 @@ from evidencebench.models.llm.providers import PROVIDERS
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
 
+_WRITING = 0.25  # of the price, for the part of a prompt that is kept for five minutes (Anthropic, "Prompt caching")
 _Usd = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
@@ -54,6 +55,9 @@ class PriceTable:
         return _parse_table(read_bytes(Path(path), at_most=16 << 20, advice="give a table of prices"), str(path))
 
     def price_of(self, model: str) -> Price | None:
+        provider, _, name = model.partition("/")
+        if (row := PROVIDERS.get(provider)) is not None and row.prices_of:
+            model = f"{row.prices_of}/{name}"
         if model in self.models:
             return self.models[model]
         fitting = [
@@ -72,7 +76,8 @@ class PriceTable:
             return None
         n_cached = min(usage.cached_tokens, usage.prompt_tokens)
         cached = price.input if price.cached_input is None else price.cached_input
-        sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
+        n_new = usage.prompt_tokens - n_cached
+        sum_usd = (n_new + _WRITING * min(usage.written_tokens, n_new)) * price.input + n_cached * cached
         return factor * (sum_usd + usage.completion_tokens * price.output) / 1_000_000
 
     def dated(self, models: Iterable[str]) -> str:

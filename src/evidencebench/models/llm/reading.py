@@ -109,7 +109,7 @@ def _without_list(text: str, why: str, finish: Finish) -> Reading:
         why = "the reply says that the model will not answer"
         return Reading(reply_class=ReplyClass.REFUSED, read_by=Branch.REFUSAL, why=why)
     why = why if text.strip() else "the reply is empty"
-    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=fault_of_end(finish, text) if finish == "tool" else why)
+    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=fault_of_end(finish, "") if finish == "tool" else why)
 
 
 def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:

@@ -22,7 +22,7 @@ from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_of
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
-from evidencebench.models.llm.wire import path_and_body, read_reply
+from evidencebench.models.llm.wire import KEEP, Form, path_and_body, read_reply, shared_beginning, untaken_field
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
@@ -184,7 +184,7 @@ class _Target:
     has_replied: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Post:
     request: ChatRequest
     server: Server
@@ -193,6 +193,7 @@ class _Post:
     address: str
     where: str
     body: bytes = field(repr=False)
+    form: Form
     is_sent: bool = False
 
 
@@ -217,6 +218,9 @@ class HttpSender:
         self._sleep = self._stopped.wait if sleep is None else sleep
         self._lock = threading.Lock()
         self._targets: dict[str, _Target] = {}
+        self._tasks: dict[int, int] = {}  # the beginning of a prompt -> how it first went on
+        self._has_recurred = False
+        self._forms: dict[tuple[str, str], Form] = {}  # address, model -> what the server takes
         self._retry = Retry(
             max_attempts=bounds.max_attempts,
             total_seconds=bounds.total_timeout_seconds,
@@ -260,7 +264,9 @@ class HttpSender:
 
     def _post_of(self, request: ChatRequest) -> _Post:
         try:
-            server, (path, body) = server_of(request), path_and_body(request)
+            server = server_of(request)
+            form = self._forms.get((server.base_url, request.model), Form()) | self._keeping(request)
+            path, body = path_and_body(request, form)
             key = key_for(server, environ=self._environ)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
@@ -270,7 +276,14 @@ class HttpSender:
                 target = self._targets[server.base_url] = _Target(http=http, limiter=limiter)
         address = server.address(path)
         where = f"{address.partition('?')[0]}: model '{request.model_name}'"
-        return _Post(request=request, server=server, target=target, key=key, address=address, where=where, body=body)
+        return _Post(request, server, target, key, address, where, body, form)
+
+    def _keeping(self, request: ChatRequest) -> Form:
+        """Return whether to keep a prompt's beginning: once two had one in common, since papers are asked by task."""
+        beginning, rest = shared_beginning(request)
+        task = hash(rest[:600])  # another turn of the same task goes on behind that
+        self._has_recurred = self._has_recurred or self._tasks.setdefault(hash(beginning), task) != task
+        return Form([KEEP]) if self._has_recurred and rest.strip() else Form()
 
     def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):
@@ -315,9 +328,15 @@ class HttpSender:
             correct(0)
             if is_withheld(answer.status, answer.content):
                 return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+            name = untaken_field(post.request, post.form, refusal_text(answer.content))
+            if name and answer.status in {400, 422}:  # the latter is pydantic's, which checks bodies for many servers
+                post.form |= {name}
+                _, post.body = path_and_body(post.request, post.form)
+                return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
             if answer.status in MAY_HAVE_RUN:
                 self._count_maybe_charged(post)
             raise failure_of(answer, where=post.where, key=post.key.value)
+        self._forms[post.server.base_url, post.request.model] = post.form - {KEEP}
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply

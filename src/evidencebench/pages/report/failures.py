@@ -7,15 +7,14 @@ from statistics import median
 from urllib.parse import quote
 
 from evidencebench.pages.html import Node
-from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
+from evidencebench.pages.report.blocks import folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import Failure, RunFile
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.significance import cost_text, notes_line
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
-from evidencebench.wording import counted
+from evidencebench.wording import counted, without_folders
 
 _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
@@ -48,17 +47,9 @@ def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> list[tupl
     return sorted(kinds, key=lambda kind: (-kind[1], kind[0]))
 
 
-_COUNTED = {
-    "failed": "failed",
-    "empty": "empty",
-    "missing": "missing",
-    "duplicates": "repeated",
-    "over_length": "over budget",
-    "out_of_range": "no such sentence",
-}
 _ALL_WELL = (
     "Every paper has an answer of every run. None failed, is empty, names a sentence twice or one that does not exist, "
-    "or has more sentences than count."
+    "or is otherwise odd."
 )
 
 
@@ -66,19 +57,15 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*answers) for label, answers in graded.items()}
     errors = [(label, *kind) for label, answers in graded.items() for kind in errors_of(*answers)]
-    scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.changed.items()}}
-    tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
+    rows = [
+        [row.system, row.kind, f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.task, without_folders(row.text)]
+        for row in findings.scored.warnings
+    ]
     return section(
         "failures",
         "Answers that failed",
-        note(
-            "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated: sentences named "
-            "again, which are removed. Over budget: sets with more sentences than count. No such sentence: dropped, "
-            "where that is allowed."
-        )
-        if any(tables.values())
-        else note(_ALL_WELL),
-        *(by_task(findings.tasks, lambda task: [tables[task.name] or note(_ALL_WELL)]) if any(tables.values()) else ()),
+        note("A failed, an empty and a missing answer each score 0." if rows else _ALL_WELL),
+        table_node("What was odd, where most answers were", ["run", "what", "answers", "task", "which says"], rows),
         *_left_out(findings),
         table_node(
             "Errors by kind, on all tasks",
@@ -91,16 +78,6 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         _replies("Replies of language models by class", "reply_", notes),
         _replies("Replies by the branch of the grammar that read them", "read_by ", notes),
     )
-
-
-def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
-    counts = {label: by_task[task].counts for label, by_task in scores.items()}
-    kept = [name for name in _COUNTED if any(getattr(count, name) for count in counts.values())]
-    rows = [[label, *(getattr(count, name) for name in kept)] for label, count in counts.items()]
-    rows = [row for row in rows if any(row[1:])]
-    n_well = len(scores) - len(rows)
-    title = f"Answers on {task}{f' ({n_well} more had none of this)' if n_well else ''}"
-    return table_node(title, ["run", *map(_COUNTED.__getitem__, kept)], rows)
 
 
 def _left_out(findings: Findings) -> list[Node]:

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from shlex import join
-from typing import get_args
 
 import msgspec
-from msgspec.structs import replace
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.system_table import PACKAGED, SYSTEMS
+from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.pages.figures.charts import RowAxis, reach_of, row_mark
 from evidencebench.pages.figures.data import bar_of
 from evidencebench.pages.html import Child, Node, node
@@ -30,25 +28,31 @@ from evidencebench.pages.report.blocks import (
     terms_node,
 )
 from evidencebench.pages.report.data import Findings
-from evidencebench.runs.header import ControlName, QueryControl, RunHeader, SystemHeader
+from evidencebench.runs.header import QueryControl, RunHeader, SystemHeader
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, control_results, use_of_hypothesis
+from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, use_of_hypothesis
+from evidencebench.scoring.score_runs import (
+    NOT_MEASURED,
+    asked_changed,
+    changed_partners,
+    reads_hypothesis,
+    results_of_runs,
+)
 from evidencebench.scoring.significance import p_text, percent, signed
 from evidencebench.specification import write_specification
-from evidencebench.system import traits_of
 from evidencebench.tables import Cell
 
 _NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
-_WRONG, _NOT_MEASURED = "wrong hypothesis", "not measured"
+_WRONG = "wrong hypothesis"
 _PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
-    results = _results(findings, partners)
+    partners = changed_partners(findings.scored)
+    results = results_of_runs(findings.scored, findings.resampling)
     used = [partner for by_control in partners.values() for partner in by_control.values()]
-    asked = {label: _asked(run.header) for label, (run, _) in findings.changed.items()}
+    asked = {label: asked_changed(run.header) for label, (run, _) in findings.scored.changed.items()}
     unused: dict[str, Child] = {
         label: next(
             (
@@ -58,11 +62,11 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
             ),
             "there is no run of the same system and options with the own queries",
         )
-        for label in findings.changed
+        for label in findings.scored.changed
         if label not in used
     }
     unmeasured = {
-        label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
+        label: "the file does not say what made it" if run.header is None else _why_no_partner(run, run.header.system)
         for label, run in findings.scored.runs.items()
         if QueryControl(name="wrong_hypothesis") not in partners[label]
     }
@@ -81,44 +85,6 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     )
 
 
-def _asked(header: RunHeader | None) -> tuple[SystemHeader, QueryControl] | None:
-    """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
-    if header is None or header.control is None:
-        return None
-    return header.system, replace(header.control, path=None)  # the checksum says which file it was, wherever it lay
-
-
-def _partners(run: RunFile, findings: Findings) -> dict[QueryControl, str]:
-    """Return control -> the run of the same system with queries so changed, if possible of the same seed."""
-    alike: dict[QueryControl, list[tuple[bool, str]]] = {}
-    for label, (changed, _) in findings.changed.items():
-        asked = _asked(changed.header)
-        if run.header is not None and changed.header is not None and asked and asked[0] == run.header.system:
-            alike.setdefault(asked[1], []).append((changed.header.seed != run.header.seed, label))
-    return {control: min(labels)[1] for control, labels in alike.items()}
-
-
-def _results(findings: Findings, partners: Mapping[str, Mapping[QueryControl, str]]) -> tuple[ControlResult, ...]:
-    """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
-    compared = [
-        (label, control.words, findings.scored.scores[label][task.name], findings.changed[partner][1][task.name])
-        for name in get_args(ControlName)
-        for label, by_control in partners.items()
-        for control, partner in by_control.items()
-        if control.name == name
-        for task in findings.tasks
-    ]
-    reads = {
-        label: run.header is None or not _is_blind(run.header.system.name)
-        for label, run in findings.scored.runs.items()
-    }
-    return control_results(compared, reads, findings.resampling)
-
-
-def _is_blind(system: str) -> bool:
-    return system in PACKAGED and not traits_of(SYSTEMS[system]).reads_hypothesis
-
-
 # The verdict on each task in words, how choices change, and the recall with own and changed queries.
 
 
@@ -132,11 +98,11 @@ def _use_blocks(
     controls = dict.fromkeys(result.control for result in results)
     by_control = {name: [result for result in here if result.control == name] for name in controls}
     wrong = by_control.get(_WRONG, [])
-    uses = {label: "cannot" if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()}
+    uses = {label: "cannot" if reason == _NEVER_READS else NOT_MEASURED for label, reason in unmeasured.items()}
     uses.update({result.system: use_of_hypothesis(result) for result in wrong})
     facts: list[tuple[Child, Sequence[Child]]] = [
         (node("strong", None, use), isolated_names(systems))
-        for use in (*USES, _NOT_MEASURED)
+        for use in (*USES, NOT_MEASURED)
         if (systems := [label for label in labels if uses.get(label) == use])
     ]
     blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
@@ -225,12 +191,12 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
     )
 
 
-def _why_no_partner(system: SystemHeader) -> str:
+def _why_no_partner(run: RunFile, system: SystemHeader) -> str:
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
     if b'"name":"stored"' in msgspec.json.encode(system):  # it, or a system in its options
         return "it builds on stored answers, which are for each paper's own hypothesis"
-    if _is_blind(system.name):
+    if not reads_hypothesis(run):
         return _NEVER_READS
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"

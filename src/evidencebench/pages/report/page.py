@@ -11,6 +11,7 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine
+from evidencebench.errors import EvidenceWarning
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.pages.html import Child, Node, as_html, beginning_of, data_elements, node, one_file, report_parts
 from evidencebench.pages.paper import GradedInstance, ListRow, SystemRecord
@@ -39,11 +40,11 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, Caution, cautions_of, has_labels, score_runs
+from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, score_runs
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.scoring.significance import p_text, percent, score_text
 from evidencebench.version import __version__
-from evidencebench.wording import counted
+from evidencebench.wording import counted, without_folders
 
 # The head of the report: for each task the verdict in words, and its forest plot.
 
@@ -216,8 +217,8 @@ def _signatures_section(findings: Findings) -> Node:
     standings = [row for board in findings.boards.values() for row in board.standings]
     unfinished = {row.system: row.unfinished for row in reversed(standings) if row.unfinished}
     runs = {"Runs": _runs(findings.scored.runs, unfinished)}
-    if findings.changed:
-        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
+    if findings.scored.changed:
+        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()}, {})
     return section(
         "signatures",
         "Data, runs and signatures",
@@ -267,7 +268,7 @@ def report_page(
     exchanges: ExchangeSource | None = None,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_caution: Callable[[Caution], object] = lambda _: None,
+    on_warning: Callable[[EvidenceWarning], object] = lambda _: None,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> str:
     """Return the report as one HTML page.
@@ -299,9 +300,8 @@ def report_page(
         on_progress=lambda n_done, n_all: on_progress(n_done, n_all, "scoring"),
     )
     findings = findings_of(scored, resampling)
-    cautions = cautions_of(findings.scored)
-    for caution in cautions:
-        on_caution(caution)
+    for warning in scored.warnings:
+        on_warning(warning)
     title = title or _title(data.name, list(findings.scored.runs))
     has_papers = findings.scored.n_instances <= MOST_PAPERS if papers is None else papers
     shown_data = shareable(shown_data or str(data.path))
@@ -326,8 +326,9 @@ def report_page(
     head = _head(
         title,
         *(
-            note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
-            for caution in cautions
+            note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
+            for row in scored.warnings
+            if row.system in scored.runs
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
         *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),

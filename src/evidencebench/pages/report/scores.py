@@ -21,10 +21,10 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
+from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
-from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.tables import Cell
 

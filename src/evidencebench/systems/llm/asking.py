@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
-from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, estimated_tokens
+from evidencebench.models.llm.chat import ROOM_TO_THINK, ChatModel, ChatReply, Message, estimated_tokens
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.grammar import visible_text
+from evidencebench.models.llm.grammar_lists import ShownSentences
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.models.llm.reading import Reading, ReplyClass
 from evidencebench.systems.llm.prompts import budget_words, prompt_named
 
@@ -50,6 +53,7 @@ class Conversation:
 def converse(asker: Asker, question: Question) -> Conversation:
     """Ask a model until its reply holds an answer, at most 1 + `Asker.repairs` times; a refusal is final.
 
+    A reply that was cut while the model thought is asked for once more with more room, beside the repairs if any.
     Without a whole reply, the largest part of an order or of scores is the answer; a part of a selection never is. A
     model that names too many sentences is asked once to choose among them; if it then names none, the longer set is
     the answer. Raises `ReplyError`, with the notes of all replies, `StopError` and `PendingError`.
@@ -73,10 +77,23 @@ def converse(asker: Asker, question: Question) -> Conversation:
             return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
         if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
             part = reading
+        if (roomier := _with_more_room(asker, messages, reply)) is not None:
+            asker = roomier
+            notes["asked_with_more_room"] += 1
+            continue
         if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
             return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
         messages = _next_messages(asker.chat, messages, reply, repair_text(reply, question))
+
+
+def _with_more_room(asker: Asker, messages: tuple[Message, ...], reply: ChatReply) -> Asker | None:
+    """Return who asks the same again, where a reply was cut before any answer; None: it was not, or no more fits."""
+    if not asker.repairs or reply.finish != "length" or visible_text(reply.text, ShownSentences({})).strip():
+        return None
+    chat, used = asker.chat, sum(round(1.1 * estimated_tokens(message.text)) for message in messages)
+    most = min(ROOM_TO_THINK if chat.max_tokens_if_cut is None else chat.max_tokens_if_cut, chat.context_tokens - used)
+    return replace(asker, chat=replace(chat, max_tokens=most)) if most > chat.max_tokens else None
 
 
 def repair_text(reply: ChatReply, question: Question) -> str:
@@ -98,7 +115,7 @@ def is_answer(reading: Reading, question: Question) -> bool:
 
 def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     """Return a reply; note its tokens and its cost, the same whether it was sent now or lay in the cache."""
-    request = asker.chat.request(messages, question.schema)
+    request = asker.chat.request(messages, question.schema if asks_json(asker.chat) else None)
     try:
         received = asker.client.ask(request, stand_in=question.stand_in)
     except EndpointError as error:
@@ -162,8 +179,9 @@ def ask_until_read(
     first = Message("user", question)
     messages: tuple[Message, ...] = (first,)
     why = ""
-    for _ in range(1 + asker.repairs):
-        request = asker.chat.request(messages, schema)
+    n_repairs = 0
+    while n_repairs <= asker.repairs:
+        request = asker.chat.request(messages, schema if asks_json(asker.chat) else None)
         try:
             received = asker.client.ask(request, stand_in=stand_in)
         except EndpointError as error:
@@ -171,6 +189,10 @@ def ask_until_read(
         answer, why = read(received.reply)
         if not why:
             return answer, request.key
+        if (roomier := _with_more_room(asker, messages, received.reply)) is not None:
+            asker = roomier
+            continue
+        n_repairs += 1
         quoted = received.reply.text.strip()[-_LONGEST_QUOTED:]
         messages = (first, *([Message("assistant", quoted)] if quoted else []), Message("user", again(why)))
     raise UnreadableReplyError(f"no {what}: {why}")

@@ -12,7 +12,7 @@ from typing import Any
 from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
-from evidencebench.models.llm.providers import server_of
+from evidencebench.models.llm.providers import asks_json, server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
 from evidencebench.query import AspectScope, Query, sections_of
 from evidencebench.system import merged_notes
@@ -157,7 +157,7 @@ class PaperQuestion:
 
     def question(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
         """Return the question with these sentences, for a reply in the form ``kind`` (see `form_name`)."""
-        shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), chat.structured
+        shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), asks_json(chat)
 
         def read(reply: ChatReply) -> Reading:
             if kind == "answer":
@@ -211,6 +211,7 @@ def check_options(name: str, system: Any, prompt: str) -> None:
         raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
         server_of(chat)  # asked once now, rather than failing for every instance
+        chat.extra_fields()
     except SystemSpecError as error:
         raise SystemSpecError(f"{name}: {error}") from error
     if chat.temperature is not None:
