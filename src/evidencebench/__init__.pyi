@@ -1,5 +1,6 @@
 # The public names, each with its module, for type checkers and for `__init__.py`, which imports a name when it is used.
 
+from evidencebench.construction.pipeline import construct as construct
 from evidencebench.data.cover import coverage_of as coverage_of
 from evidencebench.data.cover import maximum_coverage as maximum_coverage
 from evidencebench.data.cover import minimum_cover as minimum_cover
@@ -29,11 +30,11 @@ from evidencebench.execution.finding import find_evidence as find_evidence
 from evidencebench.execution.making import make_system as make_system
 from evidencebench.execution.run import execute as execute
 from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
-from evidencebench.integrations.frames import comparisons_frame as comparisons_frame
+from evidencebench.experiment.experiment import Experiment as Experiment
+from evidencebench.experiment.result_table import ResultTable as ResultTable
 from evidencebench.integrations.frames import instances_frame as instances_frame
 from evidencebench.integrations.frames import scores_frame as scores_frame
 from evidencebench.integrations.frames import sentences_frame as sentences_frame
-from evidencebench.integrations.frames import standings_frame as standings_frame
 from evidencebench.integrations.hugging_face import to_hf as to_hf
 from evidencebench.integrations.mteb import mteb_tasks as mteb_tasks
 from evidencebench.integrations.trec import answers_of_frame as answers_of_frame
@@ -58,6 +59,7 @@ from evidencebench.pages.figures.drawing import stacked as stacked
 from evidencebench.pages.figures.files import png_file as png_file
 from evidencebench.pages.figures.files import svg_file as svg_file
 from evidencebench.pages.figures.terminal import terminal_bars as terminal_bars
+from evidencebench.pages.report.page import write_report as write_report
 from evidencebench.papers.paper import Paper as Paper
 from evidencebench.papers.paper import Unit as Unit
 from evidencebench.papers.read import read_paper as read_paper
@@ -68,8 +70,11 @@ from evidencebench.scoring.breakdowns import place_breakdown as place_breakdown
 from evidencebench.scoring.compare import compare as compare
 from evidencebench.scoring.evaluate import answers_of as answers_of
 from evidencebench.scoring.evaluate import evaluate as evaluate
+from evidencebench.scoring.measures import MEASURES as MEASURES
+from evidencebench.scoring.measures import Measure as Measure
 from evidencebench.scoring.measures import aspect_recall as aspect_recall
 from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
+from evidencebench.scoring.resampling import Resampling as Resampling
 from evidencebench.scoring.selection import Rules as Rules
 from evidencebench.scoring.selection import select as select
 from evidencebench.scoring.task_scores import TaskScores as TaskScores
@@ -81,4 +86,7 @@ from evidencebench.system import System as System
 from evidencebench.system import Traits as Traits
 from evidencebench.system import rank_by_score as rank_by_score
 from evidencebench.systems.bm25 import BM25 as BM25
+from evidencebench.training.crossval import cross_validate as cross_validate
+from evidencebench.training.crossval_splits import CrossValidation as CrossValidation
+from evidencebench.training.trainings import train as train
 from evidencebench.version import __version__ as __version__

@@ -1,29 +1,24 @@
 """``evidencebench controls``."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.compare import comparison_columns
 from evidencebench.cli.options import argument
-from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_signatures, print_table
-from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.cli.output import ProgressReporter, print_result
+from evidencebench.data.dataset import open_dataset
 from evidencebench.execution.asking import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
+from evidencebench.experiment.pairs import control_result
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import QueryControl, SystemHeader, code_text
 from evidencebench.scoring.compare import ControlResult
-from evidencebench.scoring.output import comparison_fields, signature
-from evidencebench.scoring.query_controls import OWN, common_tasks_of, inquiries_of, measure_query_controls
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.significance import mean_or_none, p_text
+from evidencebench.scoring.query_controls import common_tasks_of, inquiries_of, measure_query_controls
 from evidencebench.system import NamedSystem
-from evidencebench.tables import Column, share_column, table_for_csv, table_for_readers
 from evidencebench.wording import counted
 
 
@@ -88,11 +83,12 @@ def controls(
         )
     tell_asked(client)
     n_failed = _tell_failed(results)
-    if asking.as_json:
-        print_json(list(map(_fields, results)))
-    else:
-        print_controls(results, table_format)
-        print_signatures(_signatures(results, named, dataset, resampling), table_format)
+    signatures = {
+        name: SystemHeader(name=system.name, options=dict(system.options)).signature + code_text(system.versions())
+        for name, system in named.items()
+    }
+    form = "json" if asking.as_json else table_format
+    print_result(control_result(results, signatures, dataset, resampling), form)
     return 1 if n_failed else 0
 
 
@@ -108,75 +104,3 @@ def _tell_failed(results: Sequence[ControlResult]) -> int:
             answers = counted(n_failed, "answer")
             click.echo(f"{answers} failed, which scores 0; 'evidencebench run {system}' says why", err=True)
     return n_all
-
-
-def _fields(result: ControlResult) -> dict[str, Any]:
-    return {
-        "system": result.system,
-        "control": result.control,
-        "task": result.comparison.task.name,
-        **comparison_fields(result.comparison, (OWN, "changed")),
-        "p_value_holm": result.p_value,
-        "can_differ": result.comparison.can_differ,
-        "reads_hypothesis": result.reads_hypothesis,
-        "stranger": None if result.stranger is None else asdict(result.stranger),
-    }
-
-
-_COLUMNS: dict[str, Column[ControlResult]] = comparison_columns(
-    lambda result: result.comparison,
-    (OWN, "changed"),
-    difference="own - changed",
-    p_holm=lambda result: result.p_value,
-    p_text=lambda result: "*" if result.adjusted is None else p_text(result.adjusted),
-)
-_SYSTEM: Column[ControlResult] = Column("system", "system", lambda result: result.system)
-_READERS = [_SYSTEM, *(_COLUMNS[name] for name in ("mean_own", "mean_changed", "difference", "p_holm", "overlap"))]
-
-
-def _stranger_column(share: str, heading: str = "") -> Column[ControlResult]:
-    return share_column(
-        f"stranger_{share}", heading, lambda result: result.stranger and mean_or_none(getattr(result.stranger, share))
-    )
-
-
-_CSV: list[Column[ControlResult]] = [
-    _SYSTEM,
-    Column("control", "", lambda result: result.control),
-    *_COLUMNS.values(),
-    Column("reads_hypothesis", "", lambda result: result.reads_hypothesis),
-    *map(_stranger_column, ("sentences", "selection", "recall")),
-]
-
-
-def print_controls(results: Sequence[ControlResult], table_format: str) -> None:
-    if table_format == "csv":
-        print_table(table_for_csv(_CSV, results), "csv")
-        return
-    groups: dict[tuple[str, str], list[ControlResult]] = {}
-    for result in results:
-        groups.setdefault((result.control, result.comparison.task.name), []).append(result)
-    for (control, task), members in groups.items():
-        columns, title = _READERS, f"{control}, {task}: aspect recall in %"
-        if stranger := members[0].stranger:
-            columns = [*columns, _stranger_column("selection", "stranger, %")]
-            title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
-        untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
-        notes = [untested] if any(result.adjusted is None for result in members) else []
-        print_table(table_for_readers(columns, members, title=title, notes=notes), table_format)
-    if table_format == "text":
-        print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
-        click.echo()
-
-
-def _signatures(
-    results: Sequence[ControlResult], systems: Mapping[str, NamedSystem], dataset: Dataset, resampling: Resampling
-) -> Iterator[str]:
-    """Yield one signature for each system and task, which names all controls."""
-    controls = "+".join(dict.fromkeys(result.control for result in results))
-    comparisons = {(result.system, result.comparison.task.name): result.comparison for result in results}
-    for (name, _), comparison in comparisons.items():
-        system = systems[name]
-        asked = SystemHeader(name=system.name, options=dict(system.options)).signature
-        label = f"{asked}{code_text(system.versions())}[own - {controls}]"
-        yield signature(dataset, label, task=comparison.task, n=comparison.test.difference.n, resampling=resampling)

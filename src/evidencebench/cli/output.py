@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from rich.table import Column
 from rich.text import Text
 
 from evidencebench.errors import DataError, EvidenceWarning
+from evidencebench.experiment.result_table import ResultTable
 from evidencebench.files.atomic import is_standard_output, is_stream
 from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable, table_for_readers
 from evidencebench.tables import Column as RowColumn
@@ -141,6 +142,30 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
         click.echo("\n".join(f"* {html.escape(line, quote=False)}" for line in lines))
     elif table_format == "latex":
         click.echo("\n".join(f"% {line}" for line in lines))
+
+
+def print_result(result: ResultTable[Any], form: str, bars: Sequence[Callable[[], object]] = (), **how: bool) -> None:
+    """Print a result as ``form`` says, also as ``json``; as text with ``bars`` below its tables, notes at the end.
+
+    ``signatures=False`` leaves the signatures out.
+    """
+    if form == "json":
+        print_json(result.fields)
+        return
+    if form == "csv":
+        print_table(result.figures, "csv")
+        return
+    is_text = form == "text"
+    for number, table in enumerate(result.tables):
+        print_table(replace(table, notes=()) if is_text else table, form)
+        if is_text and number < len(bars):
+            bars[number]()
+    if is_text and (notes := dict.fromkeys(note for table in result.tables for note in table.notes)):
+        for note in notes:
+            print_prose(note)
+        click.echo()
+    if how.get("signatures", True):
+        print_signatures(result.signatures, form)
 
 
 def refuse_existing(path: Path, *, overwrite: bool, no_stream: str = "", option: str = "--output") -> None:

@@ -53,6 +53,10 @@ class ScoringOptions(ExportScoring):
     def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
         return ExportScoring.score(self, runs, **self.place, **how)
 
+    @property
+    def form(self) -> str:
+        return "json" if self.as_json else self.table_format
+
     def finish(self, scored: ScoredRuns) -> int:
         """Print what was odd behind the results, unless they are JSON, which has it, and return the exit code."""
         if not self.as_json:

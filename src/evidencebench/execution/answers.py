@@ -1,8 +1,9 @@
 """Ask a system about one instance: it is given the query and the brief only, and it answers or fails."""
 
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -12,9 +13,10 @@ from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.changes import ChangedInstance, with_hypothesis
 from evidencebench.execution.own_code import beginning_of, trace_of
+from evidencebench.query import Query
 from evidencebench.runs.formats import GivenAnswer, answers_in
 from evidencebench.runs.run import Answer, Failure, RunFile
-from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
+from evidencebench.system import Asked, Brief, NamedSystem, Ranking, System, Traits, plain_ranking, traits_of
 
 _MAX_ERROR_CHARACTERS = 500
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
@@ -36,6 +38,26 @@ def named_system(system: object) -> NamedSystem:
     if not callable(getattr(system, method, None)):
         raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
     return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function as a system; it may read the brief."""
+
+    function: Callable[[Query, Brief], GivenAnswer]
+    traits = Traits(reads_brief=True)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        answer = answers_in({query.instance_id: self.function(query, brief)})[query.instance_id]
+        if isinstance(answer, Failure):
+            raise TypeError(f"expected an answer, got {answer.error}")
+        return answer
+
+
+def function_system(function: Callable[[Query, Brief], GivenAnswer]) -> NamedSystem:
+    """Return a function of a query and a brief as a system, named as it is imported."""
+    name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__name__)}"
+    return NamedSystem(name=name, options={}, system=_Function(function), module=sys.modules.get(function.__module__))
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:

@@ -29,7 +29,7 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
-from evidencebench.scoring.oddities import oddities
+from evidencebench.scoring.oddities import is_changed, oddities
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import Counts, TaskScores
@@ -151,7 +151,7 @@ def score_runs(
         raise RunError("expected at least one run file, got none")
     dataset, tasks = dataset_from(dataset), tasks_from(tasks)
     runs = open_runs(paths, dataset, tasks)
-    own = {label: run for label, run in runs.items() if not (changed_apart and _is_changed(run))}
+    own = {label: run for label, run in runs.items() if not (changed_apart and is_changed(run))}
     if not own:
         raise RunMismatchError(
             f"{next(iter(runs.values())).path}: was asked changed queries, as every run here; "
@@ -204,10 +204,6 @@ def score_runs(
             for name, control in (CONTROLS if with_controls else {}).items()
         },
     )
-
-
-def _is_changed(run: RunFile) -> bool:
-    return run.header is not None and run.header.control is not None
 
 
 def _scorer(

@@ -247,7 +247,7 @@ _JOURNALS = RecordFormat(
 
 
 def cross_validate(
-    what: CrossValidation,
+    what: CrossValidation | str | Sequence[str],
     dataset: Dataset | PathText,
     *,
     jobs: int = 1,
@@ -261,14 +261,46 @@ def cross_validate(
 ) -> list[SystemFigures]:
     """Return the figures of each system; every instance is answered by models that were not trained on its paper.
 
-    ``jobs`` is the number of processes; ``engine`` says where the work runs instead. The ``journal`` holds finished
-    splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``run`` is where the
-    first system's answers under the first seed are written in the end, as a run. ``client`` and ``waiting`` are for
-    systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
-    It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that or for a run of another one,
-    `StopError` if no more requests may be sent, `WorkerError` once all other splits are done where one took its worker
-    with it twice, and before any work what `make_plan` raises.
+    Parameters
+    ----------
+    what
+        A specification or several, or a `CrossValidation`, which says on which tasks, in how many folds and so on.
+    dataset
+        The data set, its path or its catalogue name.
+    jobs, engine
+        How many processes; or where the work runs instead.
+    journal
+        The file of finished splits, so that the same call goes on after an interruption; None: none.
+    run
+        Where the first system's answers under the first seed are written in the end, as a run; None: nowhere.
+    overwrite
+        Whether to start a journal over.
+    client, waiting
+        For systems that ask a language model.
+    on_progress
+        Called with (splits done, splits in all).
+
+    Raises
+    ------
+    RunFormatError
+        If the journal is damaged.
+    RunMismatchError
+        If the journal or the run is of another cross-validation.
+    StopError
+        If no more requests may be sent.
+    WorkerError
+        Once all other splits are done, where one took its worker with it twice.
+    SystemSpecError, TaskError, UndefinedScoreError
+        Before any work: what `make_plan` raises.
+
+    Examples
+    --------
+    >>> from evidencebench import CrossValidation
+    >>> what = CrossValidation("bm25", "er_at_10", n_folds=2, n_seeds=1, with_blind=False)
+    >>> round(cross_validate(what, "sample")[0].tasks["er_at_10"].recall.mean, 3)
+    0.37
     """
+    what = what if isinstance(what, CrossValidation) else CrossValidation(what)
     dataset = dataset_from(dataset)
     plan, tasks = make_plan(what, dataset), what.asked
     splits = list(splits_of(plan))

@@ -19,7 +19,7 @@ from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, 
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, WindowAgreement, judge_step, windows_agree
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
-from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construction_status, run_all
+from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construct, construction_status
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
@@ -268,7 +268,7 @@ def run(
         assert client is not None
         if first is not None:
             make_room(output_of(step, config.work) for step in list(STEP_FILES)[list(STEP_FILES).index(first) :])
-        made = run_all(
+        made = construct(
             config,
             client=client,
             waiting=waiting,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,7 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import EvidenceWarning
+from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.pages.html import Child, Node, as_html, beginning_of, data_elements, node, one_file, report_parts
 from evidencebench.pages.paper import GradedInstance, ListRow, SystemRecord
@@ -336,6 +338,41 @@ def report_page(
     results = node("main", {"id": "results"}, _task_switch(findings.tasks), head, contents, *sections)
     viewed = viewer_of(findings, title, exchanges)
     return _page(viewed, results, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
+
+
+def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: Dataset | PathText, **how: Any) -> Path:
+    """Write everything about runs into one HTML file, and return its path.
+
+    Parameters
+    ----------
+    path
+        The file; one that is there is replaced.
+    runs
+        The run files; one that was asked changed queries stands beside the run of its system.
+    dataset
+        The data set, its path or its catalogue name.
+    how
+        ``tasks``, ``rules``, ``resampling``, ``limit``, ``title``, ``papers`` (whether the page holds the papers) and
+        ``largest`` (the last budget of the curves), as in ``evidencebench report``.
+
+    Raises
+    ------
+    RunMismatchError
+        If a run is not of this data.
+    DataError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evidencebench import execute
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = execute("bm25", "sample", f"{folder}/bm25.jsonl")
+    ...     write_report(f"{folder}/report.html", f"{folder}/bm25.jsonl", "sample", tasks="er_at_10").name
+    'report.html'
+    """
+    write_whole(Path(path), report_page(runs, dataset, **how).encode())
+    return Path(path)
 
 
 def _unlabelled_results(
