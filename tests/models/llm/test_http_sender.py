@@ -136,12 +136,20 @@ def test_a_field_that_a_server_refuses_is_understood_once_and_nothing_is_paid_tw
     assert time.slept == []
 
 
+# As llama-cpp-python 0.3.36 says it, with status 500.
+LLAMA_CPP_PYTHON = (
+    "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input "
+    "should be 'text' or 'json_object'\", 'input': 'json_schema', 'ctx': {'expected': \"'text' or 'json_object'\"}}"
+)
+
+
 @pytest.mark.parametrize(
     ("model", "refusal"),
     [
         ("openai/m", refusing("Invalid parameter: 'response_format' of type 'json_schema' is not supported.")),
         ("vllm/m", answer(422, b'{"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs"}]}')),
         ("vllm/m", refusing("This response_format type is unavailable now", type="invalid_request_error")),
+        ("llamacpp/m", refusing(LLAMA_CPP_PYTHON, 500, type="internal_server_error")),
     ],
 )
 def test_a_server_without_structured_replies_is_told_once_and_asked_in_words(model: str, refusal: Behaviour) -> None:
@@ -151,6 +159,18 @@ def test_a_server_without_structured_replies_is_told_once_and_asked_in_words(mod
         found = sent(sender, *asked)
     assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
     assert ["response_format" in json.loads(exchange.body) for exchange in server.log] == [True, False, False]
+
+
+@pytest.mark.parametrize(("n_tokens", "finish"), [(8, "stop"), (9, "length")])
+def test_a_response_as_long_as_it_may_be_was_cut_though_the_server_says_completed(n_tokens: int, finish: str) -> None:
+    """So do the servers of llama.cpp and transformers."""
+    part = {"type": "output_text", "text": "ANSWER: [1", "annotations": []}
+    item = {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    usage = {"input_tokens": 14, "output_tokens": n_tokens}
+    body = {"model": "tiny", "status": "completed", "output": [item], "usage": usage}
+    with served(answer(200, json.dumps(body).encode())) as (server, sender, _):
+        found = sent(sender, request_to(server.address("v1"), model="openai-responses/m", key_env="", max_tokens=9))
+    assert [reply.finish for reply in found if isinstance(reply, ChatReply)] == [finish]
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,10 @@ def test_a_request_by_the_responses_protocol_holds_what_was_asked_and_nothing_el
     assert path == "/responses"
     assert json.loads(body) == {
         "model": "gpt",
-        "input": [{"role": "user", "content": "Hello"}],
+        "input": [{"type": "message", "role": "user", "content": "Hello"}],  # llama.cpp wants the type
         "max_output_tokens": 4096,
         "store": False,
+        "stream": False,  # some servers stream otherwise
         "reasoning": {"effort": "low"},
         "text": {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": SCHEMA}},
     }

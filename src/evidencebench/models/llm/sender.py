@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from evidencebench.errors import (
     DrainingError,
     EndpointError,
@@ -329,7 +331,7 @@ class HttpSender:
             if is_withheld(answer.status, answer.content):
                 return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
             name = untaken_field(post.request, post.form, refusal_text(answer.content))
-            if name and answer.status in {400, 422}:  # the latter is pydantic's, which checks bodies for many servers
+            if name and answer.status in {400, 422, 500}:  # pydantic's is 422, and 500 in llama-cpp-python's server
                 post.form |= {name}
                 _, post.body = path_and_body(post.request, post.form)
                 return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
@@ -356,7 +358,11 @@ class HttpSender:
 def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        return reply_without_key(read_reply(post.server.provider.wire, answer.content), post.key)
+        reply = reply_without_key(read_reply(post.server.provider.wire, answer.content), post.key)
+        is_cut = post.server.provider.wire == "responses" and (
+            (reply.usage.completion_tokens or 0) >= post.request.max_tokens and reply.finish == "stop"
+        )  # which the servers of llama.cpp and transformers do not tell
+        return msgspec.structs.replace(reply, finish="length") if is_cut else reply
     except TransientError as error:
         media_type = answer.headers.get("Content-Type", "unknown type")
         failure = hide_key(f"{error}, in {len(answer.content)} bytes of {media_type}", post.key.value)

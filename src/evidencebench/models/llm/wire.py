@@ -37,10 +37,10 @@ def request_body(request: ChatRequest, form: Form = frozenset()) -> dict[str, An
     provider = provider_of(request.model)
     if _SCHEMA in form:
         request = msgspec.structs.replace(request, schema=None)
-    messages = "input" if provider.wire == "responses" else "messages"
+    messages, more = ("input", {"type": "message"}) if provider.wire == "responses" else ("messages", {})
     body: dict[str, Any] = {
         "model": request.model_name,
-        messages: [{"role": message.role, "content": message.text} for message in request.messages],
+        messages: [{**more, "role": message.role, "content": message.text} for message in request.messages],
         next(name for name in (provider.max_tokens_field, *_TOKEN_FIELDS) if name not in form): request.max_tokens,
     }
     body |= _anthropic_fields(request) if provider.wire == "anthropic" else _openai_fields(request, provider)
@@ -94,7 +94,7 @@ def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     body: dict[str, Any] = {provider.seed_field: request.seed} if provider.seed_field else {}
     if provider.wire == "responses":
         more = {"reasoning": {"effort": effort}, "text": {"format": {"type": "json_schema", **schema}}}
-        body["store"] = False
+        body |= {"store": False, "stream": False}  # transformers serve streams unless it is told not to
     else:
         more = {"reasoning_effort": effort, "response_format": {"type": "json_schema", "json_schema": schema}}
     is_given = (effort is not None, request.schema is not None)
