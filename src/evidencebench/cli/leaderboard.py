@@ -48,6 +48,7 @@ def leaderboard(
         write_picture(plot, board_chart(board, scored.dataset.name, scoring.resampling))
     bars = [partial(print_bars, board_bars(standings)) for standings in board.values()]
     print_result(result, scoring.form, bars)
+    return scoring.finish(scored)
 
 
 @options.command
@@ -77,9 +78,10 @@ def table(
     name_of = _names(runs, names)
     scored = scoring.score(runs, with_controls=controls)
     by_label = {label: name_of[run.path] for label, run in scored.runs.items() if run.path in name_of}
-    how = {"names": by_label, "uncertainty": uncertainty, "against": against, "published": published}
     with progress("comparing", scoring.progress_style):
-        result = paper_result(scored, scoring.resampling, **how)
+        result = paper_result(
+            scored, scoring.resampling, names=by_label, uncertainty=uncertainty, against=against, published=published
+        )
     print_result(result, scoring.form)
     return scoring.finish(scored)
 

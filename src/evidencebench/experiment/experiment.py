@@ -2,7 +2,9 @@
 
 import inspect
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
@@ -103,7 +105,7 @@ class Experiment:
         jobs: int = 1,
         engine: Engine | None = None,
         client: ChatClient | None = None,
-        on_progress: Callable[[str, int, int], object] = lambda *_: None,
+        on_progress: Callable[[str, int, int], None] = lambda *_: None,
     ) -> None:
         self.dataset, self.tasks, self.limit, self.rules = dataset_from(data), tasks_from(tasks), limit, rules
         self.resampling = Resampling(seed=seed, n_draws=draws, level=level)
@@ -111,8 +113,9 @@ class Experiment:
         given = (controls,) if isinstance(controls, str | QueryControl) else controls
         self.query_controls = tuple(dict.fromkeys(map(query_control, given)))
         self.systems = _named([systems] if isinstance(systems, str) else systems)
-        self._temporary = tempfile.TemporaryDirectory(prefix="evidencebench-") if folder is None else None
-        self.folder = Path(self._temporary.name if self._temporary else str(folder))
+        self.folder = Path(tempfile.mkdtemp(prefix="evidencebench-") if folder is None else str(folder))
+        if folder is None:
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._how: dict[str, Any] = {"jobs": jobs, "engine": engine}
         self._client, self._on_progress = client, on_progress
 
@@ -157,9 +160,10 @@ class Experiment:
         is_asked = not isinstance(given, Mapping)
         for control in (None, *(self.query_controls if is_asked else ())):
             for seed in self.seeds if isinstance(given, str | type) else self.seeds[:1]:
-                parts = [_file_name(name), control and control.name, seed and f"seed{seed}"]
-                file = ".".join([*filter(None, parts), "jsonl" if is_asked else "json"])
-                yield _Planned(self.folder / file, seed, control)
+                parts = [_file_name(name)]
+                parts += [] if control is None else [control.name]
+                parts += [f"seed{seed}"] if seed else []
+                yield _Planned(self.folder / ".".join([*parts, "jsonl" if is_asked else "json"]), seed, control)
 
     @cached_property
     def scored(self) -> ScoredRuns:
@@ -203,7 +207,12 @@ class Experiment:
         return leaderboard_result(self.scored, self.resampling, published=published)
 
     def table(
-        self, *, uncertainty: Uncertainty = "interval", against: str = BEST, controls: bool = False, **how: bool
+        self,
+        *,
+        uncertainty: Uncertainty = "interval",
+        against: str = BEST,
+        controls: bool = False,
+        published: bool = False,
     ) -> ResultTable[SystemsTable]:
         """Return systems x tasks as one table for a paper.
 
@@ -230,7 +239,7 @@ class Experiment:
         system  er_at_10
         """
         scored = self.scored if controls else replace(self.scored, controls={})
-        return paper_result(scored, self.resampling, uncertainty=uncertainty, against=against, **how)
+        return paper_result(scored, self.resampling, uncertainty=uncertainty, against=against, published=published)
 
     def compare(self, first: str | None = None, second: str | None = None) -> ResultTable[tuple[Pair[str], ...]]:
         """Compare two systems by their names, or every two; p is adjusted over the pairs that are compared.
@@ -292,22 +301,36 @@ class _Planned(NamedTuple):
 
 def _named(systems: Mapping[str, Given] | Sequence[Given]) -> dict[str, Given]:
     if isinstance(systems, Mapping):
-        return dict(systems)
+        return {name: _opened(given) for name, given in systems.items()}
     named: dict[str, Given] = {}
-    for given in systems:
-        name = given if isinstance(given, str) else getattr(given, "name", None) or getattr(given, "__name__", "")
-        name = str(name or type(given).__name__)
+    for given in map(_opened, systems):
+        name = _name_of(given)
         if name in named:
             raise TypeError(f"systems: two are named '{name}'; give a dict of name -> system")
         named[name] = given
     return named
 
 
+def _name_of(given: Given) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Path | RunFile):
+        return (given if isinstance(given, Path) else given.path).stem
+    if isinstance(given, Mapping):
+        raise TypeError("systems: answers in a dict have no name; give a dict of name -> {instance id: answer}")
+    return str(getattr(given, "name", None) or getattr(given, "__name__", None) or type(given).__name__)
+
+
+def _opened(given: Given) -> Given:
+    """Return a system as it is given; a text that names a file is the path of a run."""
+    return Path(given) if isinstance(given, str) and Path(given).is_file() else given
+
+
 def _file_name(name: str) -> str:
     return re.sub(r"[^\w.=-]+", "_", name)
 
 
-def _made(given: Any, seed: int) -> str | NamedSystem | System:
+def _made(given: Any, seed: int) -> Any:
     """Return what `execute` takes: an object of a class, with the seed where it takes one; a system of a function."""
     if isinstance(given, type):
         takes_seed = "seed" in inspect.signature(given).parameters
@@ -317,7 +340,7 @@ def _made(given: Any, seed: int) -> str | NamedSystem | System:
 
 def _write_answers(answers: Mapping[str, GivenAnswer], path: Path) -> None:
     """Write a dict of answers as a file that commands read; a failed answer is null."""
-    shown = {}
+    shown: dict[str, Any] = {}
     for instance_id, answer in answers_in(answers).items():
         if isinstance(answer, Failure):
             shown[instance_id] = None

@@ -32,7 +32,7 @@ class ResultTable(Generic[Found]):
     found: Found
     tables: tuple[Table, ...]
     figures: Table
-    fields: Mapping[str, Any]
+    fields: Any
     signatures: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class ResultTable(Generic[Found]):
         system & ER@10 \\
         """
         heads = heads or {}
-        known = {head for table in self.tables for head in table.columns}
+        known = dict.fromkeys(head for table in self.tables for head in table.columns)
         if unknown := next((head for head in heads if head not in known), None):
             raise ValueError(f"heads: no column '{unknown}'; expected some of {', '.join(filter(None, known))}")
         first, *others = (

@@ -103,12 +103,15 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
 
 def frame_of(table: Table, backend: str | None = None) -> Any:
     """Return a table of figures as a data frame; a column of numbers or truths that has gaps is one of floats."""
-    kinds = {(bool,): "Boolean", (int,): "Int64", (str,): "String"}
     columns = [[row[place] for row in table.rows] for place in range(len(table.columns))]
-    types = [
-        tuple({type(cell) for cell in column if cell is not None or str not in map(type, column)}) for column in columns
-    ]
-    return _native(list(table.columns), [kinds.get(found, "Float64") for found in types], columns, backend)
+    return _native(list(table.columns), list(map(_kind_of, columns)), columns, backend)
+
+
+def _kind_of(column: Sequence[Cell]) -> str:
+    found = set(map(type, column))
+    if str in found:
+        return "String"
+    return "Boolean" if found == {bool} else "Int64" if found == {int} else "Float64"
 
 
 def _frame(
