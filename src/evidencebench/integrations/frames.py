@@ -14,7 +14,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import MissingExtraError
 from evidencebench.files.disk import PathText
 from evidencebench.provenance import require_extra
-from evidencebench.scoring.compare import compare_pairs, mean_recalls
+from evidencebench.scoring.compare import Pair, compare_pairs, mean_recalls
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
 from evidencebench.scoring.significance import ranges_from
@@ -153,24 +153,16 @@ def comparisons_frame(
     >>> comparisons_frame(scores, backend="polars")["better"].to_list()
     [0]
     """
-    pairs = list(combinations(scores, 2))
-    comparisons = (
-        pair
-        for task in _tasks(scores)
-        for pair in compare_pairs(
-            {name: scores[name][task] for name in scores}, pairs, resampling=resampling, with_overlaps=False
-        )
-    )
     rows = (
         (
-            *(pair.comparison.task.name, pair.first, pair.second),
-            *(test.difference.n, test.n_better, test.n_equal, test.n_worse),
+            *(task, pair.first, pair.second),
+            *(pair.test.difference.n, pair.test.n_better, pair.test.n_equal, pair.test.n_worse),
             *(pair.comparison.first.mean, pair.comparison.second.mean),
-            *(test.difference.mean, test.difference.low, test.difference.high),
-            *(test.p_value, pair.p_value, test.minimum_detectable),
+            *(pair.test.difference.mean, pair.test.difference.low, pair.test.difference.high),
+            *(pair.test.p_value, pair.p_value, pair.test.minimum_detectable),
         )
-        for pair in comparisons
-        for test in (pair.comparison.test,)
+        for task in _tasks(scores)
+        for pair in _pairs({name: by_task[task] for name, by_task in scores.items()}, resampling)
     )
     counts = ("n", "better", "equal", "worse")
     shares = ("mean_first", "mean_second", "difference", "low", "high", "p", "p_holm", "detectable")
@@ -222,8 +214,7 @@ def _sentence_rows(instance: Instance) -> Iterator[_Row]:
 def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_Row]:
     columns = {name: by_task[task] for name, by_task in scores.items()}
     means = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
-    pairs = compare_pairs(columns, list(combinations(columns, 2)), resampling=resampling, with_overlaps=False)
-    p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    p_values = {(pair.first, pair.second): pair.p_value for pair in _pairs(columns, resampling)}
     ranks = ranges_from({name: mean.mean for name, mean in means.items()}, p_values)
     return [
         (
@@ -233,6 +224,10 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
         )
         for name, mean in sorted(means.items(), key=lambda item: -item[1].mean)
     ]
+
+
+def _pairs(columns: Mapping[str, TaskScores], resampling: Resampling) -> list[Pair[str]]:
+    return compare_pairs(columns, list(combinations(columns, 2)), resampling=resampling, with_overlaps=False)
 
 
 def _tasks(scores: Scores) -> list[str]:
