@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -93,7 +94,14 @@ def test_systems_in_every_form_score_as_evaluate_says(tmp_path: Path) -> None:
     answers = {one.id: list(range(10)) for one in data}
     stored = tmp_path / "stored.json"
     stored.write_text(json.dumps(answers), encoding="utf-8")
-    systems = {"name": "bm25", "object": BM25(), "class": BM25, "function": first_ten, "dict": answers, "file": stored}
+    systems: dict[str, Any] = {
+        "name": "bm25",
+        "object": BM25(),
+        "class": BM25,
+        "function": first_ten,
+        "dict": answers,
+        "file": stored,
+    }
     found = Experiment(systems, "sample", tasks="er_at_10", controls=()).scored.scores
     bm25 = evaluate({"bm25": BM25()}, data, "er_at_10")["bm25"]["er_at_10"].recalls
     lead = evaluate({"lead": answers}, data, "er_at_10")["lead"]["er_at_10"].recalls

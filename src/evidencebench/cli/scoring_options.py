@@ -13,9 +13,8 @@ from evidencebench.cli.options import option
 from evidencebench.cli.output import print_warnings, progress, prose_width
 from evidencebench.data.dataset import open_dataset
 from evidencebench.files.atomic import write_whole
-from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart, reach_of
-from evidencebench.pages.figures.data import Bar, BarGroup, ChartLine, bar_of
-from evidencebench.pages.figures.drawing import stacked
+from evidencebench.pages.figures.charts import line_chart, row_chart
+from evidencebench.pages.figures.data import Group, Series, bar_of
 from evidencebench.pages.figures.files import png_file, require_png, svg_file
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
 from evidencebench.pages.html import Node
@@ -96,7 +95,7 @@ def write_picture(path: Path, chart: Node) -> None:
     write_whole(path, png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart))
 
 
-def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
+def print_bars(bars: Sequence[Series], marks: Sequence[Mark] = ()) -> None:
     """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
     try:
         NEEDED.encode(sys.stdout.encoding or "ascii")
@@ -119,39 +118,31 @@ def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
     for task in scored.tasks:
         bars = [bar_of(label, scored.scores[label][task.name].estimate(resampling=resampling))]
         bars += [
-            bar_of(name, scores[task.name].estimate(resampling=resampling), is_control=True)
-            for name, scores in scored.controls.items()
+            bar_of(name, scores[task.name].estimate(resampling=resampling), is_control=True, number=number)
+            for number, (name, scores) in enumerate(scored.controls.items(), 1)
             if task.name in scores
         ]
-        groups.append(BarGroup(name=task.name, bars=bars))
-    return grouped_chart(groups, title=f"{label} on {scored.dataset.name}", unit=_unit(resampling))
+        groups.append(Group(task.name, bars))
+    return row_chart(groups, title=f"{label} on {scored.dataset.name}", unit=_unit(resampling))
 
 
 def curve_chart(
     curves: Mapping[AspectScope, Sequence[Estimate]], scored: ScoredRuns, label: str, resampling: Resampling
 ) -> Node:
     lines = [
-        ChartLine(
-            name="Results aspects" if scope == "results" else "all aspects",
-            points=[(k, point.mean) for k, point in enumerate(points, 1)],
-            low=[point.low for point in points if point.low is not None] or None,
-            high=[point.high for point in points if point.high is not None] or None,
-        )
-        for scope, points in curves.items()
+        Series(name="Results aspects" if scope == "results" else "all aspects", points=points, number=number)
+        for number, (scope, points) in enumerate(curves.items())
     ]
-    title = f"{label} on {scored.dataset.name}, by budget"
-    return line_chart(lines, title=title, x_name="sentences that count", y_name=_unit(resampling))
+    title, unit = f"{label} on {scored.dataset.name}, by budget", _unit(resampling)
+    return line_chart(lines, title=title, x_name="sentences that count", y_name=unit, has_bands=True)
 
 
 def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: Resampling) -> Node:
-    charts = [
-        interval_chart(board_bars(rows), title=f"{task} on {data}", unit=_unit(resampling))
-        for task, rows in board.items()
-    ]
-    return stacked(charts, title=f"Leaderboard on {data}")
+    groups = [Group(f"{task} on {data}", board_bars(rows)) for task, rows in board.items()]
+    return _groups_chart(groups, f"Leaderboard on {data}", _unit(resampling))
 
 
-def board_bars(rows: Sequence[Standing]) -> list[Bar]:
+def board_bars(rows: Sequence[Standing]) -> list[Series]:
     bars = []
     for row in rows:
         notes = [] if row.rank is None else [f"rank {row.rank_text}"]
@@ -162,18 +153,22 @@ def board_bars(rows: Sequence[Standing]) -> list[Bar]:
 
 
 def comparison_chart(compared: Sequence[Pair[str]], data: str, resampling: Resampling) -> Node:
-    """Return one chart for each pair of runs, with a row for each task, all on one scale, as one picture."""
-    pairs: dict[tuple[str, str], list[Bar]] = {}
+    """Return a chart with a group for each pair of runs, and in it a row for each task, all on one scale."""
+    pairs: dict[tuple[str, str], list[Series]] = {}
     for pair in compared:
         bar = bar_of(pair.comparison.task.name, pair.comparison.test.difference)
         pairs.setdefault((pair.first, pair.second), []).append(bar)
-    reach = reach_of(bar for bars in pairs.values() for bar in bars)
-    unit = _unit(resampling, "difference in aspect recall, points")
-    charts = [
-        difference_chart(bars, title=f"{first} − {second}, on {data}", unit=unit, reach=reach, sides=(second, first))
-        for (first, second), bars in pairs.items()
+    groups = [
+        Group(f"{first} − {second}, on {data}", bars, sides=(second, first)) for (first, second), bars in pairs.items()
     ]
-    return stacked(charts, title=f"Differences on {data}")
+    return _groups_chart(groups, f"Differences on {data}", _unit(resampling, "difference in aspect recall, points"))
+
+
+def _groups_chart(groups: Sequence[Group], title: str, unit: str) -> Node:
+    """Return a chart of all groups; that of a single one has its name as the title."""
+    if len(groups) == 1:
+        title, groups = groups[0].name, [groups[0]._replace(name="")]
+    return row_chart(groups, title=title, unit=unit)
 
 
 def _unit(resampling: Resampling, what: str = "aspect recall in %") -> str:

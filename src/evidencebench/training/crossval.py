@@ -296,11 +296,11 @@ def cross_validate(
     Examples
     --------
     >>> from evidencebench import CrossValidation
-    >>> what = CrossValidation("bm25", "er_at_10", n_folds=2, n_seeds=1, with_blind=False)
+    >>> what = CrossValidation(systems="bm25", tasks="er_at_10", n_folds=2, n_seeds=1, with_blind=False)
     >>> round(cross_validate(what, "sample")[0].tasks["er_at_10"].recall.mean, 3)
     0.37
     """
-    what = what if isinstance(what, CrossValidation) else CrossValidation(what)
+    what = what if isinstance(what, CrossValidation) else CrossValidation(systems=what)
     dataset = dataset_from(dataset)
     plan, tasks = make_plan(what, dataset), what.asked
     splits = list(splits_of(plan))

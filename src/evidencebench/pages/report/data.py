@@ -7,7 +7,7 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.data import Bar, bar_of
+from evidencebench.pages.figures.data import Series, bar_of
 from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow
 from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ViewerData, shown_systems
 from evidencebench.runs.run import RunFile
@@ -33,14 +33,14 @@ class Findings:
     def tasks(self) -> tuple[Task, ...]:
         return self.scored.tasks
 
-    def bar(self, row: Standing, recall: Estimate | None = None) -> Bar:
-        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
+    def bar(self, row: Standing, recall: Estimate | None = None) -> Series:
+        """Return a system's recall, with the mark and colour that the system has in every chart."""
         return bar_of(
             row.system,
             recall or row.recall,
             is_control=row.is_control,
             unfinished=row.unfinished,
-            series=self.series_of(row.system, is_control=row.is_control),
+            number=self.number_of(row.system, is_control=row.is_control),
         )
 
     @property
@@ -67,7 +67,7 @@ class Findings:
             name += "*"
         return name
 
-    def series_of(self, system: str, *, is_control: bool) -> int:
+    def number_of(self, system: str, *, is_control: bool) -> int:
         """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
         systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]
         return systems.index((system, is_control))

@@ -1,22 +1,18 @@
 """Answers that failed, and what answers cost; an answer counts once, also where it serves several tasks."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import median
-from urllib.parse import quote
 
 from evidencebench.pages.html import Node
 from evidencebench.pages.report.blocks import folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.people import SYSTEM_NAME
-from evidencebench.runs.run import Failure, RunFile
+from evidencebench.runs.run import RunFile
 from evidencebench.scoring.significance import cost_text, notes_line
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, without_folders
-
-_REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
@@ -31,32 +27,14 @@ def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, 
     return dict(sorted(totals.items()))
 
 
-def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> list[tuple[str, int, str, str]]:
-    """Return kind, number, first instance and its text of a run's errors, the most frequent kind first.
-
-    A kind is the text before the first colon, such as ``TimeoutError``, or ``ReplyError: refused``.
-    """
-    errors: dict[str, list[tuple[str, str]]] = {}
-    for instance_id, task in sorted(run.failed.intersection(keys), key=str):
-        answer = run.answer(instance_id, task)
-        if isinstance(answer, Failure):
-            reply = _REPLY_ERROR.match(answer.error)
-            kind = reply[0] if reply else answer.error.partition(":")[0].strip()[:60] or "unnamed"
-            errors.setdefault(kind, []).append((instance_id, answer.error))
-    kinds = ((kind, len(members), *members[0]) for kind, members in errors.items())
-    return sorted(kinds, key=lambda kind: (-kind[1], kind[0]))
-
-
 _ALL_WELL = (
     "Every paper has an answer of every run. None failed, is empty, names a sentence twice or one that does not exist, "
     "or is otherwise odd."
 )
 
 
-def failures_section(findings: Findings, *, has_papers: bool) -> Node:
-    graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
-    notes = {label: notes_of(*answers) for label, answers in graded.items()}
-    errors = [(label, *kind) for label, answers in graded.items() for kind in errors_of(*answers)]
+def failures_section(findings: Findings) -> Node:
+    notes = {label: notes_of(run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     rows = [
         [row.system, row.kind, f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.task, without_folders(row.text)]
         for row in findings.scored.warnings
@@ -67,16 +45,7 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         note("A failed, an empty and a missing answer each score 0." if rows else _ALL_WELL),
         table_node("What was odd, where most answers were", ["run", "what", "answers", "task", "which says"], rows),
         *_left_out(findings),
-        table_node(
-            "Errors by kind, on all tasks",
-            ["run", "error", "count", "first at", "which says"],
-            errors,
-            links={"first at": lambda name: f"#/papers/{quote(name, safe='', errors='replace')}"}
-            if has_papers
-            else None,
-        ),
-        _replies("Replies of language models by class", "reply_", notes),
-        _replies("Replies by the branch of the grammar that read them", "read_by ", notes),
+        _replies(notes),
     )
 
 
@@ -92,9 +61,11 @@ def _left_out(findings: Findings) -> list[Node]:
     ]
 
 
-def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
+def _replies(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     replies = {
-        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in of_run.items() if name.startswith(prefix)}
+        label: {
+            name.removeprefix("reply_").replace("_", " "): n for name, n in of_run.items() if name.startswith("reply_")
+        }
         for label, of_run in notes.items()
     }
     classes = sorted({name for counts in replies.values() for name in counts})
@@ -103,7 +74,7 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
         for label, counts in replies.items()
         if counts
     ]
-    return table_node(title, ["run", "replies", *classes], rows)
+    return table_node("Replies of language models by class", ["run", "replies", *classes], rows)
 
 
 def costs_section(findings: Findings) -> Node:

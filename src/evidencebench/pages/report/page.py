@@ -16,7 +16,7 @@ from evidencebench.errors import EvidenceWarning
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.pages.html import Child, Node, as_html, beginning_of, data_elements, node, one_file, report_parts
-from evidencebench.pages.paper import GradedInstance, ListRow, SystemRecord
+from evidencebench.pages.paper import GradedInstance, ListRow
 from evidencebench.pages.report.blocks import (
     FOREIGN,
     by_task,
@@ -216,11 +216,9 @@ def _signatures_section(findings: Findings) -> Node:
     dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
     limit = "" if n == len(dataset) else f"the first {n:,} of "
     texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
-    standings = [row for board in findings.boards.values() for row in board.standings]
-    unfinished = {row.system: row.unfinished for row in reversed(standings) if row.unfinished}
-    runs = {"Runs": _runs(findings.scored.runs, unfinished)}
+    runs = {"Runs": _runs(findings.scored.runs)}
     if findings.scored.changed:
-        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()}, {})
+        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
     return section(
         "signatures",
         "Data, runs and signatures",
@@ -239,12 +237,11 @@ def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
     return terms_node([("Data", data), *((name, (shown,)) for name, shown in facts.items())], look="facts")
 
 
-def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
+def _runs(runs: Mapping[str, RunFile]) -> Node:
     items = []
     for label, run in runs.items():
         made_by = "" if run.header else " (the file does not say what made it)"
-        few = f" (unfinished: {unfinished[label]} done)" if label in unfinished else ""
-        items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few))
+        items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by))
     return folding_part(counted(len(runs), "run"), list_node(*items))
 
 
@@ -284,8 +281,8 @@ def report_page(
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
         viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
-        runs = [shown.record for shown in viewed.systems if not shown.record.is_control]
-        viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs]))
+        runs = {shown.record.label: shown.run for shown in viewed.systems if shown.run is not None}
+        viewed = replace(viewed, title=title or _title(data.name, list(runs)))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         results = _unlabelled_results(viewed, n_instances, runs, has_papers=has_papers)
         records = ((viewed.row(*one), viewed.record(*one)) for one in enumerate(data.instances(n_instances)))
@@ -316,7 +313,7 @@ def report_page(
         picks_section(findings),
         curves_section(findings, by_budget, largest),
         breakdowns_section(findings),
-        failures_section(findings, has_papers=has_papers),
+        failures_section(findings),
         costs_section(findings),
         _papers_section(findings, shown_data, has_papers=has_papers),
         _method_section(findings, command),
@@ -375,13 +372,10 @@ def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: D
     return Path(path)
 
 
-def _unlabelled_results(
-    viewed: ViewerData, n_instances: int, runs: Sequence[SystemRecord], *, has_papers: bool
-) -> Node:
+def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str, RunFile], *, has_papers: bool) -> Node:
     see = "See what each run chose"
     command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
-    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs)
     head = _head(
         viewed.title,
         paragraph(
@@ -392,7 +386,7 @@ def _unlabelled_results(
             "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
             "er_at_optimal allows is known only with labels."
         ),
-        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": list_node(*listed)}),
+        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": _runs(runs)}),
     )
     return node("main", {"id": "results"}, head)
 
