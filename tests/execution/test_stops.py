@@ -1,5 +1,6 @@
 """What a stop leaves open is said and asked again; a failure is shown where it is, and stops a run that is to stop."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ class Failing:
     def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id == self.instance and not Path(self.mended).exists():
             deep_in_own_code()
+        time.sleep(0.01)  # so that no thread answers many others before the one that failed says so
         return Ranking(sentences=(0,))
 
 

@@ -65,12 +65,16 @@ def until(is_so: Callable[[], bool]) -> None:
 @contextmanager
 def interrupted(seconds: float = 0.05) -> Iterator[None]:
     """Interrupt this thread, as Ctrl-C does, while the block waits."""
-    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    # To this thread, since waiting for a lock does not end with a signal that another thread of the process took; and
+    # with the handler that Python begins with, since work of an earlier test may have left its own.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(seconds, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     timer.start()
     with suppress(KeyboardInterrupt):
         yield
         timer.join()
         time.sleep(1)
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None:

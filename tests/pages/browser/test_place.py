@@ -60,7 +60,7 @@ def test_the_list_opens_at_its_top_and_back_from_a_paper_to_its_pair_returns_to_
     opened.go_back()
     opened.locator("#pairs table.pairs button").first.click()
     link = opened.locator("#scatter a[href^='#/papers/']").last
-    link.scroll_into_view_if_needed()
+    link.click(trial=True)  # scrolls to it, again where the pair is drawn anew meanwhile
     place = opened.evaluate("scrollY")
     link.click()
     opened.locator("#s-0").wait_for()
