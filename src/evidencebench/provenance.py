@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
 
@@ -20,8 +20,12 @@ CODE_OF = "code of "
 _PACKAGE = "__init__.py"
 
 
-def versions_of_code(name: str, module: ModuleType | None) -> dict[str, str]:
-    digest = None if module is None else code_digest(module)
+def versions_of_code(name: str, module: ModuleType | None, code: object = None) -> dict[str, str]:
+    """Return the digest of own code by its name: of its module's file, or of ``code``, typed into a notebook."""
+    if module is not None and code is not None and not getattr(module, "__file__", None):
+        digest: str | None = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
+    else:
+        digest = None if module is None else code_digest(module)
     return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
 
 
@@ -51,6 +55,21 @@ def differences(before: Mapping[str, object], after: Mapping[str, object]) -> st
         if key not in before or key not in after or before[key] != after[key]
     )
     return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in changed)
+
+
+def _compiled(code: object) -> Iterator[str]:
+    """Yield what a function, or each method of a class, is compiled to; what it calls elsewhere is not among it."""
+    if isinstance(code, type):
+        for name, member in sorted(vars(code).items()):
+            yield from (name, *_compiled(member))
+    compiled = code if isinstance(code, CodeType) else getattr(getattr(code, "__func__", code), "__code__", None)
+    if isinstance(compiled, CodeType):
+        yield f"{compiled.co_code.hex()} {compiled.co_names} {compiled.co_varnames}"
+        for constant in compiled.co_consts:
+            if isinstance(constant, CodeType):
+                yield from _compiled(constant)
+            else:
+                yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
 
 _known: dict[str, tuple[ModuleSpec | None, str]] = {}

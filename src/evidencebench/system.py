@@ -284,7 +284,7 @@ class NamedSystem:
 
     def versions(self) -> dict[str, str]:
         """Return the versions and digests that decide its answers, those of the systems it asks included."""
-        of_code = versions_of_code(self.name, self.module)
+        of_code = versions_of_code(self.name, self.module, getattr(self.system, "function", type(self.system)))
         of_package = {} if self.package is None else library_versions(self.package)
         return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_package, of_code)
 

@@ -1,10 +1,12 @@
 """Experiment: the same runs, scores and tables as the commands give, of systems in any form."""
 
 import json
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -12,6 +14,7 @@ import pytest
 
 from command_line import Command
 from evidencebench import BM25, EvidenceWarning, Experiment, Query, evaluate, load_sample, open_run
+from evidencebench.errors import RunMismatchError
 from evidencebench.system import Brief, Ranking
 
 TASKS = ("er_at_10", "er_at_optimal")
@@ -167,3 +170,26 @@ def test_wrong_names_are_told_in_words(experiment: Experiment) -> None:
         Experiment(["bm25", "bm25"], "sample")
     with pytest.raises(TypeError, match="answers in a dict have no name"):
         Experiment([{"a": [1]}], "sample")
+
+
+def test_code_of_a_notebook_is_known_by_what_it_does(tmp_path: Path) -> None:
+    def typed(n: int) -> Any:
+        cell: dict[str, Any] = {"__name__": "typed_into_a_notebook"}
+        exec(f"def mine(query, brief):\n    return list(range({n}))", cell)  # noqa: S102 - as a notebook does
+        return cell["mine"]
+
+    sys.modules["typed_into_a_notebook"] = ModuleType("typed_into_a_notebook")
+    try:
+        for n in (3, 3):
+            Experiment([typed(n)], "sample", tasks="er_at_10", controls=(), folder=tmp_path).run()
+        with pytest.raises(RunMismatchError, match="code of typed_into_a_notebook:mine was"):
+            Experiment([typed(4)], "sample", tasks="er_at_10", controls=(), folder=tmp_path).run()
+    finally:
+        del sys.modules["typed_into_a_notebook"]
+
+
+def test_a_warning_names_the_line_that_the_user_wrote() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _ = Experiment({"empty": {}}, "sample", tasks="er_at_10", controls=()).leaderboard()
+    assert {Path(one.filename).name for one in caught} == {Path(__file__).name}

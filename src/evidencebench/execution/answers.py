@@ -42,13 +42,16 @@ def named_system(system: object) -> NamedSystem:
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function as a system; it may read the brief."""
+    """A function as a system; it may read the brief. A list is a ranking, the best first; a set has no order."""
 
     function: Callable[[Query, Brief], GivenAnswer]
     traits = Traits(reads_brief=True)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        answer = answers_in({query.instance_id: self.function(query, brief)})[query.instance_id]
+        given = self.function(query, brief)
+        if isinstance(given, Sequence):
+            return Ranking(sentences=tuple(given))
+        answer = answers_in({query.instance_id: given})[query.instance_id]
         if isinstance(answer, Failure):
             raise TypeError(f"expected an answer, got {answer.error}")
         return answer

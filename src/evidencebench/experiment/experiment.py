@@ -51,10 +51,10 @@ class Experiment:
     Parameters
     ----------
     systems
-        What answers, by name; or a list, whose names are the specifications or the names of classes and functions. One
-        is a specification as `make_system` takes it, an object or a class with ``rank(query, brief)``, a function
-        ``(query, brief) -> answer``, or answers that are there already: a run's path, or a dict instance id -> answer.
-        None is given labels.
+        What answers, by name; or a list, whose names are the specifications or the names of classes and functions.
+        One is a specification as `make_system` takes it, an object or class with ``rank(query, brief)``, a function
+        ``(query, brief) -> indices``, the best first, or answers that are there already: a run's path, or a dict
+        instance id -> answer. None is given labels.
     data
         The data set, its path or its catalogue name.
     tasks
@@ -202,7 +202,7 @@ class Experiment:
         --------
         >>> experiment = Experiment(["bm25", "cues"], "sample", tasks="er_at_10", controls=())
         >>> [row.system for row in experiment.leaderboard().found["er_at_10"].ranked][:2]
-        ['cues', 'bm25']
+        ['cues', 'lead']
         """
         return leaderboard_result(self.scored, self.resampling, published=published)
 

@@ -1,5 +1,6 @@
 """What is odd in a system's answers, as far as it shows without labels: rows of one table, and Python's warnings."""
 
+import inspect
 import re
 import warnings
 from collections.abc import Iterable, Sequence
@@ -84,6 +85,8 @@ def system_warnings(system: str, *, reads_labels: bool, trained_on_it: bool) -> 
 
 
 def warn(rows: Iterable[EvidenceWarning]) -> None:
-    """Warn of each row at the caller of the public function that calls this."""
+    """Warn of each row at the line outside of this package that led here."""
+    modules = [frame.frame.f_globals.get("__name__", "") for frame in inspect.stack(0)]
+    ours = [place for place, module in enumerate(modules) if module.startswith("evidencebench.")]
     for row in rows:
-        warnings.warn(row, stacklevel=3)
+        warnings.warn(row, stacklevel=2 + max(ours, default=0))

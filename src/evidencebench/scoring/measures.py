@@ -56,10 +56,12 @@ class Measure:
 
     @property
     def key(self) -> str:
+        """By which scores and tables name it: its name and parameters."""
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
     def values(self, outcomes: MeasureInput) -> Any:
+        """Return its value for one selection, or for each of many."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)
         return values if self.of_no_sentence is None else np.where(outcomes.is_empty, self.of_no_sentence, values)
