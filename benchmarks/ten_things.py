@@ -1,8 +1,10 @@
 """Ten things that a researcher does, in lines of code with evidencebench and with its peers: a table.
 
     python benchmarks/ten_things.py             the table, in Markdown
-    python benchmarks/ten_things.py --run ranx  do the ten things with one of them, where it is installed
+    python benchmarks/ten_things.py --tokens    tokens in place of lines
+    python benchmarks/ten_things.py --run ranx  do the ten things with one of them
 
+The last needs the package, and pandas, scipy and scikit-learn; mteb's training needs ``sentence-transformers[train]``.
 The code is in ``benchmarks/things``, a file for each package and a function for each thing. A line is a line as
 ``ruff format`` writes it, without imports, comments, blank lines and the head of the function; helpers of the same file
 count wherever they are used. What ``things/given.py`` has is given to all, and counts for none.
@@ -12,9 +14,13 @@ import argparse
 import ast
 import os
 import tempfile
+import tokenize
+from collections import Counter
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
+_LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize.ENDMARKER}
 PACKAGES = ("evidencebench", "ranx", "ir_measures", "mteb", "inspect_ai")
 THINGS = {
     "own_system": "score a system of one's own",
@@ -30,10 +36,12 @@ THINGS = {
 }
 
 
-def lines_of(package: str) -> dict[str, int | None]:
-    """Return thing -> its lines of code; None where the package cannot do it."""
+def sizes(package: str, *, in_tokens: bool = False) -> dict[str, int | None]:
+    """Return thing -> its lines or tokens of code; None where the package cannot do it."""
     source = Path(__file__).with_name("things").joinpath(f"{package}.py").read_text(encoding="utf-8")
-    blank = {number for number, line in enumerate(source.splitlines(), 1) if not line.split("#")[0].strip()}
+    tokens = Counter(
+        token.start[0] for token in tokenize.generate_tokens(StringIO(source).readline) if token.type not in _LAYOUT
+    )
     nodes = {
         node.name: node
         for node in ast.parse(source).body
@@ -49,7 +57,7 @@ def lines_of(package: str) -> dict[str, int | None]:
             waiting += (used & nodes.keys()) - found
         return found
 
-    def lines(thing: str) -> int:
+    def size(thing: str) -> int:
         numbers: set[int] = set()
         for name in helpers(thing):
             node = nodes[name]
@@ -57,14 +65,14 @@ def lines_of(package: str) -> dict[str, int | None]:
                 node.body[0].lineno if name == thing else min([node.lineno, *(d.lineno for d in node.decorator_list)])
             )
             numbers |= {*range(first, (node.end_lineno or first) + 1)}
-        return len(numbers - blank)
+        return sum(tokens[number] if in_tokens else 1 for number in numbers & tokens.keys())
 
-    return {thing: lines(thing) if thing in nodes else None for thing in THINGS}
+    return {thing: size(thing) if thing in nodes else None for thing in THINGS}
 
 
-def print_table() -> None:
+def print_table(*, in_tokens: bool) -> None:
     """Print packages by things."""
-    counts = {package: lines_of(package) for package in PACKAGES}
+    counts = {package: sizes(package, in_tokens=in_tokens) for package in PACKAGES}
     print(f"| | {' | '.join(PACKAGES)} |\n|{' --- |' * (len(PACKAGES) + 1)}")
     for thing, words in THINGS.items():
         cells = ["–" if counts[package][thing] is None else str(counts[package][thing]) for package in PACKAGES]
@@ -90,7 +98,9 @@ def run(package: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", choices=PACKAGES)
-    if package := parser.parse_args().run:
-        run(package)
+    parser.add_argument("--tokens", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.run:
+        run(arguments.run)
     else:
-        print_table()
+        print_table(in_tokens=arguments.tokens)

@@ -8,8 +8,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*words: str) -> str:
-    command = [sys.executable, ROOT / "benchmarks" / "ten_things.py", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, str(ROOT / "benchmarks" / "ten_things.py"), *words]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True)
+    return ended.stdout
 
 
 def test_ours_are_no_longer_and_the_guide_has_the_figures() -> None:
