@@ -4,7 +4,7 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from math import nan
 from typing import NamedTuple, TypeAlias
@@ -55,6 +55,14 @@ class Counts:
         return self.failed + self.empty + self.missing
 
 
+class EpochSpread(NamedTuple):
+    """The mean aspect recall of each epoch; its standard deviation; and that of one instance's score, on average."""
+
+    means: tuple[float, ...]
+    deviation: float
+    instance_deviation: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScores:
     """The scores of one system on one task, one an instance.
@@ -84,6 +92,9 @@ class TaskScores:
     cut_short
         For each ranking that cannot be whole: how many sentences it ranks, and how many its paper has. It ranks fewer
         than count, or the first n of a longer paper and no other, as where scores are of a shorter list.
+    epoch_recalls
+        Of a run of several epochs: the aspect recall of each instance in each epoch, of which ``scores`` has the mean.
+        Counts and notes are of all epochs; what is of single answers, such as ``selections``, is of the first.
     """
 
     task: Task
@@ -98,6 +109,7 @@ class TaskScores:
     answer_keys: tuple[int, ...] = ()
     errors: Mapping[str, str] = field(default_factory=dict)
     cut_short: tuple[tuple[int, int], ...] = ()
+    epoch_recalls: tuple[Floats, ...] = ()
 
     def __repr__(self) -> str:
         mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"
@@ -121,6 +133,20 @@ class TaskScores:
     def mean_recall(self) -> float:
         """Mean aspect recall."""
         return float(self.recalls.mean())
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers are scored: one an instance and epoch."""
+        return len(self.ids) * max(1, len(self.epoch_recalls))
+
+    @property
+    def epochs(self) -> "EpochSpread | None":
+        """How aspect recall differs between epochs; None for a run of one."""
+        if not self.epoch_recalls or not self.ids:
+            return None
+        recalls = np.array(self.epoch_recalls)
+        means = recalls.mean(axis=1)
+        return EpochSpread(tuple(means.tolist()), float(means.std(ddof=1)), float(recalls.std(axis=0, ddof=1).mean()))
 
     def estimate(self, measure: MeasureOrName = ASPECT_RECALL, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
         """Return the mean of a measure with its interval, over the instances where it is defined.
@@ -241,7 +267,7 @@ def evaluate(
 
 
 def evaluate_sources(
-    answers: Mapping[str, AnswerSource],
+    answers: Mapping[str, AnswerSource | tuple[AnswerSource, ...]],
     data: Dataset | list[Instance],
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
@@ -252,13 +278,19 @@ def evaluate_sources(
     on_progress: Callable[[int, int], None] | None = None,
     raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
-    """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
+    """Return what `evaluate` returns.
+
+    A source in several epochs is a tuple; ``strangers`` has the second papers of sources that were asked two.
+    """
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     if isinstance(rules, Rules | None):
         rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
     columns = {
-        name: [_Column(source, task, rules.get(name, DEFAULT_RULES), with_selections, raise_errors) for task in tasks]
+        name: [
+            [_Column(epoch, task, rules.get(name, DEFAULT_RULES), with_selections, raise_errors) for task in tasks]
+            for epoch in (source if isinstance(source, tuple) else (source,))
+        ]
         for name, source in answers.items()
     }
     require_limit(limit)
@@ -268,10 +300,11 @@ def evaluate_sources(
         for name in answers:
             stranger = strangers.get(name, {}).get(instance.id)
             n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
-            last = None
             try:
-                for case, column in zip(cases, columns[name], strict=True):
-                    last = column.add(instance, case, n_sentences, last)
+                for of_epoch in columns[name]:
+                    last = None
+                    for case, column in zip(cases, of_epoch, strict=True):
+                        last = column.add(instance, case, n_sentences, last)
             except OutOfRangeError as error:
                 what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
                 raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
@@ -279,12 +312,42 @@ def evaluate_sources(
                 raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
-    return {name: {column.task.name: column.scores() for column in by_task} for name, by_task in columns.items()}
+    return {
+        name: {
+            of_task[0].task.name: _mean_of([column.scores() for column in of_task])
+            for of_task in zip(*by_epoch, strict=True)
+        }
+        for name, by_epoch in columns.items()
+    }
+
+
+def _mean_of(epochs: Sequence[TaskScores]) -> TaskScores:
+    """Return the scores of epochs as one: of each instance, the mean over the epochs in which a measure is defined."""
+    first, notes, counts = epochs[0], Counter[str](), Counter[str]()
+    if len(epochs) == 1:
+        return first
+    for scores in epochs:
+        notes.update(scores.notes)
+        counts.update(asdict(scores.counts) | {"not_applicable": 0})
+    means = {}
+    for key in first.scores:
+        values = np.array([scores.scores[key] for scores in epochs])
+        with np.errstate(invalid="ignore"):
+            means[key] = np.nansum(values, axis=0) / (~np.isnan(values)).sum(axis=0)
+    return replace(
+        first,
+        scores=means,
+        counts=Counts(**counts | {"not_applicable": first.counts.not_applicable}),
+        notes=dict(sorted(notes.items())),
+        answer_keys=tuple(map(hash, zip(*(scores.answer_keys for scores in epochs), strict=True))),
+        errors={name: error for scores in epochs for name, error in scores.errors.items()},
+        epoch_recalls=tuple(scores.recalls for scores in epochs),
+    )
 
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
-) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
+) -> tuple[dict[str, AnswerSource | tuple[AnswerSource, ...]], dict[str, Mapping[str, Stranger]]]:
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -292,10 +355,12 @@ def answer_functions(
         )
     if not sources:
         raise UndefinedScoreError("the scores of no source are undefined: give at least one, such as {'bm25': BM25()}")
-    answers: dict[str, AnswerSource] = {}
+    answers: dict[str, AnswerSource | tuple[AnswerSource, ...]] = {}
     for name, source in sources.items():
         try:
-            answers[name] = answers_from(source)
+            answers[name] = (
+                tuple(map(answers_from, source.epochs)) if isinstance(source, RunFile) else answers_from(source)
+            )
         except TypeError as error:
             raise TypeError(
                 f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"

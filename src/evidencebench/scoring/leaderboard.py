@@ -13,7 +13,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
 from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls, same_texts
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.evaluate import TaskScores
+from evidencebench.scoring.evaluate import EpochSpread, TaskScores
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
@@ -35,6 +35,7 @@ class Standing:
     is_control: bool  # computed here, beside the runs
     signature: str | None  # None for a control
     trained_on_it: bool | None = None  # None where the run cannot say
+    epochs: EpochSpread | None = None  # None where each instance was asked once
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
@@ -43,14 +44,20 @@ class Standing:
     @property
     def unfinished(self) -> str:
         """Such as ``3 of 12``, since no answer scores 0, so that the mean is too low; empty where all have one."""
-        return f"{self.n - self.missing:,} of {self.n:,}" if self.missing else ""
+        n_answers = self.n * self.n_epochs
+        return f"{n_answers - self.missing:,} of {n_answers:,}" if self.missing else ""
+
+    @property
+    def n_epochs(self) -> int:
+        return 1 if self.epochs is None else len(self.epochs.means)
 
     @property
     def rank_text(self) -> str:
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
 
     def fields(self) -> dict[str, Any]:
-        return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
+        fields = asdict(self) | {"epochs": self.epochs and self.epochs._asdict()}
+        return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in fields.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,8 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
     *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
+    BoardColumn("epochs", "", attrgetter("n_epochs")),
+    BoardColumn("epoch_deviation", "", lambda row: row.epochs and row.epochs.deviation),
 )
 
 
@@ -154,6 +163,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
             is_control=is_control,
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
+            epochs=columns[label, is_control].epochs,
         )
         for label, is_control in order
     }
@@ -187,6 +197,7 @@ class SystemCell:
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
     p_value: float | None = None  # as of `compare`
     p_holm: float | None = None  # adjusted as by `compare_pairs`
+    epoch_deviation: float | None = None  # standard deviation of the epochs' means; None of one epoch
 
     @property
     def differs(self) -> bool:
@@ -259,6 +270,7 @@ def systems_table(
                 is_best=row.name in recalls and round(100 * place.recall.mean, 1) == round(100 * recalls[best], 1),
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
+                epoch_deviation=scores.epochs and scores.epochs.deviation,
             )
     return SystemsTable(
         tasks=scored.tasks,

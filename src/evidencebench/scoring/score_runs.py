@@ -221,6 +221,7 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
         counts=Counts(**counts),
         notes=dict(sorted(notes.items())),
         errors={name: error for part in parts for name, error in part.errors.items()},
+        epoch_recalls=tuple(map(np.concatenate, zip(*(part.epoch_recalls for part in parts), strict=True))),
         **rows,
     )
 
@@ -313,7 +314,7 @@ def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
         if _share_unanswered(worst) > 1 / 2:
             sorts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
             texts = ", ".join(f"{count:,} {what}" for what, count in sorts.items() if count)
-            yield f"of {counted(len(worst.ids), 'answer')} on {worst.task.name}, {texts}; each of these scores 0"
+            yield f"of {counted(worst.n_answers, 'answer')} on {worst.task.name}, {texts}; each of these scores 0"
     if run.trained_on(scored.dataset.sha256):
         yield f"{TRAINED_ON_IT}; score it on data that it was not trained on"
     if run.is_bare and scored.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):
@@ -325,7 +326,7 @@ def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
 
 
 def _share_unanswered(scores: TaskScores) -> float:
-    return scores.counts.unanswered / max(1, len(scores.ids))
+    return scores.counts.unanswered / max(1, scores.n_answers)
 
 
 def _look_ranked(scores: TaskScores) -> bool:

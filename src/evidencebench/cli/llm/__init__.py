@@ -172,6 +172,7 @@ def show(
     instance_id: Annotated[str, argument("ID")],
     data: Annotated[str | None, option("-d, --data D", "The run's data, where it has moved.")],
     tasks: options.Tasks,
+    epoch: Annotated[int, options.number("--epoch N", "Of a run in several epochs: which.")] = 1,
     as_json: options.AsJson,
 ) -> None:
     """Show what a model was asked for an instance, and its replies.
@@ -183,13 +184,15 @@ def show(
     Example: evidencebench llm show mini.jsonl evidencebench_train_id_7
     """
     answers = read_run(run)
+    if epoch > len(answers.epochs):
+        raise click.UsageError(f"--epoch: expected up to {len(answers.epochs)}, the epochs of {run}, got {epoch}")
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
-        exchanges = exchanges_of(answers, dataset, instance_id, cache=cache, tasks=tasks)
+        exchanges = exchanges_of(answers, dataset, instance_id, cache=cache, tasks=tasks, epoch=epoch)
     print_exchanges(exchanges, as_json=as_json)
     for task in dict.fromkeys(exchange.task for exchange in exchanges if not as_json):
-        answer = answers.answer(instance_id, task)
+        answer = answers.epochs[epoch - 1].answer(instance_id, task)
         if answer is not None and answer.notes:
             click.echo(f"answer{f', {task}' if task else ''}: {notes_line(answer.notes)}")
     if not exchanges:
