@@ -94,7 +94,8 @@ def test_an_instance_counts_with_its_mean_over_the_epochs(tmp_path: Path, jobs: 
     assert scores.epochs.deviation == pytest.approx(np.std(recalls.mean(axis=1), ddof=1))
     assert scores.epochs.instance_deviation == pytest.approx(np.std(recalls, axis=0, ddof=1).mean())
     row = next(row for row in board_of(scored, scores.task).standings if not row.is_control)
-    assert (row.n, row.n_epochs, row.recall.mean) == (len(SAMPLE), 3, pytest.approx(recalls.mean()))
+    assert (row.n, row.n_epochs) == (len(SAMPLE), 3)
+    assert row.recall.mean == pytest.approx(recalls.mean())
     assert evaluate({"mine": open_run(path)}, SAMPLE, TASK)["mine"][TASK].mean_recall == scores.mean_recall
     alone = score_runs([single], SAMPLE, TASK)
     assert next(iter(alone.scores.values()))[TASK].epochs is None

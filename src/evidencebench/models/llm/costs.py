@@ -54,6 +54,7 @@ class PriceTable:
         return _parse_table(read_bytes(Path(path), at_most=16 << 20, advice="give a table of prices"), str(path))
 
     def price_of(self, model: str) -> Price | None:
+        model = model.removeprefix("inspect/")  # whose names have the provider in them
         if model in self.models:
             return self.models[model]
         fitting = [

@@ -22,6 +22,7 @@ from evidencebench.errors import (
 from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
+from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
 from evidencebench.models.llm.wire import path_and_body, read_reply
 from evidencebench.provenance import require_extra
@@ -229,6 +230,8 @@ class HttpSender:
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Raise `EndpointError` if it failed for good, a `StopError` if no other can succeed or may be sent."""
+        if request.provider == INSPECT:
+            return self._ask_inspect(request)
         post = self._post_of(request)
         target = post.target
         try:
@@ -251,6 +254,18 @@ class HttpSender:
             raise
         target.n_failures, target.has_replied = 0, True
         return reply
+
+    def _ask_inspect(self, request: ChatRequest) -> ChatReply:
+        bounds = self._bounds
+        seconds = {"attempt_timeout": bounds.timeout_seconds, "timeout": bounds.total_timeout_seconds}
+        limits = {name: math.ceil(value) for name, value in seconds.items()} | {"max_retries": bounds.max_attempts - 1}
+        self._totals.count(attempts=1, sent=1)
+        try:
+            return InspectModels(limits=limits).send(request)
+        except EndpointError:
+            self._totals.count_maybe_charged(request.key)
+            self._budget.settle(request.key, None)
+            raise
 
     def stop_retrying(self) -> None:
         self._stopped.set()

@@ -12,8 +12,10 @@ from typing import Any
 from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
+from evidencebench.models.llm.inspect_models import INSPECT
 from evidencebench.models.llm.providers import server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Query, sections_of
 from evidencebench.system import merged_notes
 from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
@@ -210,7 +212,10 @@ def check_options(name: str, system: Any, prompt: str) -> None:
     if not (provider.strip() and model.strip()):
         raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
-        server_of(chat)  # asked once now, rather than failing for every instance
+        if provider == INSPECT:
+            require_extra(f"{name}: models of inspect_ai", "inspect", "inspect_ai")
+        else:
+            server_of(chat)  # asked once now, rather than failing for every instance
     except SystemSpecError as error:
         raise SystemSpecError(f"{name}: {error}") from error
     if chat.temperature is not None:
