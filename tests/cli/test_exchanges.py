@@ -1,6 +1,7 @@
 """What a model was asked, and what it replied, can be read: before it is paid for, and afterwards."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_prompts_and_replies_of_an_instance_are_shown_with_all_turns(server: Run
         f"=== {ID}, er_at_10, request {turn}: local/fake" for turn in (1, 2)
     ]
     assert "--- reply (stop; " in shown.out
-    assert " tokens; price unknown)" in shown.out
+    assert re.search(r" tokens; price unknown; [\d.]+ s\)\n", shown.out)
     assert "answer, er_at_10: replies: " in shown.out
     assert "read by: answer line" in shown.out
     every = command(f"llm show run.jsonl {ID} --json").json

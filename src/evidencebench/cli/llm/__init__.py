@@ -28,7 +28,7 @@ from evidencebench.runs.run import RunFile, read_run
 from evidencebench.scoring.significance import notes_line
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.wording import counted
+from evidencebench.wording import counted, shown_seconds
 
 
 @options.command
@@ -262,7 +262,7 @@ def _lines(exchange: Exchange) -> Iterable[str]:
     counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
     tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
     cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
-    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost})"
+    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost}; {shown_seconds(reply.seconds)})"
     yield _printable_lines(reply.text)
     yield ""
 

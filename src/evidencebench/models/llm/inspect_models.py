@@ -85,4 +85,5 @@ def reply_of(output: "ModelOutput") -> ChatReply | None:
             cached_tokens=cached,
             reasoning_tokens=used.reasoning_tokens or 0,
         )
-    return ChatReply(text=output.completion, finish=finish, usage=usage, served_by=printable(output.model[:120]))
+    served_by = printable(output.model[:120])
+    return ChatReply(text=output.completion, finish=finish, usage=usage, served_by=served_by, seconds=output.time)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from evidencebench.errors import (
     DrainingError,
     EndpointError,
@@ -305,7 +307,7 @@ class HttpSender:
         self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
         correct = post.target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
         tries.deadline += clock() - asked_at
-        is_first = not post.is_sent
+        is_first, sent_at = not post.is_sent, clock()
         self._totals.count(attempts=1, retries=int(tries.n > 0), sent=int(is_first))
         post.is_sent = True
         try:
@@ -318,7 +320,7 @@ class HttpSender:
                 most_bytes=self._bounds.max_reply_bytes,
                 key=post.key.value,
             )
-            reply = _read(post, answer) if answer.status in OK else None
+            reply = _read(post, answer, round(clock() - sent_at, 3)) if answer.status in OK else None
         except (NotSentError, FailingServerError):
             correct(0)
             self._totals.count(sent=-int(is_first))
@@ -350,10 +352,11 @@ class HttpSender:
             )
 
 
-def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
+def _read(post: _Post, answer: HttpAnswer, seconds: float) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        return reply_without_key(read_reply(post.server.provider.wire, answer.content), post.key)
+        reply = msgspec.structs.replace(read_reply(post.server.provider.wire, answer.content), seconds=seconds)
+        return reply_without_key(reply, post.key)
     except TransientError as error:
         media_type = answer.headers.get("Content-Type", "unknown type")
         failure = hide_key(f"{error}, in {len(answer.content)} bytes of {media_type}", post.key.value)

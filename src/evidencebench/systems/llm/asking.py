@@ -114,6 +114,8 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         "cost_microusd": 0 if cost_usd is None else round(cost_usd * 1_000_000),
         "unpriced_replies": int(cost_usd is None),
         "maybe_charged": reply.maybe_charged,
+        "milliseconds": round(1000 * (reply.seconds or 0)),
+        "timed_replies": int(reply.seconds is not None),
     }
     for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):
         if name := "".join(letter if letter.isprintable() else "?" for letter in text)[:_MAX_NAME_CHARACTERS]:
