@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from math import nan
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -323,26 +323,27 @@ def evaluate_sources(
 
 def _mean_of(epochs: Sequence[TaskScores]) -> TaskScores:
     """Return the scores of epochs as one: of each instance, the mean over the epochs in which a measure is defined."""
-    first, notes, counts = epochs[0], Counter[str](), Counter[str]()
+    first = epochs[0]
     if len(epochs) == 1:
         return first
-    for scores in epochs:
-        notes.update(scores.notes)
-        counts.update(asdict(scores.counts) | {"not_applicable": 0})
-    means = {}
-    for key in first.scores:
-        values = np.array([scores.scores[key] for scores in epochs])
-        with np.errstate(invalid="ignore"):
-            means[key] = np.nansum(values, axis=0) / (~np.isnan(values)).sum(axis=0)
-    return replace(
-        first,
-        scores=means,
-        counts=Counts(**counts | {"not_applicable": first.counts.not_applicable}),
-        notes=dict(sorted(notes.items())),
-        answer_keys=tuple(map(hash, zip(*(scores.answer_keys for scores in epochs), strict=True))),
-        errors={name: error for scores in epochs for name, error in scores.errors.items()},
-        epoch_recalls=tuple(scores.recalls for scores in epochs),
-    )
+    values = {key: np.array([scores.scores[key] for scores in epochs]) for key in first.scores}
+    with np.errstate(invalid="ignore"):
+        means = {key: np.nansum(each, axis=0) / (~np.isnan(each)).sum(axis=0) for key, each in values.items()}
+    summed = summed_of(epochs)
+    summed["counts"] = replace(summed["counts"], not_applicable=first.counts.not_applicable)
+    answer_keys = tuple(map(hash, zip(*(scores.answer_keys for scores in epochs), strict=True)))
+    recalls = tuple(scores.recalls for scores in epochs)
+    return replace(first, scores=means, answer_keys=answer_keys, epoch_recalls=recalls, **summed)
+
+
+def summed_of(parts: Sequence[TaskScores]) -> dict[str, Any]:
+    """Return the counts, notes and errors of several scores together."""
+    notes, counts = Counter[str](), Counter[str]()
+    for part in parts:
+        notes.update(part.notes)
+        counts.update(asdict(part.counts))
+    errors = {name: error for part in parts for name, error in part.errors.items()}
+    return {"counts": Counts(**counts), "notes": dict(sorted(notes.items())), "errors": errors}
 
 
 def answer_functions(

@@ -99,12 +99,12 @@ def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
 def test_a_reply_has_the_seconds_of_its_own_attempt() -> None:
     def slow(behaviour: Behaviour, seconds: float) -> Behaviour:
         def behave(exchange: Exchange) -> None:
-            time.now += seconds
+            moment.now += seconds
             behaviour(exchange)
 
         return behave
 
-    with served(slow(answer(500), 7.0), slow(replies(), 2.5)) as (server, sender, time):
+    with served(slow(answer(500), 7.0), slow(replies(), 2.5)) as (server, sender, moment):
         reply = outcome(server, sender)
     assert isinstance(reply, ChatReply)
     assert reply.seconds == 2.5
