@@ -78,11 +78,14 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
     max_tokens: int = 4096
     reasoning_effort: str | None = None
     schema: Mapping[str, Any] | None = None  # JSON schema that the reply must fit; None: free text
+    logprobs: bool = False  # whether the probabilities of numbers in the reply are asked for
 
     @cached_property
     def key(self) -> str:
         """The name in the cache: a SHA-256. A provider's own address, spelled out, is another than None."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
+        if not self.logprobs:  # the name that it has without this field
+            del fields["logprobs"]
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])
         if self.base_url is not None:
@@ -121,6 +124,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     served_by: str = ""  # the model's name in the reply, often with a date; empty where it is not said
     priced_as_of: str = ""  # the day of the price that its cost was computed with; empty: with none
     maybe_charged: int = 0  # attempts before it without a usable reply, whose cost, if any, is not known
+    numbers: dict[int, dict[int, float]] = {}  # as of `logprobs.numbers_in`
     seconds: float | None = None  # from sending to its last byte; None: stored by an earlier version, or in a batch
 
 

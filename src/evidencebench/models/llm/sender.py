@@ -25,6 +25,7 @@ from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_of
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
+from evidencebench.models.llm.logprobs import numbers_in, with_logprobs
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
 from evidencebench.models.llm.wire import path_and_body, read_reply
 from evidencebench.provenance import require_extra
@@ -279,6 +280,7 @@ class HttpSender:
     def _post_of(self, request: ChatRequest) -> _Post:
         try:
             server, (path, body) = server_of(request), path_and_body(request)
+            body = with_logprobs(body) if request.logprobs and path == "/chat/completions" else body
             key = key_for(server, environ=self._environ)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
@@ -356,7 +358,9 @@ def _read(post: _Post, answer: HttpAnswer, seconds: float) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
         reply = msgspec.structs.replace(read_reply(post.server.provider.wire, answer.content), seconds=seconds)
-        return reply_without_key(reply, post.key)
+        reply = reply_without_key(reply, post.key)
+        numbers = numbers_in(answer.content, reply.text) if post.request.logprobs else {}
+        return msgspec.structs.replace(reply, numbers=numbers)
     except TransientError as error:
         media_type = answer.headers.get("Content-Type", "unknown type")
         failure = hide_key(f"{error}, in {len(answer.content)} bytes of {media_type}", post.key.value)

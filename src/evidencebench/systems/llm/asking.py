@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
+
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, estimated_tokens
 from evidencebench.models.llm.client import ChatClient
@@ -21,6 +23,7 @@ class Asker:
     client: ChatClient
     chat: ChatModel
     repairs: int
+    logprobs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,7 @@ def is_answer(reading: Reading, question: Question) -> bool:
 
 def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     """Return a reply; note its tokens and its cost, the same whether it was sent now or lay in the cache."""
-    request = asker.chat.request(messages, question.schema)
+    request = msgspec.structs.replace(asker.chat.request(messages, question.schema), logprobs=asker.logprobs)
     try:
         received = asker.client.ask(request, stand_in=question.stand_in)
     except EndpointError as error:
@@ -115,6 +118,7 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         "unpriced_replies": int(cost_usd is None),
         "maybe_charged": reply.maybe_charged,
         "milliseconds": round(1000 * (reply.seconds or 0)),
+        "replies_without_logprobs": int(asker.logprobs and not reply.numbers),
         "timed_replies": int(reply.seconds is not None),
     }
     for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):

@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
@@ -13,6 +13,7 @@ from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
 from evidencebench.models.llm.inspect_models import INSPECT
+from evidencebench.models.llm.logprobs import weighed_scores
 from evidencebench.models.llm.providers import server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
 from evidencebench.provenance import require_extra
@@ -164,7 +165,10 @@ class PaperQuestion:
         def read(reply: ChatReply) -> Reading:
             if kind == "answer":
                 return read_selection(reply, shown, budget=budget, n_sentences=n_sentences)
-            return (read_order if kind == "order" else read_scores)(reply, shown, n_sentences=n_sentences)
+            if kind == "order":
+                return read_order(reply, shown, n_sentences=n_sentences)
+            reading = read_scores(reply, shown, n_sentences=n_sentences)
+            return replace(reading, scores=weighed_scores(reading.scores, reply))
 
         return Question(
             text=self.text(excerpt),
@@ -243,9 +247,8 @@ def require_within(system: str, option: str, value: float, least: float, most: f
 
 
 def asker_of(system: Any) -> Asker:
-    return Asker(
-        client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
-    )
+    client, logprobs = default_client() if system.client is None else system.client, getattr(system, "logprobs", False)
+    return Asker(client=client, chat=system.chat, repairs=system.repairs, logprobs=logprobs)
 
 
 def read_in_sections(
