@@ -70,7 +70,7 @@ def test_each_epoch_sends_its_own_requests_and_none_is_paid_twice(tmp_path: Path
     with closing(ReplyCache(tmp_path)) as cache:
         run = open_run(path)
         for epoch, request in ((1, sent[0]), (2, sent[n])):
-            (exchange,) = exchanges_of(run, SAMPLE, SAMPLE.ids[0], cache=cache, epoch=epoch)
+            (exchange,) = exchanges_of(run.epochs[epoch - 1], SAMPLE, SAMPLE.ids[0], cache=cache)
             assert exchange.replayed.reply is not None
             assert exchange.replayed.request.seed == request.seed
 

@@ -62,7 +62,7 @@ def in_epoch(value: Any, epoch: int) -> Any:
     if isinstance(value, tuple):
         parts = tuple(in_epoch(part, epoch) for part in value)
         return value if all(map(operator.is_, parts, value)) else parts
-    if not is_dataclass(value) or isinstance(value, type):
+    if epoch == 1 or not is_dataclass(value) or isinstance(value, type):
         return value
     own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
     shift = (epoch - 1) * _SEEDS_OF_AN_EPOCH

@@ -60,13 +60,7 @@ def first_requests(
 
 
 def exchanges_of(
-    run: RunFile,
-    dataset: Dataset,
-    instance_id: str,
-    *,
-    cache: ReplyCache | None,
-    tasks: Sequence[Task] = (),
-    epoch: int = 1,
+    run: RunFile, dataset: Dataset, instance_id: str, *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
 ) -> list[Exchange]:
     """Return requests and replies of a run, made again, all turns of an answer; a reply not in ``cache`` ends them."""
     header = run.header
@@ -83,7 +77,7 @@ def exchanges_of(
     changes = changes_of(unchanged_control(header.control), dataset, header.seed, header.limit)
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
-        named = in_epoch(make_system(_specification(header), client=client), epoch)
+        named = in_epoch(make_system(_specification(header), client=client), run.epoch)
         instance = changed_instance(dataset[instance_id], changes, dataset).instance
         asked = _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance)
         return [exchange for task in asked for exchange in _exchanges(named, sender, instance, task)]

@@ -413,6 +413,7 @@ def _metadata(scored: ScoredRuns, label: str, run: RunFile) -> dict[str, Any]:
         "signatures": signatures,
         "rules": scored.rules.unusual,
         "seed": None if header is None else header.seed,
+        "epochs": 1 if header is None else header.epochs,  # scores are their means, answers are of the first
         "control": None if header is None or header.control is None else header.control.words,
         "versions": {} if header is None else dict(header.versions),
         "trained_on_this_data": scored.trained_on_it(label),

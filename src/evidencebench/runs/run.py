@@ -104,9 +104,10 @@ class RunFile:
         content: bytes = b"",
         *,
         is_bare: bool = False,
+        epoch: int = 1,
         later: Sequence[Mapping[tuple[str, str | None], memoryview | Answer]] = (),
     ) -> None:
-        self.path, self.header, self.is_bare, self._later = path, header, is_bare, later
+        self.path, self.header, self.is_bare, self.epoch, self._later = path, header, is_bare, epoch, later
         self._lines, self._content = lines, content
         self._last: tuple[memoryview, Answer] | None = None
 
@@ -136,7 +137,8 @@ class RunFile:
     @cached_property
     def epochs(self) -> "tuple[RunFile, ...]":
         """The run as it answered each time that it was asked, the first time first."""
-        return (self, *(RunFile(self.path, self.header, lines, self._content) for lines in self._later))
+        later = enumerate(self._later, 2)
+        return (self, *(RunFile(self.path, self.header, lines, self._content, epoch=n) for n, lines in later))
 
     def trained_on(self, sha256: str) -> bool | None:
         """Say whether the system was trained on data of this checksum; None where the file does not say."""

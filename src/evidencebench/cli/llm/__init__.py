@@ -186,13 +186,14 @@ def show(
     answers = read_run(run)
     if epoch > len(answers.epochs):
         raise click.UsageError(f"--epoch: expected up to {len(answers.epochs)}, the epochs of {run}, got {epoch}")
+    answers = answers.epochs[epoch - 1]
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
-        exchanges = exchanges_of(answers, dataset, instance_id, cache=cache, tasks=tasks, epoch=epoch)
+        exchanges = exchanges_of(answers, dataset, instance_id, cache=cache, tasks=tasks)
     print_exchanges(exchanges, as_json=as_json)
     for task in dict.fromkeys(exchange.task for exchange in exchanges if not as_json):
-        answer = answers.epochs[epoch - 1].answer(instance_id, task)
+        answer = answers.answer(instance_id, task)
         if answer is not None and answer.notes:
             click.echo(f"answer{f', {task}' if task else ''}: {notes_line(answer.notes)}")
     if not exchanges:

@@ -12,13 +12,10 @@ from evidencebench.web.fetch import optional_part
 _MOST_ALTERNATIVES = 20  # of a token, that OpenAI and vLLM give
 
 
-class _Alternative(msgspec.Struct):
+class _Token(msgspec.Struct):
     token: str
     logprob: float
-
-
-class _Token(_Alternative):
-    top_logprobs: list[_Alternative] = []
+    top_logprobs: "list[_Token]" = []  # what else might stand there
 
 
 class _Tokens(msgspec.Struct):
