@@ -38,9 +38,9 @@ from evidencebench.scoring.output import PUBLISHED, PublishedResult, signature_o
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
-from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
+from evidencebench.tables import Bold, Cell, Column, Table, share_column, table_for_csv, table_for_readers
 
-_Uncertainty = Literal["interval", "error", "none"]
+_Uncertainty = Literal["interval", "error", "epochs", "none"]
 Standings = Mapping[str, Sequence[Standing]]
 """Task name -> the rows of its leaderboard, the best system first."""
 
@@ -87,13 +87,18 @@ def leaderboard(
 _SYSTEM: Column[Standing] = Column(
     "system", "system", lambda row: f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
 )
+_EPOCHS: tuple[Column[Standing], ...] = (
+    Column("", "epochs", lambda row: row.epochs and row.n_epochs),
+    share_column("", "± of epochs", lambda row: row.epochs and row.epochs.deviation),
+)
 
 
 def print_board(board: Standings, table_format: str) -> None:
     is_text = table_format == "text"
     for task, rows in board.items():
         notes = () if is_text else _notes(rows)
-        print_table(table_for_readers([_SYSTEM, *COLUMNS], rows, title=task, notes=notes), table_format)
+        columns = [_SYSTEM, *COLUMNS, *(_EPOCHS if any(row.epochs for row in rows) else ())]
+        print_table(table_for_readers(columns, rows, title=task, notes=notes), table_format)
         if is_text:
             print_bars(board_bars(rows))
     if is_text and (notes := _notes([row for rows in board.values() for row in rows])):
@@ -249,6 +254,7 @@ def _task_columns(task: str, uncertainty: str, wrong_heading: str) -> list[Colum
         column("p_holm", lambda cell: cell.p_holm),
         replace(wrong, heading=wrong_heading, text=lambda row: row.cells[task].wrong_text if task in row.cells else ""),
         column("wrong_p_holm", lambda cell: cell.wrong_hypothesis and cell.wrong_hypothesis.p_holm),
+        column("epoch_deviation", lambda cell: cell.epoch_deviation),
     ]
 
 
@@ -256,10 +262,11 @@ def _cell(cell: SystemCell | None, uncertainty: str) -> Cell:
     if cell is None:
         return ""
     text = f"{100 * cell.recall.mean:.1f}"
+    deviation = {"error": cell.standard_error, "epochs": cell.epoch_deviation}.get(uncertainty)
     if uncertainty == "interval":
         text = percent(cell.recall, alone="")
-    elif uncertainty == "error" and cell.standard_error is not None:
-        text += f" ± {100 * cell.standard_error:.1f}"
+    elif deviation is not None:
+        text += f" ± {100 * deviation:.1f}"
     text += "*" if cell.differs else ""
     return Bold(text) if cell.is_best else text
 
@@ -295,6 +302,7 @@ def _caption(
     behind = {
         "interval": f" [{100 * resampling.level:g} % interval, bootstrap over {unit}s]",
         "error": f" ± standard error, robust to {unit}s",
+        "epochs": " ± standard deviation of the epochs' means, for runs of several epochs",
         "none": "",
     }[uncertainty]
     sentences = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]

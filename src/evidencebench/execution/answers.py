@@ -54,6 +54,25 @@ def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> S
     return cast("System", replace(system, **changed)) if changed else system
 
 
+_SEEDS_OF_AN_EPOCH = 1_000_000  # more than the samples of a vote, so that no two epochs send the same request
+
+
+def in_epoch(value: Any, epoch: int) -> Any:
+    """Return a system, or a part of it, as it is asked in an epoch: from the second on, each seed in it is another."""
+    if isinstance(value, tuple):
+        parts = tuple(in_epoch(part, epoch) for part in value)
+        return value if all(map(operator.is_, parts, value)) else parts
+    if epoch == 1 or not is_dataclass(value) or isinstance(value, type):
+        return value
+    own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    shift = (epoch - 1) * _SEEDS_OF_AN_EPOCH
+    changed = {
+        name: part + shift if name == "seed" and type(part) is int else in_epoch(part, epoch)
+        for name, part in own.items()
+    }
+    return replace(value, **changed) if any(changed[name] is not part for name, part in own.items()) else value
+
+
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
     """Return the official tasks that a system can answer: all six, or only those with a budget if it only ranks."""
     return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)

@@ -14,7 +14,7 @@ from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache, stored_replies
 from evidencebench.pages.viewer import AskedRecord, ExchangeSource, RequestRecord
 from evidencebench.runs.run import RunFile
-from evidencebench.wording import counted
+from evidencebench.wording import counted, shown_seconds
 
 MOST_CHARACTERS = 200_000
 """Longer prompts and replies are cut in the middle; a whole paper with its instructions has about 30,000."""
@@ -65,7 +65,8 @@ def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
             usd = exchange.replayed.cost_usd
             cost = "price unknown" if usd is None else shown_usd(usd)
             served = f"; served by {reply.served_by}" if reply.served_by else ""
-            facts = f"{prompt} + {completion} tokens; {cost}; ended: {reply.finish}{served}"
+            took = shown_seconds(reply.seconds)
+            facts = f"{prompt} + {completion} tokens; {cost}; {took}; ended: {reply.finish}{served}"
         facts += "; after the messages above and their reply" if follows else ""
         title = f"Request {exchange.turn}: {request.model}"
         yield RequestRecord(title=title, facts=facts, texts=tuple(texts))

@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import nan
 from typing import NamedTuple, TypeAlias
@@ -30,7 +30,7 @@ from evidencebench.scoring.measures import (
 )
 from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
-from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.scoring.task_scores import Counts, TaskScores, summed_of
 from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 
@@ -110,7 +110,7 @@ def evaluate(
 
 
 def evaluate_sources(
-    answers: Mapping[str, AnswerSource],
+    answers: Mapping[str, AnswerSource | tuple[AnswerSource, ...]],
     data: Dataset | list[Instance],
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
@@ -121,11 +121,17 @@ def evaluate_sources(
     on_progress: Callable[[int, int], None] | None = None,
     raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
-    """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
+    """Return what `evaluate` returns.
+
+    A source in several epochs is a tuple; ``strangers`` has the second papers of sources that were asked two.
+    """
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     columns = {
-        name: [_Column(source, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
+        name: [
+            [_Column(epoch, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
+            for epoch in (source if isinstance(source, tuple) else (source,))
+        ]
         for name, source in answers.items()
     }
     require_limit(limit)
@@ -135,10 +141,11 @@ def evaluate_sources(
         for name in answers:
             stranger = strangers.get(name, {}).get(instance.id)
             n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
-            last = None
             try:
-                for case, column in zip(cases, columns[name], strict=True):
-                    last = column.add(instance, case, n_sentences, last)
+                for of_epoch in columns[name]:
+                    last = None
+                    for case, column in zip(cases, of_epoch, strict=True):
+                        last = column.add(instance, case, n_sentences, last)
             except OutOfRangeError as error:
                 what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
                 raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
@@ -146,12 +153,38 @@ def evaluate_sources(
                 raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
-    return {name: {column.task.name: column.scores() for column in by_task} for name, by_task in columns.items()}
+    return {
+        name: {
+            of_task[0].task.name: _mean_of([column.scores() for column in of_task])
+            for of_task in zip(*by_epoch, strict=True)
+        }
+        for name, by_epoch in columns.items()
+    }
+
+
+def _mean_of(epochs: Sequence[TaskScores]) -> TaskScores:
+    """Return the scores of epochs as one: of each instance, the mean over the epochs in which a measure is defined."""
+    first = epochs[0]
+    if len(epochs) == 1:
+        return first
+    values = {key: np.array([scores.scores[key] for scores in epochs]) for key in first.scores}
+    with np.errstate(invalid="ignore"):
+        means = {key: np.nansum(each, axis=0) / (~np.isnan(each)).sum(axis=0) for key, each in values.items()}
+    summed = summed_of(epochs)
+    summed["counts"] = replace(summed["counts"], not_applicable=first.counts.not_applicable)
+    answer_keys = tuple(map(hash, zip(*(scores.answer_keys for scores in epochs), strict=True)))
+    summed["errors"] = {
+        f"{name} of epoch {number}" if number > 1 else name: error
+        for number, scores in enumerate(epochs, 1)
+        for name, error in scores.errors.items()
+    }
+    recalls = tuple(scores.recalls for scores in epochs)
+    return replace(first, scores=means, answer_keys=answer_keys, epoch_recalls=recalls, **summed)
 
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
-) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
+) -> tuple[dict[str, AnswerSource | tuple[AnswerSource, ...]], dict[str, Mapping[str, Stranger]]]:
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -159,10 +192,12 @@ def answer_functions(
         )
     if not sources:
         raise UndefinedScoreError("the scores of no source are undefined: give at least one, such as {'bm25': BM25()}")
-    answers: dict[str, AnswerSource] = {}
+    answers: dict[str, AnswerSource | tuple[AnswerSource, ...]] = {}
     for name, source in sources.items():
         try:
-            answers[name] = answers_from(source)
+            answers[name] = (
+                tuple(map(answers_from, source.epochs)) if isinstance(source, RunFile) else answers_from(source)
+            )
         except TypeError as error:
             raise TypeError(
                 f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"

@@ -28,7 +28,7 @@ from evidencebench.runs.run import RunFile, read_run
 from evidencebench.scoring.significance import notes_line
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.wording import counted
+from evidencebench.wording import counted, shown_seconds
 
 
 @options.command
@@ -174,6 +174,7 @@ def show(
     instance_id: Annotated[str, argument("ID")],
     data: Annotated[str | None, option("-d, --data D", "The run's data, where it has moved.")],
     tasks: options.Tasks,
+    epoch: Annotated[int, options.number("--epoch N", "Of a run in several epochs: which.")] = 1,
     as_json: options.AsJson,
 ) -> None:
     """Show what a model was asked for an instance, and its replies.
@@ -185,6 +186,9 @@ def show(
     Example: evidencebench llm show mini.jsonl evidencebench_train_id_7
     """
     answers = read_run(run)
+    if epoch > len(answers.epochs):
+        raise click.UsageError(f"--epoch: expected up to {len(answers.epochs)}, the epochs of {run}, got {epoch}")
+    answers = answers.epochs[epoch - 1]
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
@@ -261,7 +265,7 @@ def _lines(exchange: Exchange) -> Iterable[str]:
     counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
     tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
     cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
-    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost})"
+    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost}; {shown_seconds(reply.seconds)})"
     yield _printable_lines(reply.text)
     yield ""
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import product
 from statistics import median
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from evidencebench.pages.report.blocks import folding_part, note, section, table
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import Failure, RunFile
-from evidencebench.scoring.significance import cost_text, notes_line
+from evidencebench.scoring.significance import cost_text, notes_line, seconds_text
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, without_folders
@@ -21,10 +22,10 @@ _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
     """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
-    of_papers: dict[str, list[Mapping[str, int]]] = {}
-    for instance_id, task in keys:
-        if (answer := run.answer(instance_id, task)) is not None:
-            of_papers.setdefault(instance_id, []).append(answer.notes)
+    of_papers: dict[tuple[int, str], list[Mapping[str, int]]] = {}
+    for (index, epoch), (instance_id, task) in product(enumerate(run.epochs), keys):
+        if (answer := epoch.answer(instance_id, task)) is not None:
+            of_papers.setdefault((index, instance_id), []).append(answer.notes)
     totals: Counter[str] = Counter()
     for notes in of_papers.values():
         totals.update(merged_notes(*notes))
@@ -110,14 +111,19 @@ def costs_section(findings: Findings) -> Node:
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run, run.done))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
-    named: dict[str, tuple[Cell, ...]] = {
-        label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
-    }
+    named: dict[str, tuple[Cell, ...]] = {}
+    for label in notes:
+        epochs = runs[label].epochs
+        n_graded = len(findings.graded_answers(runs[label])) * len(epochs)
+        named[label] = (label, sum(len(epoch.done) for epoch in epochs), n_graded)
     columns = ["answers in the run", "graded here"]
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
     spent: list[list[Cell]] = [
-        [*named[label], *(notes[label].get(name, 0) for name in counts), cost_text(notes[label]) or "none noted"]
+        [
+            *(*named[label], *(notes[label].get(name, 0) for name in counts)),
+            *(cost_text(notes[label]) or "none noted", seconds_text(notes[label]) or "not noted"),
+        ]
         for label in asked
     ]
     title = "All that the runs note"
@@ -131,7 +137,9 @@ def costs_section(findings: Findings) -> Node:
         if notes
         else None,
         table_node(
-            "Language models", ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"], spent
+            "Language models",
+            ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost", "time"],
+            spent,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(

@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
@@ -12,8 +12,11 @@ from typing import Any
 from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
+from evidencebench.models.llm.inspect_models import INSPECT
+from evidencebench.models.llm.logprobs import weighed_scores, with_logprobs
 from evidencebench.models.llm.providers import asks_json, server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Query, sections_of
 from evidencebench.system import merged_notes
 from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
@@ -162,7 +165,10 @@ class PaperQuestion:
         def read(reply: ChatReply) -> Reading:
             if kind == "answer":
                 return read_selection(reply, shown, budget=budget, n_sentences=n_sentences)
-            return (read_order if kind == "order" else read_scores)(reply, shown, n_sentences=n_sentences)
+            if kind == "order":
+                return read_order(reply, shown, n_sentences=n_sentences)
+            reading = read_scores(reply, shown, n_sentences=n_sentences)
+            return replace(reading, scores=weighed_scores(reading.scores, reply))
 
         return Question(
             text=self.text(excerpt),
@@ -210,7 +216,10 @@ def check_options(name: str, system: Any, prompt: str) -> None:
     if not (provider.strip() and model.strip()):
         raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
-        server_of(chat)  # asked once now, rather than failing for every instance
+        if provider == INSPECT:
+            require_extra(f"{name}: models of inspect_ai", "inspect", "inspect_ai")
+        else:
+            server_of(chat)  # asked once now, rather than failing for every instance
         chat.extra_fields()
     except SystemSpecError as error:
         raise SystemSpecError(f"{name}: {error}") from error
@@ -239,9 +248,9 @@ def require_within(system: str, option: str, value: float, least: float, most: f
 
 
 def asker_of(system: Any) -> Asker:
-    return Asker(
-        client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
-    )
+    client, logprobs = default_client() if system.client is None else system.client, getattr(system, "logprobs", False)
+    chat = with_logprobs(system.chat) if logprobs else system.chat
+    return Asker(client=client, chat=chat, repairs=system.repairs, logprobs=logprobs)
 
 
 def read_in_sections(

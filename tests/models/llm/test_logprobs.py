@@ -1,0 +1,96 @@
+"""Probabilities of scores order sentences whose written scores are equal, where a server gives any."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE
+from evidencebench import Ranking, answer_instance, evaluate, make_client, make_system
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.logprobs import weighed_scores
+from evidencebench.models.llm.wire import read_reply
+from fake_models import RunningServer, running_fake_server
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[ChatClient]:
+    made = make_client(environ={"EVIDENCEBENCH_CACHE": str(tmp_path), "no_proxy": "*"})
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    """Run a model that writes the same score for every sentence, and another one with the probability of a third."""
+    with running_fake_server(SAMPLE, personality="lead") as running:
+        yield running
+
+
+def test_equal_scores_are_ordered_by_what_else_they_might_have_been(server: RunningServer, client: ChatClient) -> None:
+    as_written, weighed = (
+        make_system(server.spec("llm_rank", more=more), client=client) for more in ("", ",logprobs=true")
+    )
+    written = answer_instance(as_written, SAMPLE[0], "er_at_10")
+    assert isinstance(written, Ranking)
+    assert list(written.sentences) == sorted(written.sentences)
+    answer = answer_instance(weighed, SAMPLE[0], "er_at_10")
+    assert isinstance(answer, Ranking)
+    assert answer.scores is not None
+    assert "replies_without_logprobs" not in answer.notes
+    (low, high), (first, *_) = sorted(set(answer.scores)), set(written.scores or ())
+    assert (low, high) == pytest.approx((first * 2 / 3, first * 2 / 3 + 10 / 3))
+    recalls = evaluate({"written": as_written, "weighed": weighed}, SAMPLE, "er_at_optimal")
+    assert recalls["weighed"]["er_at_optimal"].mean_recall > recalls["written"]["er_at_optimal"].mean_recall + 0.3
+    assert client.totals.now.failures == 0
+    n_sent = client.totals.now.sent
+    assert answer_instance(weighed, SAMPLE[0], "er_at_10") == answer  # from the store, which keeps the probabilities
+    assert client.totals.now.sent == n_sent
+
+
+def test_replies_without_probabilities_keep_their_scores_and_are_counted(
+    server: RunningServer, client: ChatClient
+) -> None:
+    spec = server.spec("llm_rank", model="anthropic/lead", more=",key_env=,logprobs=true")
+    answer = answer_instance(make_system(spec, client=client), SAMPLE[0], "er_at_10")
+    assert isinstance(answer, Ranking)
+    assert answer.notes["replies_without_logprobs"] == answer.notes["requests"]
+    with pytest.raises(SystemSpecError, match="logprobs: expected method=pointwise"):
+        make_system(server.spec("llm_rank", more=",logprobs=true,method=listwise"))
+
+
+@pytest.mark.parametrize(
+    ("text", "weighed"),
+    [
+        ("SCORES:\n4: 7\n5: 2", {4: 6.5, 5: 2.0}),
+        ("[4] - 7\n[5] - 2", {4: 6.5, 5: 2.0}),
+        ('{"scores":[{"sentence":4,"score":7},{"sentence":5,"score":2}]}', {4: 6.5, 5: 2.0}),
+        ("It is 4: 7, I think: 5 has 2", {4: 7.0, 5: 2.0}),
+    ],
+)
+def test_a_score_is_weighed_where_it_is_written(text: str, weighed: dict[int, float]) -> None:
+    place = text.index("7")
+    reply = ChatReply(text=text, numbers={place: {7: -0.7, 6: -0.7}, text.index("4"): {4: 0.0, 9: 0.0}})
+    assert weighed_scores({4: 7.0, 5: 2.0}, reply) == pytest.approx(weighed)
+    assert weighed_scores({4: 7.0}, ChatReply(text=text)) == {4: 7.0}
+
+
+def numbers(logprobs: object, text: str = "x: 4") -> dict[int, dict[int, float]]:
+    body = {"choices": [{"message": {"content": text}, "logprobs": logprobs}]}
+    return read_reply("openai", json.dumps(body).encode()).numbers
+
+
+def test_tokens_are_read_only_where_they_are_the_text() -> None:
+    four = {
+        "token": " 4",
+        "logprob": -0.1,
+        "top_logprobs": [{"token": " 10", "logprob": -2}, {"token": "b", "logprob": 0}],
+    }
+    colon = {"token": "x:", "logprob": 0.0}
+    assert numbers({"content": [colon, four]}) == {3: {4: -0.1, 10: -2.0}}
+    for tokens in ([colon], [colon, {"token": " 4"}], [colon, four | {"top_logprobs": "many"}], None, 7):
+        assert numbers({"content": tokens}) == {}
+    assert numbers(None) == numbers([]) == numbers({"content": [colon, four]}, "another text") == {}
