@@ -38,7 +38,7 @@ from evidencebench.scoring.output import PUBLISHED, PublishedResult, signature_o
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
-from evidencebench.tables import Bold, Cell, Column, Table, share_column, table_for_csv, table_for_readers
+from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
 _Uncertainty = Literal["interval", "error", "epochs", "none"]
 Standings = Mapping[str, Sequence[Standing]]
@@ -87,18 +87,15 @@ def leaderboard(
 _SYSTEM: Column[Standing] = Column(
     "system", "system", lambda row: f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
 )
-_EPOCHS: tuple[Column[Standing], ...] = (
-    Column("", "epochs", lambda row: row.epochs and row.n_epochs),
-    share_column("", "± of epochs", lambda row: row.epochs and row.epochs.deviation),
-)
 
 
 def print_board(board: Standings, table_format: str) -> None:
     is_text = table_format == "text"
     for task, rows in board.items():
         notes = () if is_text else _notes(rows)
-        columns = [_SYSTEM, *COLUMNS, *(_EPOCHS if any(row.epochs for row in rows) else ())]
-        print_table(table_for_readers(columns, rows, title=task, notes=notes), table_format)
+        has_epochs = any(row.epochs for row in rows)
+        columns = [column for column in COLUMNS if has_epochs or "epochs" not in column.heading]
+        print_table(table_for_readers([_SYSTEM, *columns], rows, title=task, notes=notes), table_format)
         if is_text:
             print_bars(board_bars(rows))
     if is_text and (notes := _notes([row for rows in board.values() for row in rows])):

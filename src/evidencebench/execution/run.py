@@ -169,9 +169,7 @@ def execute(
         _require_asked(run, header, ids)
         done = [epoch.done - epoch.failed if retry_failed else epoch.done for epoch in run.epochs]
         todo = [
-            entry
-            for index, of_epoch in enumerate(done)
-            for entry in todo_of(ids, asking.tasks, named, done=of_epoch, inquiry=index)
+            lacking for n in range(epochs) for lacking in todo_of(ids, asking.tasks, named, done=done[n], inquiry=n)
         ]
         n_all = len(ids) * epochs
         writer = _RunWriter(journal, run, done, n_done=n_all - len(todo))
@@ -211,7 +209,7 @@ def execute(
     warn(odd)
     return RunReport(
         n_instances=len(ids),
-        n_resumed=sum(len({instance_id for instance_id, _ in of_epoch}) for of_epoch in done),
+        n_resumed=sum(len({instance_id for instance_id, _ in keys}) for keys in done),
         n_failed=len(writer.failures),
         n_unanswered=n_all - writer.n_done,
         epochs=epochs,
@@ -222,12 +220,13 @@ def execute(
     )
 
 
+_Keys = Collection[tuple[str, str | None]]  # of answers: instance id, task or None
+
+
 class _RunWriter:
     """Appends answers to a run's journal, and counts all answers in the run, those of earlier calls included."""
 
-    def __init__(
-        self, journal: Journal, run: RunFile, done: Sequence[Collection[tuple[str, str | None]]], *, n_done: int
-    ) -> None:
+    def __init__(self, journal: Journal, run: RunFile, done: Sequence[_Keys], *, n_done: int) -> None:
         self._journal = journal
         self._notes: dict[tuple[int, str], Mapping[str, int]] = {}  # by the index of the epoch and instance id
         self.n_done, self.n_new_failures = n_done, 0
@@ -239,10 +238,10 @@ class _RunWriter:
         self.last_error = ""
         self.stop: StopError | None = None
         self._lost: dict[tuple[int, str, str | None], dict[str, int]] = {}
-        for index, (epoch, of_epoch) in enumerate(zip(run.epochs, done, strict=True)):
-            for instance_id, task in of_epoch:
+        for index, (epoch, keys) in enumerate(zip(run.epochs, done, strict=True)):
+            for instance_id, task in keys:
                 self._count(index, instance_id, epoch.answer(instance_id, task))
-            for key in epoch.failed.difference(of_epoch):  # may have cost more than the replies that are in the cache
+            for key in epoch.failed.difference(keys):  # may have cost more than the replies that are in the cache
                 if (old := epoch.answer(*key)) and (n := old.notes.get("maybe_charged")):
                     self._lost[index, *key] = {"maybe_charged": n}
 
@@ -338,8 +337,7 @@ def _in_epochs(inquiry: Inquiry, epochs: int) -> list[Inquiry]:
 
 def _require_asked(run: RunFile, header: RunHeader, ids: Sequence[str]) -> None:
     asked = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
-    done = frozenset[tuple[str, str | None]]().union(*(epoch.done for epoch in run.epochs))
-    for instance_id, task in sorted(done - asked, key=str):
+    for instance_id, task in sorted({key for epoch in run.epochs for key in epoch.done} - asked, key=str):
         what = f"'{instance_id}'" if task is None else f"'{instance_id}' for task '{task}'"
         raise RunMismatchError(
             f"{run.path}: answers {what}, which its header does not ask for; take the line out, or start over with "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import msgspec
 from anyio.from_thread import BlockingPortal
 from inspect_ai import Task as InspectTask
 from inspect_ai import task
@@ -202,7 +203,10 @@ def aspect_recall() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the contract's signature
         instance, task = instance_at(state.metadata)
         stored = state.store.get(ANSWER)
-        answer = answer_in(state.output, paper_question(instance, task)) if stored is None else _answer(stored)
+        if stored is None:
+            answer = answer_in(state.output, paper_question(instance, task))
+        else:
+            answer = msgspec.convert(stored, Failure if "error" in stored else Ranking)
         case = case_of(instance, task)
         assert case is not None, "samples are of instances that the task applies to"
         values = grade(case, answer).scores()
@@ -220,10 +224,6 @@ def answer_in(output: ModelOutput, question: Question) -> Answer:
     if is_answer(reading, question):
         return selected(reading.indices, {})
     return Failure(error=f"ReplyError: {reading.reply_class}: {reading.why}")
-
-
-def _answer(stored: Mapping[str, Any]) -> Answer:
-    return Failure(**stored) if "error" in stored else Ranking(**{**stored, "sentences": tuple(stored["sentences"])})
 
 
 def made_score(
@@ -277,48 +277,16 @@ def ask(strategy: str | list[str] = "llm_base", repairs: int = 1) -> Solver:
             client = ChatClient(sender=models, cache=None, prices=PriceTable(as_of="", models={}))
             system = make_strategy(strategy, repairs, client)
             answer = await anyio.to_thread.run_sync(answer_instance, system, instance, task)
-        if isinstance(answer, Failure) and not isinstance(answer.cause, ReplyError):
-            raise answer.cause or RunError(answer.error)
-        kept = {"error": answer.error} if isinstance(answer, Failure) else {"ordered": answer.ordered}
-        sentences = {} if isinstance(answer, Failure) else {"sentences": list(answer.sentences)}
-        state.store.set(ANSWER, kept | sentences | {"notes": dict(answer.notes)})
+        if isinstance(answer, Failure):
+            if not isinstance(answer.cause, ReplyError):
+                raise answer.cause or RunError(answer.error)
+            answer = Failure(error=answer.error, notes=answer.notes)
+        state.store.set(ANSWER, msgspec.to_builtins(answer))
         state.output = ModelOutput.from_content(model=str(state.model), content=_words(answer))
         state.messages.append(state.output.message)
         return state
 
     return solve
-
-
-def task_of(
-    task: Task, data: str, limit: int | None, *, repairs: int, strategy: str | list[str], control: str | None
-) -> InspectTask:
-    """Instances that the task does not apply to are counted in the metadata; a sample with an error scores 0."""
-    dataset, system = open_dataset(data), make_strategy(strategy, repairs)
-    require_answerable(system, dataset, [task], limit=limit, own_queries=control is None)
-    changes = changes_of(None if control is None else query_control(control), dataset, seed=0, limit=limit)
-    if changes is not None and changes.strangers is not None:
-        raise TaskError(f"control '{control}': expected one that changes the hypothesis; see 'evidencebench run'")
-    instances = [changed_instance(dataset[one], changes, dataset).instance for one in dataset.ids[:limit]]
-    applicable = [instance for instance in instances if task.applies_to(instance.labels)]
-    samples = [sample_of(data, dataset, instance, task) for instance in applicable]
-    if not samples:
-        raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
-    return InspectTask(
-        name=task.name,
-        dataset=MemoryDataset(samples, name=dataset.name, location=str(dataset.path)),
-        solver=ask(strategy, repairs),
-        scorer=aspect_recall(),
-        score_on_error=True,
-        metadata={
-            "data_sha256": dataset.sha256,
-            "evidencebench": __version__,
-            "not_applicable": len(instances) - len(samples),
-            "strategy": {"name": system.name, **system.options},
-            "control": control,
-            **system.versions(),  # the checksums of the prompts
-        },
-        version=__version__,
-    )
 
 
 __all__ = ["ask", "aspect_recall", "evidencebench", "failed", "tasks"]
@@ -332,7 +300,33 @@ def _registered(benchmark_task: Task) -> Callable[..., InspectTask]:
         strategy: str | list[str] = "llm_base",
         control: str | None = None,
     ) -> InspectTask:
-        return task_of(benchmark_task, data, limit, repairs=repairs, strategy=strategy, control=control)
+        """Instances that the task does not apply to are counted in the metadata; a sample with an error scores 0."""
+        dataset, system = open_dataset(data), make_strategy(strategy, repairs)
+        require_answerable(system, dataset, [benchmark_task], limit=limit, own_queries=control is None)
+        changes = changes_of(None if control is None else query_control(control), dataset, seed=0, limit=limit)
+        if changes is not None and changes.strangers is not None:
+            raise TaskError(f"control '{control}': expected one that changes the hypothesis; see 'evidencebench run'")
+        instances = [changed_instance(dataset[one], changes, dataset).instance for one in dataset.ids[:limit]]
+        applicable = [instance for instance in instances if benchmark_task.applies_to(instance.labels)]
+        samples = [sample_of(data, dataset, instance, benchmark_task) for instance in applicable]
+        if not samples:
+            raise TaskError(f"{dataset.path}: task '{benchmark_task.name}' applies to none of the instances")
+        return InspectTask(
+            name=benchmark_task.name,
+            dataset=MemoryDataset(samples, name=dataset.name, location=str(dataset.path)),
+            solver=ask(strategy, repairs),
+            scorer=aspect_recall(),
+            score_on_error=True,
+            metadata={
+                "data_sha256": dataset.sha256,
+                "evidencebench": __version__,
+                "not_applicable": len(instances) - len(samples),
+                "strategy": {"name": system.name, **system.options},
+                "control": control,
+                **system.versions(),  # the checksums of the prompts
+            },
+            version=__version__,
+        )
 
     registered: Callable[..., InspectTask] = task(name=benchmark_task.name)(make)
     return registered

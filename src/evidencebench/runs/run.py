@@ -55,19 +55,12 @@ def encode_answer(
     instance_id: str, task: str | None, answer: Answer, *, epoch: int = 1, answered: str | None = None
 ) -> bytes:
     """Return one line of a run, without its line end; ``answered`` is the time of the answer, ISO 8601 in UTC."""
+    line = AnswerLine(id=instance_id, task=task, epoch=epoch, notes=dict(answer.notes))
     if isinstance(answer, Failure):
-        line = AnswerLine(id=instance_id, task=task, epoch=epoch, error=answer.error, notes=dict(answer.notes))
+        line = msgspec.structs.replace(line, error=answer.error)
     else:
-        line = AnswerLine(
-            id=instance_id,
-            task=task,
-            epoch=epoch,
-            sentences=answer.sentences,
-            scores=answer.scores,
-            ordered=answer.ordered,
-            notes=dict(answer.notes),
-            answered=answered,
-        )
+        given = {name: getattr(answer, name) for name in ("sentences", "scores", "ordered")}
+        line = msgspec.structs.replace(line, **given, answered=answered)
     return with_checksum(msgspec.json.encode(line))
 
 

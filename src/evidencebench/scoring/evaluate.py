@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from math import nan
 from typing import NamedTuple, TypeAlias
@@ -24,17 +24,20 @@ from evidencebench.runs.formats import GivenAnswer
 from evidencebench.runs.oddities import warn
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
+    ASPECT_RECALL,
     MEASURES,
     MeasureInput,
     measure_input,
 )
 from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
-from evidencebench.scoring.task_scores import Counts, TaskScores, summed_of
+from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
+Epochs: TypeAlias = tuple[AnswerSource, ...]
+_Checked: TypeAlias = tuple[Answer | None, CheckedAnswer]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
 
 
@@ -110,7 +113,7 @@ def evaluate(
 
 
 def evaluate_sources(
-    answers: Mapping[str, AnswerSource | tuple[AnswerSource, ...]],
+    answers: Mapping[str, AnswerSource | Epochs],
     data: Dataset | list[Instance],
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
@@ -121,18 +124,13 @@ def evaluate_sources(
     on_progress: Callable[[int, int], None] | None = None,
     raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
-    """Return what `evaluate` returns.
-
-    A source in several epochs is a tuple; ``strangers`` has the second papers of sources that were asked two.
-    """
+    """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     columns = {
-        name: [
-            [_Column(epoch, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
-            for epoch in (source if isinstance(source, tuple) else (source,))
-        ]
+        name: [_Column(epochs, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
+        for epochs in [source if isinstance(source, tuple) else (source,)]
     }
     require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
@@ -141,11 +139,10 @@ def evaluate_sources(
         for name in answers:
             stranger = strangers.get(name, {}).get(instance.id)
             n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
+            last: tuple[_Checked, ...] = ()
             try:
-                for of_epoch in columns[name]:
-                    last = None
-                    for case, column in zip(cases, of_epoch, strict=True):
-                        last = column.add(instance, case, n_sentences, last)
+                for case, column in zip(cases, columns[name], strict=True):
+                    last = column.add(instance, case, n_sentences, last)
             except OutOfRangeError as error:
                 what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
                 raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
@@ -153,38 +150,12 @@ def evaluate_sources(
                 raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
-    return {
-        name: {
-            of_task[0].task.name: _mean_of([column.scores() for column in of_task])
-            for of_task in zip(*by_epoch, strict=True)
-        }
-        for name, by_epoch in columns.items()
-    }
-
-
-def _mean_of(epochs: Sequence[TaskScores]) -> TaskScores:
-    """Return the scores of epochs as one: of each instance, the mean over the epochs in which a measure is defined."""
-    first = epochs[0]
-    if len(epochs) == 1:
-        return first
-    values = {key: np.array([scores.scores[key] for scores in epochs]) for key in first.scores}
-    with np.errstate(invalid="ignore"):
-        means = {key: np.nansum(each, axis=0) / (~np.isnan(each)).sum(axis=0) for key, each in values.items()}
-    summed = summed_of(epochs)
-    summed["counts"] = replace(summed["counts"], not_applicable=first.counts.not_applicable)
-    answer_keys = tuple(map(hash, zip(*(scores.answer_keys for scores in epochs), strict=True)))
-    summed["errors"] = {
-        f"{name} of epoch {number}" if number > 1 else name: error
-        for number, scores in enumerate(epochs, 1)
-        for name, error in scores.errors.items()
-    }
-    recalls = tuple(scores.recalls for scores in epochs)
-    return replace(first, scores=means, answer_keys=answer_keys, epoch_recalls=recalls, **summed)
+    return {name: {column.task.name: column.scores() for column in by_task} for name, by_task in columns.items()}
 
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
-) -> tuple[dict[str, AnswerSource | tuple[AnswerSource, ...]], dict[str, Mapping[str, Stranger]]]:
+) -> tuple[dict[str, AnswerSource | Epochs], dict[str, Mapping[str, Stranger]]]:
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -192,7 +163,7 @@ def answer_functions(
         )
     if not sources:
         raise UndefinedScoreError("the scores of no source are undefined: give at least one, such as {'bm25': BM25()}")
-    answers: dict[str, AnswerSource | tuple[AnswerSource, ...]] = {}
+    answers: dict[str, AnswerSource | Epochs] = {}
     for name, source in sources.items():
         try:
             answers[name] = (
@@ -267,7 +238,7 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
 
 @dataclass(slots=True)
 class _Column:
-    source: AnswerSource
+    epochs: Epochs
     task: Task
     rules: Rules
     with_selections: bool
@@ -275,40 +246,44 @@ class _Column:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     rows: list[tuple[str, str, int, int]] = field(default_factory=list)  # id, cluster, number of sentences, answer key
-    outcomes: "array[float]" = field(default_factory=lambda: array("d"))
+    outcomes: "array[float]" = field(default_factory=lambda: array("d"))  # of each instance in each epoch
     selections: list[Selection] = field(default_factory=list)
     over_length: list[tuple[int, int]] = field(default_factory=list)
     cut_short: list[tuple[int, int]] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
 
     def add(
-        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[Answer | None, CheckedAnswer] | None
-    ) -> tuple[Answer | None, CheckedAnswer] | None:
-        """Grade the answer to an instance; an answer that serves several tasks is checked once, on the first."""
+        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[_Checked, ...]
+    ) -> tuple[_Checked, ...]:
+        """Grade the answers to an instance; an answer that serves several tasks is checked once, on the first."""
         if case is None:
             self.counts["not_applicable"] += 1
             return last
-        answer = self.source(instance, self.task)
-        if last is None or answer is not last[0]:
-            if self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
+        checked, answer_keys = list[_Checked](), list[int]()
+        for n, source in enumerate(self.epochs):
+            answer = source(instance, self.task)
+            if last and answer is last[n][0]:
+                checked.append(last[n])
+            elif self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
                 raise answer.cause
-            last = answer, check_answer(answer, n_sentences, self.rules)
-        _, selection, outcome = grade(case, last[1])
-        # A hash of numbers only, so that it is the same in every process.
-        answer_key = hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn))
-        self.rows.append((instance.id, instance.cluster, n_sentences, answer_key))
-        self.outcomes.extend(outcome)
-        if self.with_selections:
-            self.selections.append(selection)
-        self._count(case, answer, last[1], n_sentences)
-        return last
+            else:
+                checked.append((answer, check_answer(answer, n_sentences, self.rules)))
+            _, selection, outcome = grade(case, checked[n][1])
+            # A hash of numbers only, so that it is the same in every process.
+            answer_keys.append(hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn)))
+            self.outcomes.extend(outcome)
+            if self.with_selections and n == 0:
+                self.selections.append(selection)
+            self._count(case, f" in epoch {n + 1}" if n else "", *checked[n], n_sentences)
+        self.rows.append((instance.id, instance.cluster, n_sentences, hash(tuple(answer_keys))))
+        return tuple(checked)
 
-    def _count(self, case: Case, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
+    def _count(self, case: Case, where: str, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
         counts, ranking, budget = self.counts, checked.ranking, case.budget
         if answer is not None and answer.notes:
             self.notes.update(answer.notes)
         if isinstance(answer, Failure):
-            self.errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
+            self.errors[f"{case.instance.id}{where}"] = f"{answer.error}{place_in(answer.trace)}"
         n_named = len(ranking.sentences)
         if not n_named:
             counts["missing" if checked.is_missing else "empty" if checked.error is None else "failed"] += 1
@@ -328,12 +303,15 @@ class _Column:
 
     def scores(self) -> TaskScores:
         outcomes = MeasureInput(*np.array(self.outcomes).reshape(-1, len(MeasureInput._fields)).T)
+        each = {key: measure.values(outcomes).reshape(-1, len(self.epochs)) for key, measure in MEASURES.items()}
+        recalls = each[ASPECT_RECALL.key].T
         ids, clusters, n_sentences, answer_keys = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
         return TaskScores(
             task=self.task,
             ids=ids,
             clusters=clusters,
-            scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
+            scores={key: np.ma.masked_invalid(values).mean(axis=1).filled(nan) for key, values in each.items()},
+            epoch_recalls=tuple(recalls) if len(recalls) > 1 else (),
             selections=tuple(self.selections),
             counts=Counts(**self.counts),
             notes=dict(sorted(self.notes.items())),

@@ -76,8 +76,7 @@ class Standing:
         return {None: "", True: NOT_MEASURED, False: "never reads it"}[self.reads_hypothesis]
 
     def fields(self) -> dict[str, Any]:
-        fields = asdict(self) | {"epochs": self.epochs and self.epochs._asdict()}
-        return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in fields.items()}
+        return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,13 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("wrong_p_holm", "", lambda row: row.wrong_hypothesis and row.wrong_hypothesis.p_holm),
     *(BoardColumn(name, "", attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
-    BoardColumn("epochs", "", attrgetter("n_epochs")),
-    BoardColumn("epoch_deviation", "", lambda row: row.epochs and row.epochs.deviation),
+    BoardColumn("epochs", "epochs", attrgetter("n_epochs")),
+    BoardColumn(
+        "epoch_deviation",
+        "± of epochs",
+        lambda row: row.epochs and row.epochs.deviation,
+        lambda row: row.epochs and f"{100 * row.epochs.deviation:.1f}",
+    ),
 )
 
 

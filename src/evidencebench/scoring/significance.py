@@ -282,11 +282,7 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
 
 
 def seconds_text(notes: Mapping[str, int]) -> str | None:
-    """Return how long the replies took on average, when they were sent; None where that is not known.
-
-    >>> seconds_text({"requests": 4, "milliseconds": 4500, "timed_replies": 3})
-    '1.5 s a reply'
-    """
+    """Return how long the replies took on average, when they were sent; None where that is not known."""
     n = notes.get("timed_replies", 0)
     return f"{shown_seconds(notes.get('milliseconds', 0) / 1000 / n)} a reply" if n else None
 

@@ -1,10 +1,7 @@
 """The scores of one system on one task: `TaskScores`, with how many answers failed, are empty and so on."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import chain
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,7 +31,8 @@ class Counts:
         return self.failed + self.empty + self.missing
 
 
-class EpochSpread(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class EpochSpread:
     """The mean aspect recall of each epoch; its standard deviation; and that of one instance's score, on average."""
 
     means: tuple[float, ...]
@@ -166,18 +164,3 @@ def estimates_by_task(
             if estimate is not None:
                 estimates[place][key] = estimate
     return estimates
-
-
-def summed_of(parts: Sequence[TaskScores]) -> dict[str, Any]:
-    """Return what counts answers of several scores together."""
-    notes, counts = Counter[str](), Counter[str]()
-    for part in parts:
-        notes.update(part.notes)
-        counts.update(asdict(part.counts))
-    return {
-        "counts": Counts(**counts),
-        "notes": dict(sorted(notes.items())),
-        "errors": {name: error for part in parts for name, error in part.errors.items()},
-        "over_length": tuple(chain(*(part.over_length for part in parts))),
-        "cut_short": tuple(chain(*(part.cut_short for part in parts))),
-    }

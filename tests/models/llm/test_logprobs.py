@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -73,14 +74,14 @@ def test_replies_without_probabilities_keep_their_scores_and_are_counted(
 )
 def test_a_score_is_weighed_where_it_is_written(text: str, weighed: dict[int, float]) -> None:
     place = text.index("7")
-    reply = ChatReply(text=text, numbers={place: {7: -0.7, 6: -0.7}, text.index("4"): {4: 0.0, 9: 0.0}})
+    reply = ChatReply(text=text, expected_scores={place: 6.5, text.index("4"): 8.5})
     assert weighed_scores({4: 7.0, 5: 2.0}, reply) == pytest.approx(weighed)
     assert weighed_scores({4: 7.0}, ChatReply(text=text)) == {4: 7.0}
 
 
-def numbers(logprobs: object, text: str = "x: 4") -> dict[int, dict[int, float]]:
+def expected(logprobs: object, text: str = "x: 4") -> dict[int, float]:
     body = {"choices": [{"message": {"content": text}, "logprobs": logprobs}]}
-    return read_reply("openai", json.dumps(body).encode()).numbers
+    return read_reply("openai", json.dumps(body).encode()).expected_scores
 
 
 def test_tokens_are_read_only_where_they_are_the_text() -> None:
@@ -90,7 +91,8 @@ def test_tokens_are_read_only_where_they_are_the_text() -> None:
         "top_logprobs": [{"token": " 10", "logprob": -2}, {"token": "b", "logprob": 0}],
     }
     colon = {"token": "x:", "logprob": 0.0}
-    assert numbers({"content": [colon, four]}) == {3: {4: -0.1, 10: -2.0}}
+    weights = (exp(-0.1), exp(-2.0))
+    assert expected({"content": [colon, four]}) == pytest.approx({3: (4 * weights[0] + 10 * weights[1]) / sum(weights)})
     for tokens in ([colon], [colon, {"token": " 4"}], [colon, four | {"top_logprobs": "many"}], None, 7):
-        assert numbers({"content": tokens}) == {}
-    assert numbers(None) == numbers([]) == numbers({"content": [colon, four]}, "another text") == {}
+        assert expected({"content": tokens}) == {}
+    assert expected(None) == expected([]) == expected({"content": [colon, four]}, "another text") == {}

@@ -21,14 +21,14 @@ from evidencebench.execution.exchanges import Exchange, changed_since, exchanges
 from evidencebench.execution.rewriting import asker_from, rewrite_all
 from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.chat import prompt_tokens_of
-from evidencebench.models.llm.costs import shown_usd
+from evidencebench.models.llm.costs import reply_facts
 from evidencebench.models.llm.providers import PROVIDERS, Provider, place_of_key
 from evidencebench.models.llm.replies import FILE_NAME, stored_replies
 from evidencebench.runs.run import RunFile, read_run
 from evidencebench.scoring.significance import notes_line
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.wording import counted, shown_seconds
+from evidencebench.wording import counted
 
 
 @options.command
@@ -262,10 +262,7 @@ def _lines(exchange: Exchange) -> Iterable[str]:
         yield _printable_lines(message.text)
     if reply is None:
         return
-    counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
-    tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
-    cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
-    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost}; {shown_seconds(reply.seconds)})"
+    yield f"--- reply ({reply.finish}; {reply_facts(reply, cost_usd)})"
     yield _printable_lines(reply.text)
     yield ""
 

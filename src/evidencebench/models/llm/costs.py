@@ -247,6 +247,14 @@ def shown_usd(cost_usd: float) -> str:
     return f"${cost_usd:.{n_digits}f}"
 
 
+def reply_facts(reply: ChatReply, cost_usd: float | None) -> str:
+    """Return what a reply took, such as ``812 + 30 tokens; $0.00014; 1.5 s``."""
+    counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
+    tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
+    cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
+    return f"{tokens} tokens; {cost}; {shown_seconds(reply.seconds)}"
+
+
 def _short(count: int) -> str:
     return next((f"{count // size}{mark}" for size, mark in _SIZES if count >= 10 * size), str(count))
 

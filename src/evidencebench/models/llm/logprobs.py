@@ -1,4 +1,4 @@
-"""Log probabilities of the numbers in a reply, and scores that are weighed by them."""
+"""Log probabilities of the scores in a reply, and scores that are weighed by them."""
 
 import re
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from evidencebench.models.llm.chat import ChatModel, ChatReply
 from evidencebench.models.llm.providers import PROVIDERS
 
 _MOST_ALTERNATIVES = 20  # of a token, that OpenAI and vLLM give
+_SCORE = re.compile(r"\s*(?:10|\d)", re.ASCII)
 
 
 class _Token(msgspec.Struct):
@@ -29,45 +30,33 @@ def with_logprobs(chat: ChatModel) -> ChatModel:
     return replace(chat, extra_body=msgspec.json.encode(fields).decode())
 
 
-def numbers_in(served: Any, text: str) -> dict[int, dict[int, float]]:
-    """Return where each number in a reply's text stands -> the numbers that might stand there -> log probability.
+def expected_scores(served: Any, text: str) -> dict[int, float]:
+    """Return where each score in a reply's text stands -> the mean of what might stand there, by probability.
 
-    Numbers are scores, each one token. Empty where the server gave nothing, or the tokens are not the text.
+    A score is one token. Empty where the server gave nothing, or the tokens are not the text. Source: Liu et al.,
+    "G-Eval", EMNLP 2023.
     """
-    found, place = dict[int, dict[int, float]](), 0
     try:
         tokens = msgspec.convert(served.get("content") if isinstance(served, dict) else [], list[_Token])
     except msgspec.ValidationError:
-        tokens = []
+        return {}
+    expected, place = dict[int, float](), 0
     for token in tokens if "".join(token.token for token in tokens) == text else ():
-        if _is_score(token.token):
-            start = place + len(token.token) - len(token.token.lstrip())
-            alternatives = (token, *token.top_logprobs)
-            found[start] = {
-                int(other.token): min(0.0, other.logprob) for other in alternatives if _is_score(other.token)
-            }
+        if _SCORE.fullmatch(token.token):
+            alternatives = [other for other in (token, *token.top_logprobs) if _SCORE.fullmatch(other.token)]
+            best = max(other.logprob for other in alternatives)  # so that the largest weight is 1
+            weights = {int(other.token): exp(other.logprob - best) for other in alternatives}
+            mean = sum(score * weight for score, weight in weights.items()) / sum(weights.values())
+            expected[place + len(token.token) - len(token.token.lstrip())] = mean
         place += len(token.token)
-    return found
-
-
-def _is_score(token: str) -> bool:
-    return re.fullmatch(r"\s*(?:10|\d)", token, re.ASCII) is not None
+    return expected
 
 
 def weighed_scores(scores: Mapping[int, float], reply: ChatReply) -> Mapping[int, float]:
-    """Return each sentence's score as the mean of what might stand in its place, by their probabilities.
-
-    A score that is no token of its own stays as it is. Source: the probabilities of scores as weights, Liu et al.,
-    "G-Eval", EMNLP 2023.
-    """
-    if not reply.numbers:
-        return scores
+    """Return each sentence's score as it is expected where it is written; one that is no token stays as it is."""
     weighed = dict(scores)
-    for index, score in scores.items():
+    for index, score in scores.items() if reply.expected_scores else ():
         written = rf'(?:^\W*{index}\W+|"sentence":\s*{index},\s*"score":\s*)({score:g})(?![\d.])'
         places = [match.start(1) for match in re.finditer(written, reply.text, re.MULTILINE)]
-        if places and (alternatives := reply.numbers.get(places[-1])):
-            best = max(alternatives.values())  # so that the largest weight is 1
-            weights = {number: exp(logprob - best) for number, logprob in alternatives.items()}
-            weighed[index] = sum(number * weight for number, weight in weights.items()) / sum(weights.values())
+        weighed[index] = reply.expected_scores.get(places[-1], score) if places else score
     return weighed

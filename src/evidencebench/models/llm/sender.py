@@ -268,8 +268,7 @@ class HttpSender:
         try:
             return InspectModels(limits=limits).send(request)
         except EndpointError:
-            self._totals.count_maybe_charged(request.key)
-            self._budget.settle(request.key, None)
+            self._count_maybe_charged(request)
             raise
 
     def stop_retrying(self) -> None:
@@ -339,7 +338,7 @@ class HttpSender:
             post.is_sent = not is_first
             raise
         except (TransientError, EndpointError, DrainingError):  # the last: closed while it was in flight
-            self._count_maybe_charged(post)
+            self._count_maybe_charged(post.request)
             raise
         if reply is None:
             correct(0)
@@ -351,16 +350,16 @@ class HttpSender:
                 _, post.body = path_and_body(post.request, post.form)
                 return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
             if answer.status in MAY_HAVE_RUN:
-                self._count_maybe_charged(post)
+                self._count_maybe_charged(post.request)
             raise failure_of(answer, where=post.where, key=post.key.value)
         self._forms[post.server.base_url, post.request.model] = post.form - {KEEP}
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
 
-    def _count_maybe_charged(self, post: _Post) -> None:
-        self._totals.count_maybe_charged(post.request.key)
-        self._budget.settle(post.request.key, None)
+    def _count_maybe_charged(self, request: ChatRequest) -> None:
+        self._totals.count_maybe_charged(request.key)
+        self._budget.settle(request.key, None)
 
     def _sleep_or_stop(self, seconds: float) -> None:
         self._sleep(seconds)

@@ -23,9 +23,9 @@ _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
     """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
     of_papers: dict[tuple[int, str], list[Mapping[str, int]]] = {}
-    for (index, epoch), (instance_id, task) in product(enumerate(run.epochs), keys):
+    for epoch, (instance_id, task) in product(run.epochs, keys):
         if (answer := epoch.answer(instance_id, task)) is not None:
-            of_papers.setdefault((index, instance_id), []).append(answer.notes)
+            of_papers.setdefault((epoch.epoch, instance_id), []).append(answer.notes)
     totals: Counter[str] = Counter()
     for notes in of_papers.values():
         totals.update(merged_notes(*notes))
@@ -119,12 +119,9 @@ def costs_section(findings: Findings) -> Node:
     columns = ["answers in the run", "graded here"]
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
+    texts = {label: (cost_text(notes[label]) or "none noted", seconds_text(notes[label])) for label in asked}
     spent: list[list[Cell]] = [
-        [
-            *(*named[label], *(notes[label].get(name, 0) for name in counts)),
-            *(cost_text(notes[label]) or "none noted", seconds_text(notes[label]) or "not noted"),
-        ]
-        for label in asked
+        [*named[label], *(notes[label].get(name, 0) for name in counts), *texts[label]] for label in asked
     ]
     title = "All that the runs note"
     all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]

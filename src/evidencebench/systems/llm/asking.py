@@ -133,7 +133,7 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         "unpriced_replies": int(cost_usd is None),
         "maybe_charged": reply.maybe_charged,
         "milliseconds": round(1000 * (reply.seconds or 0)),
-        "replies_without_logprobs": int(asker.logprobs and not reply.numbers),
+        "replies_without_logprobs": int(asker.logprobs and not reply.expected_scores),
         "timed_replies": int(reply.seconds is not None),
     }
     for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):

@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
@@ -13,7 +13,7 @@ from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
 from evidencebench.models.llm.inspect_models import INSPECT
-from evidencebench.models.llm.logprobs import weighed_scores, with_logprobs
+from evidencebench.models.llm.logprobs import with_logprobs
 from evidencebench.models.llm.providers import asks_json, server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
 from evidencebench.provenance import require_extra
@@ -165,10 +165,7 @@ class PaperQuestion:
         def read(reply: ChatReply) -> Reading:
             if kind == "answer":
                 return read_selection(reply, shown, budget=budget, n_sentences=n_sentences)
-            if kind == "order":
-                return read_order(reply, shown, n_sentences=n_sentences)
-            reading = read_scores(reply, shown, n_sentences=n_sentences)
-            return replace(reading, scores=weighed_scores(reading.scores, reply))
+            return (read_order if kind == "order" else read_scores)(reply, shown, n_sentences=n_sentences)
 
         return Question(
             text=self.text(excerpt),
