@@ -115,3 +115,8 @@ def test_what_is_missing_of_an_epoch_scores_0_and_is_counted(tmp_path: Path) -> 
     path.write_bytes(lines[0].replace(b'"epochs":2', b'"epochs":1') + lines[-1])
     with pytest.raises(RunFormatError, match="line 2: expected epochs up to 1, got 2"):
         open_run(path)
+    path.write_bytes(lines[0].replace(b'"epochs":2', b'"epochs":1000000000'))
+    with pytest.raises(RunFormatError, match="epochs"):
+        open_run(path)
+    with pytest.raises(ValueError, match="epochs: expected 1 to 1000, got 1001"):
+        execute("lead", SAMPLE, tmp_path / "more.jsonl", epochs=1001)

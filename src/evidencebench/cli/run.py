@@ -18,7 +18,7 @@ from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
 from evidencebench.execution.run import RunReport, execute, rehearse
 from evidencebench.models.llm.costs import RunningTotals
-from evidencebench.runs.header import QueryControl
+from evidencebench.runs.header import MOST_EPOCHS, QueryControl
 from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.significance import SPENT, notes_line
 from evidencebench.wording import counted
@@ -35,7 +35,9 @@ def run(
     place: options.WorkPlaceChoice,
     control: Annotated[QueryControl | None, options.control_option("Change each query; see 'controls --help'.")],
     seed: options.Seed,
-    epochs: Annotated[int, number("--epochs N", "Ask each instance N times; its score is the mean.")] = 1,
+    epochs: Annotated[
+        int, number("--epochs N", "Ask each instance N times; its score is the mean.", most=MOST_EPOCHS)
+    ] = 1,
     overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
     retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
     fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],

@@ -39,7 +39,7 @@ from evidencebench.files.disk import PathText, file_sha256
 from evidencebench.files.records import Journal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.runs.header import DataHeader, QueryControl, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.header import MOST_EPOCHS, DataHeader, QueryControl, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.oddities import failed_warnings, repeats_warnings, short_warnings, system_warnings, warn
 from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
 from evidencebench.system import NamedSystem, System, merged_notes
@@ -330,8 +330,8 @@ def _prepare(
 
 
 def _in_epochs(inquiry: Inquiry, epochs: int) -> list[Inquiry]:
-    if epochs < 1:
-        raise ValueError(f"epochs: expected at least 1, got {epochs}")
+    if not 1 <= epochs <= MOST_EPOCHS:
+        raise ValueError(f"epochs: expected 1 to {MOST_EPOCHS}, got {epochs}")
     return [replace(inquiry, system=in_epoch(inquiry.system, epoch)) for epoch in range(1, epochs + 1)]
 
 

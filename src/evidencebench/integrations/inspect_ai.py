@@ -202,11 +202,14 @@ def aspect_recall() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the contract's signature
         instance, task = instance_at(state.metadata)
-        stored = state.store.get(ANSWER)
+        stored: dict[str, Any] | None = state.store.get(ANSWER)
+        answer: Answer
         if stored is None:
             answer = answer_in(state.output, paper_question(instance, task))
+        elif "error" in stored:
+            answer = msgspec.convert(stored, Failure)
         else:
-            answer = msgspec.convert(stored, Failure if "error" in stored else Ranking)
+            answer = msgspec.convert(stored, Ranking)
         case = case_of(instance, task)
         assert case is not None, "samples are of instances that the task applies to"
         values = grade(case, answer).scores()
@@ -270,7 +273,7 @@ def ask(strategy: str | list[str] = "llm_base", repairs: int = 1) -> Solver:
         context = copy_context()  # of the sample, which the strategy's threads do not have
         async with BlockingPortal() as portal:
             models = InspectModels(
-                get_model(),
+                model=get_model(),
                 call=lambda work: context.copy().run(portal.call, work),
                 metadata=state.messages[0].metadata,
             )

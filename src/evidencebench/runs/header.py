@@ -10,6 +10,7 @@ from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
 
 SHOWN_DIGITS = 12  # of a checksum, in signatures
+MOST_EPOCHS = 1000
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +109,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     per_task: bool = False  # whether each task has answers of its own; else one answer an instance serves every task
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None  # only the first so many instances were run; None: all
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
-    epochs: Annotated[int, msgspec.Meta(ge=1)] = 1  # how often each instance is asked
+    epochs: Annotated[int, msgspec.Meta(ge=1, le=MOST_EPOCHS)] = 1  # how often each instance is asked
     control: QueryControl | None = None  # how the queries were changed on purpose; None: they were not
     hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
     crossval: CrossvalHeader | None = None  # how it was cross-validated; None: it was not

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Counts:
         return self.failed + self.empty + self.missing
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class EpochSpread:
     """The mean aspect recall of each epoch; its standard deviation; and that of one instance's score, on average."""

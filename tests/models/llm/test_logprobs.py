@@ -10,11 +10,14 @@ import pytest
 from command_line import SAMPLE
 from evidencebench import Ranking, answer_instance, evaluate, make_client, make_system
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.logprobs import weighed_scores
 from evidencebench.models.llm.wire import read_reply
+from evidencebench.systems.llm.ranking import LlmRank
+from evidencebench.web.retry import TransientError
 from fake_models import RunningServer, running_fake_server
+from scripted_models import CHAT, ScriptedSender, client_of, lead
 
 
 @pytest.fixture
@@ -74,25 +77,67 @@ def test_replies_without_probabilities_keep_their_scores_and_are_counted(
 )
 def test_a_score_is_weighed_where_it_is_written(text: str, weighed: dict[int, float]) -> None:
     place = text.index("7")
-    reply = ChatReply(text=text, expected_scores={place: 6.5, text.index("4"): 8.5})
+    reply = ChatReply(text=text, expected_scores=((place, 6.5), (text.index("4"), 8.5)))
     assert weighed_scores({4: 7.0, 5: 2.0}, reply) == pytest.approx(weighed)
     assert weighed_scores({4: 7.0}, ChatReply(text=text)) == {4: 7.0}
 
 
-def expected(logprobs: object, text: str = "x: 4") -> dict[int, float]:
-    body = {"choices": [{"message": {"content": text}, "logprobs": logprobs}]}
-    return read_reply("openai", json.dumps(body).encode()).expected_scores
+def body(logprobs: object, text: str = "x: 4") -> bytes:
+    return json.dumps({"choices": [{"message": {"content": text}, "logprobs": logprobs}]}).encode()
 
 
-def test_tokens_are_read_only_where_they_are_the_text() -> None:
-    four = {
-        "token": " 4",
-        "logprob": -0.1,
-        "top_logprobs": [{"token": " 10", "logprob": -2}, {"token": "b", "logprob": 0}],
-    }
-    colon = {"token": "x:", "logprob": 0.0}
+FOUR = {
+    "token": " 4",
+    "logprob": -0.1,
+    "top_logprobs": [{"token": " 10", "logprob": -2}, {"token": "b", "logprob": 0}],
+}
+COLON = {"token": "x:", "logprob": 0.0}
+
+
+def test_a_token_is_read_with_what_else_might_stand_there() -> None:
     weights = (exp(-0.1), exp(-2.0))
-    assert expected({"content": [colon, four]}) == pytest.approx({3: (4 * weights[0] + 10 * weights[1]) / sum(weights)})
-    for tokens in ([colon], [colon, {"token": " 4"}], [colon, four | {"top_logprobs": "many"}], None, 7):
-        assert expected({"content": tokens}) == {}
-    assert expected(None) == expected([]) == expected({"content": [colon, four]}, "another text") == {}
+    expected = {3: (4 * weights[0] + 10 * weights[1]) / sum(weights)}
+    reply = read_reply("openai", body({"content": [COLON, FOUR]}))
+    assert dict(reply.expected_scores) == pytest.approx(expected)
+    assert hash(reply)
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"content": [COLON]},
+        {"content": [COLON, {"token": " 4"}]},
+        {"content": [COLON, FOUR | {"logprob": "high"}]},
+        {"content": [COLON, FOUR | {"top_logprobs": "many"}]},
+        {"content": [COLON, FOUR, FOUR]},
+        {"content": []},
+        {"content": None},
+        {"content": 7},
+        {},
+        [],
+        None,
+        "none",
+        7,
+    ],
+    ids=str,
+)
+def test_probabilities_that_cannot_be_used_leave_the_answer_as_it_was(logprobs: object) -> None:
+    def served(request: ChatRequest) -> ChatReply:
+        return read_reply("openai", body(logprobs, lead(request)))
+
+    client = client_of(ScriptedSender(served))
+    as_written, weighed = (
+        answer_instance(LlmRank(chat=CHAT, logprobs=asked, client=client), SAMPLE[0], "er_at_10")
+        for asked in (False, True)
+    )
+    assert isinstance(as_written, Ranking)
+    assert isinstance(weighed, Ranking)
+    assert (weighed.sentences, weighed.scores) == (as_written.sentences, as_written.scores)
+    assert weighed.notes == {**as_written.notes, "replies_without_logprobs": weighed.notes["requests"]}
+    assert read_reply("openai", body(logprobs)) == read_reply("openai", body(None))
+
+
+@pytest.mark.parametrize("content", [b"no JSON", b"", b'{"choices": []}', b'{"choices": [{"logprobs": {}}]}'])
+def test_a_reply_without_a_text_is_asked_for_again_as_ever(content: bytes) -> None:
+    with pytest.raises(TransientError, match="expected a reply"):
+        read_reply("openai", content)

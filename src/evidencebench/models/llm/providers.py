@@ -158,7 +158,7 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
     text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
-    expected = reply.expected_scores if text == reply.text else {}  # by their places in the text
+    expected = reply.expected_scores if text == reply.text else ()  # by their places in the text
     return msgspec.structs.replace(reply, text=text, served_by=served_by, expected_scores=expected)
 
 
