@@ -18,7 +18,8 @@ construction-demo: $(VENV)/.core
 	$(BIN)/evidencebench construct demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist worksteal # so that one process has most tests of a file, and its fixtures
+	# worksteal, so that one process has most tests of a file, and its fixtures; a test that hangs is named
+	$(BIN)/python -m pytest -n auto --dist worksteal --timeout 300
 
 # The packages that users plug evidencebench into, each in an environment of its own, with its real release.
 NEIGHBOURS := ray inspect mteb exports

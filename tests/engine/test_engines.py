@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, takewhile
@@ -243,16 +242,22 @@ def test_an_interrupt_lets_threads_finish_what_was_begun() -> None:
 
 
 def test_a_second_interrupt_waits_for_nothing() -> None:
+    is_first_seen, is_over = threading.Event(), threading.Event()
+    finished = []
+
     def work(item: int) -> int:
         if item == 0:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.05)
+            assert is_first_seen.wait(60)  # two signals at once would count as one
             os.kill(os.getpid(), signal.SIGINT)
-        threading.Event().wait(600)
+        is_over.wait(60)
+        finished.append(item)
         return item
 
     with pytest.raises(KeyboardInterrupt):
-        list(results(Threads(2), lambda: work, (), range(1000)))
+        list(results(Threads(2), lambda: work, (), range(1000), on_interrupt=is_first_seen.set))
+    assert not finished
+    is_over.set()
 
 
 def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:

@@ -177,10 +177,11 @@ def execute(
             on_progress(writer.n_done, n_all)
 
         def keep(outcome: InstanceOutcome) -> None:
-            writer.keep(outcome)
+            has_failed = writer.keep(outcome)
             if on_progress is not None:
                 on_progress(writer.n_done, n_all)
-            require_few_errors(writer.n_new_failures, max_errors, writer.last_error)
+            # An answer that had begun before the run stops is kept, and raises nothing of its own.
+            require_few_errors(writer.n_new_failures, max_errors if has_failed else None, writer.last_error)
 
         if named.waits:
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
@@ -245,8 +246,9 @@ class _RunWriter:
                 if (old := epoch.answer(*key)) and (n := old.notes.get("maybe_charged")):
                     self._lost[index, *key] = {"maybe_charged": n}
 
-    def keep(self, outcome: InstanceOutcome) -> None:
-        instance_id, index = outcome.todo.instance_id, outcome.todo.inquiry
+    def keep(self, outcome: InstanceOutcome) -> bool:
+        """Append the answers of an instance, and say whether one of them failed."""
+        instance_id, index, n_before = outcome.todo.instance_id, outcome.todo.inquiry, self.n_new_failures
         for task, given in outcome.answers.items():
             before = self._lost.get((index, instance_id, task))
             answer = given if before is None else replace(given, notes=merged_notes(given.notes, before))
@@ -263,6 +265,7 @@ class _RunWriter:
                 self._short += [(n, outcome.n_sentences)] if answer.ordered and n < outcome.n_sentences else []
         self.stop = self.stop or outcome.stop
         self.n_done += outcome.unanswered is None
+        return self.n_new_failures > n_before
 
     def oddities(self, system: str, *, ranks_all: bool) -> list[EvidenceWarning]:
         rows = failed_warnings(system, self.failures, self._n_answers)
