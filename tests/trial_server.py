@@ -1,8 +1,9 @@
 """The trial server with what only tests ask of it: Anthropic's protocol, and more ways to answer and to fail."""
 
 import asyncio
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_model import (
+    BEST_SCORE,
     PERSONALITIES,
     Call,
     FakeModel,
@@ -22,6 +24,7 @@ from evidencebench.integrations.fake_model import (
     ServedMessage,
     ServedPrompt,
     Settings,
+    read_prompt,
     tokens_in,
 )
 from evidencebench.integrations.fake_server import (
@@ -79,11 +82,32 @@ class TrialModel(FakeModel):
             reasoning = _with_false_lists(reasoning, prompt)
         return reasoning, named
 
+    def best_sentences(self, call: Call) -> list[int]:
+        """Return the shown sentences that a model which knows the labels would give the highest score."""
+        prompt = read_prompt(call.messages)
+        paper = self._papers.find(prompt)
+        shown = [number for number, _ in prompt.shown]
+        return [] if paper is None else [n for n, score in paper.scores("all", shown).items() if score == BEST_SCORE]
+
     def in_words(self, personality: str, named: Named, prompt: ServedPrompt) -> str:
         if prompt.mode != "score" and personality == "quotes":
             texts = dict(prompt.shown)
             return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number, _ in named)])
         return super().in_words(personality, named, prompt)
+
+
+def _tokens(text: str, best: Collection[int], n_alternatives: int) -> list[dict[str, Any]]:
+    """Return a reply's tokens; where a score stands, 10 might stand with a third, but 0 of sentences not the best."""
+    parts = re.findall(r" ?\d+|[^\d ]+| ", text)
+    tokens: list[dict[str, Any]] = []
+    for before, colon, part in zip(["", "", *parts], ["", *parts], parts, strict=False):
+        other = ""
+        if colon == ":" and re.fullmatch(r" \d+", part):
+            other = " 10" if int(before) in best else " 0"
+        alternatives = [(part, math.log(2 / 3)), (other, math.log(1 / 3)), (" and", -9.0)][:n_alternatives]
+        top = [{"token": name, "logprob": logprob} for name, logprob in alternatives if name]
+        tokens.append({**top[0], "bytes": list(part.encode()), "top_logprobs": top})
+    return tokens
 
 
 def _with_false_lists(reasoning: str, prompt: ServedPrompt) -> str:
@@ -211,7 +235,12 @@ class TrialServer(FakeServer):
             raise BadCallError("max_tokens and max_completion_tokens: expected at most one of them")
         wanted = body.get("response_format", {})
         _check_strict(wanted["json_schema"]["schema"] if "json_schema" in wanted else None)
-        return super().complete(served)
+        completion = super().complete(served)
+        if body.get("logprobs"):
+            (choice,) = completion["choices"]
+            best = self.model.best_sentences(convert(body, Call))
+            choice["logprobs"] = {"content": _tokens(choice["message"]["content"], best, body["top_logprobs"])}
+        return completion
 
     def respond_with_items(self, served: Served) -> dict[str, Any]:
         """Return what OpenAI's Responses API would, without the hidden reasoning, which has an item of its own."""

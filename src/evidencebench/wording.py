@@ -73,3 +73,7 @@ def without_folders(text: str) -> str:
     "no such file: 'a.json'; see https://example.org/a/b and runs/a.jsonl"
     """
     return _FOLDERS.sub("", text)
+
+
+def shown_seconds(seconds: float | None) -> str:
+    return "time unknown" if seconds is None else f"{seconds:{'.2g' if seconds < 10 else ',.0f'}} s"  # noqa: PLR2004 - digits

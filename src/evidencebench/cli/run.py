@@ -11,14 +11,14 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, totals_fields
 from evidencebench.cli.llm import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
-from evidencebench.cli.options import option
+from evidencebench.cli.options import number, option
 from evidencebench.cli.output import print_json, print_prose, print_warnings, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
 from evidencebench.execution.run import RunReport, execute, rehearse
 from evidencebench.models.llm.costs import RunningTotals
-from evidencebench.runs.header import QueryControl
+from evidencebench.runs.header import MOST_EPOCHS, QueryControl
 from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.significance import SPENT, notes_line
 from evidencebench.wording import counted
@@ -35,6 +35,9 @@ def run(
     place: options.WorkPlaceChoice,
     control: Annotated[QueryControl | None, options.control_option("Change each query; see 'controls --help'.")],
     seed: options.Seed,
+    epochs: Annotated[
+        int, number("--epochs N", "Ask each instance N times; its score is the mean.", most=MOST_EPOCHS)
+    ] = 1,
     overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
     retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
     fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],
@@ -56,7 +59,7 @@ def run(
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
     """
     dataset = open_dataset(data)
-    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "control": control}
+    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "epochs": epochs, "control": control}
     asks = asks_model(system)
     require_model(asking, asks=asks)
     if show_prompt and not asks:
@@ -108,6 +111,8 @@ _COSTS = {*SPENT, "reasoning_tokens"}
 def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
+    if report.epochs > 1:
+        n_instances += f" in {report.epochs} epochs, {report.n_instances * report.epochs:,} in all"
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
     if totals is not None:
         click.echo(f"  asked: {totals.dated_summary()}", err=True)

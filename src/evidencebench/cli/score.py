@@ -71,6 +71,13 @@ _RECALL = [*estimate_columns((ASPECT_RECALL.key, "low", "high"), ASPECT_RECALL.l
 _MEASURES = [_measure_column(measure) for measure in _SHOWN]
 _COUNTED = [_column(field.name, "") for field in dataclass_fields(Counts)]
 
+_EPOCHS: list[Column[Fields]] = [
+    _column("task", "task"),
+    Column("", "epochs", lambda fields: len(fields["epochs"]["means"])),
+    Column("", "mean of each, %", lambda fields: ", ".join(f"{100 * mean:.1f}" for mean in fields["epochs"]["means"])),
+    share_column("", "± of these", lambda fields: fields["epochs"]["deviation"]),
+    share_column("", "± of a paper", lambda fields: fields["epochs"]["instance_deviation"]),
+]
 _KINDS: list[Column[tuple[str, Mapping[str, float]]]] = [
     Column("", "kind", lambda row: row[0]),
     share_column("", "% of selection", lambda row: row[1]["selected"]),
@@ -235,6 +242,8 @@ def _tables(rows: Sequence[Fields], breakdowns: Mapping[str, PlaceBreakdown], cu
     is_same = all(fields[COVERABLE_RECALL.key] == fields[ASPECT_RECALL.key] for fields in rows)
     measures = [column for column in _MEASURES if not (is_same and column.name == COVERABLE_RECALL.key)]
     yield table_for_readers([_column("task", "task"), *measures], rows)
+    if rows[0]["epochs"]:
+        yield table_for_readers(_EPOCHS, rows)
     for fields in rows:
         task = fields["task"]
         if "kinds" in fields:

@@ -19,6 +19,7 @@ from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.system import Asked, Brief, NamedSystem, Ranking, System, Traits, plain_ranking, traits_of
 
 _MAX_ERROR_CHARACTERS = 500
+_SEEDS_OF_AN_EPOCH = 1_000_000  # more than the samples of a vote, so that no two epochs send the same request
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
 
@@ -65,18 +66,37 @@ def function_system(function: Callable[[Query, Brief], GivenAnswer]) -> NamedSys
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
     """Return a dataclass system in which ``name`` has named the systems among its fields."""
-    if not is_dataclass(system):
-        return system
 
-    def named(value: Any) -> Any:
-        if isinstance(value, tuple):
-            named_value = tuple(map(named, value))
-            return value if all(map(operator.is_, named_value, value)) else named_value
+    def named(_: str, value: Any) -> Any:
         return name(value) if callable(getattr(value, "rank", None)) else value
 
-    values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
-    changed = {key: named_value for key, value in values.items() if (named_value := named(value)) is not value}
-    return cast("System", replace(system, **changed)) if changed else system
+    return cast("System", _with_fields(system, named))
+
+
+def in_epoch(system: Any, epoch: int) -> Any:
+    """Return a system as it is asked in an epoch: from the second on, each seed in it and in its parts is another."""
+
+    def asked(name: str, value: Any) -> Any:
+        is_seed = name == "seed" and type(value) is int
+        return value + (epoch - 1) * _SEEDS_OF_AN_EPOCH if is_seed else _with_fields(value, asked)
+
+    return system if epoch == 1 else _with_fields(system, asked)
+
+
+def _with_fields(owner: Any, change: Callable[[str, Any], Any]) -> Any:
+    """Return a dataclass whose fields, and the parts of tuples, are changed; itself if it is none or none changes."""
+
+    def changed(name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            parts = tuple(changed(name, part) for part in value)
+            return value if all(map(operator.is_, parts, value)) else parts
+        return change(name, value)
+
+    if not is_dataclass(owner) or isinstance(owner, type):
+        return owner
+    values = {field.name: getattr(owner, field.name) for field in fields(owner) if field.init}
+    new = {name: part for name, value in values.items() if (part := changed(name, value)) is not value}
+    return replace(owner, **new) if new else owner
 
 
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:

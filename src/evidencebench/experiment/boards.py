@@ -27,7 +27,7 @@ from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
-Uncertainty = Literal["interval", "error", "none"]
+Uncertainty = Literal["interval", "error", "epochs", "none"]
 
 
 def leaderboard_result(
@@ -36,10 +36,7 @@ def leaderboard_result(
     """Return task -> its leaderboard; with ``published``, the published figures of the official test split too."""
     boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
     dataset, rows = scored.dataset, {task: board.standings for task, board in boards.items()}
-    tables = [
-        table_for_readers([_SYSTEM, *COLUMNS], standings, title=task, notes=_notes(standings))
-        for task, standings in rows.items()
-    ]
+    tables = [_board_table(task, standings) for task, standings in rows.items()]
     fields = {"tasks": {task: [row.fields() for row in standings] for task, standings in rows.items()}}
     return ResultTable(
         found=boards,
@@ -48,6 +45,12 @@ def leaderboard_result(
         fields={**head_of(scored), **fields, **({"published": _published_fields(dataset)} if published else {})},
         signatures=tuple(row.signature for standings in rows.values() for row in standings if row.signature),
     )
+
+
+def _board_table(task: str, rows: Sequence[Standing]) -> Table:
+    has_epochs = any(row.epochs for row in rows)
+    columns = [column for column in COLUMNS if has_epochs or "epochs" not in column.heading]
+    return table_for_readers([_SYSTEM, *columns], rows, title=task, notes=_notes(rows))
 
 
 _SYSTEM: Column[Standing] = Column(
@@ -162,6 +165,7 @@ def _task_columns(task: str, uncertainty: str, wrong_heading: str) -> list[Colum
         column("p_holm", lambda cell: cell.p_holm),
         replace(wrong, heading=wrong_heading, text=lambda row: row.cells[task].wrong_text if task in row.cells else ""),
         column("wrong_p_holm", lambda cell: cell.wrong_hypothesis and cell.wrong_hypothesis.p_holm),
+        column("epoch_deviation", lambda cell: cell.epoch_deviation),
     ]
 
 
@@ -169,10 +173,11 @@ def _cell(cell: SystemCell | None, uncertainty: str) -> Cell:
     if cell is None:
         return ""
     text = f"{100 * cell.recall.mean:.1f}"
+    deviation = {"error": cell.standard_error, "epochs": cell.epoch_deviation}.get(uncertainty)
     if uncertainty == "interval":
         text = percent(cell.recall, alone="")
-    elif uncertainty == "error" and cell.standard_error is not None:
-        text += f" ± {100 * cell.standard_error:.1f}"
+    elif deviation is not None:
+        text += f" ± {100 * deviation:.1f}"
     text += "*" if cell.differs else ""
     return Bold(text) if cell.is_best else text
 
@@ -208,6 +213,7 @@ def _caption(
     behind = {
         "interval": f" [{100 * resampling.level:g} % interval, bootstrap over {unit}s]",
         "error": f" ± standard error, robust to {unit}s",
+        "epochs": " ± standard deviation of the epochs' means, for runs of several epochs",
         "none": "",
     }[uncertainty]
     sentences = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]

@@ -184,6 +184,11 @@ def _loop() -> asyncio.AbstractEventLoop:
     return _LOOPS[process_id]
 
 
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """Return a coroutine's result to a plain thread; it runs on the loop that all servers of models share."""
+    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+
+
 def _failure(error: BaseException, unanswered: type[TransientError], *, seconds: float, key: str) -> Exception:
     import httpx  # noqa: PLC0415 - an extra
 

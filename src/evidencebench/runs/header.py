@@ -10,6 +10,7 @@ from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
 
 SHOWN_DIGITS = 12  # of a checksum, in signatures
+MOST_EPOCHS = 1000
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +109,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     per_task: bool = False  # whether each task has answers of its own; else one answer an instance serves every task
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None  # only the first so many instances were run; None: all
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    epochs: Annotated[int, msgspec.Meta(ge=1, le=MOST_EPOCHS)] = 1  # how often each instance is asked
     control: QueryControl | None = None  # how the queries were changed on purpose; None: they were not
     hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
     crossval: CrossvalHeader | None = None  # how it was cross-validated; None: it was not
@@ -136,11 +138,12 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         """The system as it ran: ``bm25(k1=0.9)[wrong hypothesis, seed 0]``, ``finder()[5-fold by paper, seed 0]``."""
         if self.crossval is not None and self.crossval.folds is not None:
             return f"{self.system.signature}[{self.crossval.folds}-fold by paper, seed {self.seed}]"
+        repeats = f"[{self.epochs} epochs]" if self.epochs > 1 else ""
         if self.control is None:
-            return self.system.signature
+            return f"{self.system.signature}{repeats}"
         file = self.control.sha256
         drawn_by = f"seed {self.seed}" if file is None else f"sha256:{file[:SHOWN_DIGITS]}"
-        return f"{self.system.signature}[{self.control.words}, {drawn_by}]"
+        return f"{self.system.signature}[{self.control.words}, {drawn_by}]{repeats}"
 
 
 def differing_runs(old: RunHeader, new: RunHeader) -> str:

@@ -24,6 +24,7 @@ from evidencebench.runs.formats import GivenAnswer
 from evidencebench.runs.oddities import warn
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
+    ASPECT_RECALL,
     MEASURES,
     MeasureInput,
     measure_input,
@@ -35,6 +36,8 @@ from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
+Epochs: TypeAlias = tuple[AnswerSource, ...]
+_Checked: TypeAlias = tuple[Answer | None, CheckedAnswer]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
 
 
@@ -110,7 +113,7 @@ def evaluate(
 
 
 def evaluate_sources(
-    answers: Mapping[str, AnswerSource],
+    answers: Mapping[str, AnswerSource | Epochs],
     data: Dataset | list[Instance],
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
@@ -125,8 +128,9 @@ def evaluate_sources(
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     columns = {
-        name: [_Column(source, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
+        name: [_Column(epochs, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
+        for epochs in [source if isinstance(source, tuple) else (source,)]
     }
     require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
@@ -135,7 +139,7 @@ def evaluate_sources(
         for name in answers:
             stranger = strangers.get(name, {}).get(instance.id)
             n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
-            last = None
+            last: tuple[_Checked, ...] = ()
             try:
                 for case, column in zip(cases, columns[name], strict=True):
                     last = column.add(instance, case, n_sentences, last)
@@ -151,7 +155,7 @@ def evaluate_sources(
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
-) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
+) -> tuple[dict[str, AnswerSource | Epochs], dict[str, Mapping[str, Stranger]]]:
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -159,10 +163,12 @@ def answer_functions(
         )
     if not sources:
         raise UndefinedScoreError("the scores of no source are undefined: give at least one, such as {'bm25': BM25()}")
-    answers: dict[str, AnswerSource] = {}
+    answers: dict[str, AnswerSource | Epochs] = {}
     for name, source in sources.items():
         try:
-            answers[name] = answers_from(source)
+            answers[name] = (
+                tuple(map(answers_from, source.epochs)) if isinstance(source, RunFile) else answers_from(source)
+            )
         except TypeError as error:
             raise TypeError(
                 f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"
@@ -232,7 +238,7 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
 
 @dataclass(slots=True)
 class _Column:
-    source: AnswerSource
+    epochs: Epochs
     task: Task
     rules: Rules
     with_selections: bool
@@ -240,40 +246,44 @@ class _Column:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     rows: list[tuple[str, str, int, int]] = field(default_factory=list)  # id, cluster, number of sentences, answer key
-    outcomes: "array[float]" = field(default_factory=lambda: array("d"))
+    outcomes: "array[float]" = field(default_factory=lambda: array("d"))  # of each instance in each epoch
     selections: list[Selection] = field(default_factory=list)
     over_length: list[tuple[int, int]] = field(default_factory=list)
     cut_short: list[tuple[int, int]] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
 
     def add(
-        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[Answer | None, CheckedAnswer] | None
-    ) -> tuple[Answer | None, CheckedAnswer] | None:
-        """Grade the answer to an instance; an answer that serves several tasks is checked once, on the first."""
+        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[_Checked, ...]
+    ) -> tuple[_Checked, ...]:
+        """Grade the answers to an instance; an answer that serves several tasks is checked once, on the first."""
         if case is None:
             self.counts["not_applicable"] += 1
             return last
-        answer = self.source(instance, self.task)
-        if last is None or answer is not last[0]:
-            if self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
+        checked, answer_keys = list[_Checked](), list[int]()
+        for n, source in enumerate(self.epochs):
+            answer = source(instance, self.task)
+            if last and answer is last[n][0]:
+                checked.append(last[n])
+            elif self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
                 raise answer.cause
-            last = answer, check_answer(answer, n_sentences, self.rules)
-        _, selection, outcome = grade(case, last[1])
-        # A hash of numbers only, so that it is the same in every process.
-        answer_key = hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn))
-        self.rows.append((instance.id, instance.cluster, n_sentences, answer_key))
-        self.outcomes.extend(outcome)
-        if self.with_selections:
-            self.selections.append(selection)
-        self._count(case, answer, last[1], n_sentences)
-        return last
+            else:
+                checked.append((answer, check_answer(answer, n_sentences, self.rules)))
+            _, selection, outcome = grade(case, checked[n][1])
+            # A hash of numbers only, so that it is the same in every process.
+            answer_keys.append(hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn)))
+            self.outcomes.extend(outcome)
+            if self.with_selections and n == 0:
+                self.selections.append(selection)
+            self._count(case, f" in epoch {n + 1}" if n else "", *checked[n], n_sentences)
+        self.rows.append((instance.id, instance.cluster, n_sentences, hash(tuple(answer_keys))))
+        return tuple(checked)
 
-    def _count(self, case: Case, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
+    def _count(self, case: Case, where: str, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
         counts, ranking, budget = self.counts, checked.ranking, case.budget
         if answer is not None and answer.notes:
             self.notes.update(answer.notes)
         if isinstance(answer, Failure):
-            self.errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
+            self.errors[f"{case.instance.id}{where}"] = f"{answer.error}{place_in(answer.trace)}"
         n_named = len(ranking.sentences)
         if not n_named:
             counts["missing" if checked.is_missing else "empty" if checked.error is None else "failed"] += 1
@@ -293,12 +303,15 @@ class _Column:
 
     def scores(self) -> TaskScores:
         outcomes = MeasureInput(*np.array(self.outcomes).reshape(-1, len(MeasureInput._fields)).T)
+        each = {key: measure.values(outcomes).reshape(-1, len(self.epochs)) for key, measure in MEASURES.items()}
+        recalls = each[ASPECT_RECALL.key].T
         ids, clusters, n_sentences, answer_keys = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
         return TaskScores(
             task=self.task,
             ids=ids,
             clusters=clusters,
-            scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
+            scores={key: np.ma.masked_invalid(values).mean(axis=1).filled(nan) for key, values in each.items()},
+            epoch_recalls=tuple(recalls) if len(recalls) > 1 else (),
             selections=tuple(self.selections),
             counts=Counts(**self.counts),
             notes=dict(sorted(self.notes.items())),

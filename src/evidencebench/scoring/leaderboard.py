@@ -19,7 +19,7 @@ from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
 from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
-from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.scoring.task_scores import EpochSpread, TaskScores
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
 
@@ -49,6 +49,7 @@ class Standing:
     trained_on_it: bool | None = None  # None where the run cannot say
     wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
     reads_hypothesis: bool | None = None  # as the system declares; None for a control
+    epochs: EpochSpread | None = None  # None where each instance was asked once
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
@@ -57,7 +58,12 @@ class Standing:
     @property
     def unfinished(self) -> str:
         """Such as ``3 of 12``, since no answer scores 0, so that the mean is too low; empty where all have one."""
-        return f"{self.n - self.missing:,} of {self.n:,}" if self.missing else ""
+        n_answers = self.n * self.n_epochs
+        return f"{n_answers - self.missing:,} of {n_answers:,}" if self.missing else ""
+
+    @property
+    def n_epochs(self) -> int:
+        return 1 if self.epochs is None else len(self.epochs.means)
 
     @property
     def rank_text(self) -> str:
@@ -104,6 +110,13 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("wrong_p_holm", "", lambda row: row.wrong_hypothesis and row.wrong_hypothesis.p_holm),
     *(BoardColumn(name, "", attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
+    BoardColumn("epochs", "epochs", attrgetter("n_epochs")),
+    BoardColumn(
+        "epoch_deviation",
+        "± of epochs",
+        lambda row: row.epochs and row.epochs.deviation,
+        lambda row: row.epochs and f"{100 * row.epochs.deviation:.1f}",
+    ),
 )
 
 
@@ -184,6 +197,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
             trained_on_it=False if is_control else scored.trained_on_it(label),
             wrong_hypothesis=None if is_control else wrong.get(label),
             reads_hypothesis=None if is_control else reads_hypothesis(scored.runs[label]),
+            epochs=columns[label, is_control].epochs,
         )
         for label, is_control in order
     }
@@ -232,6 +246,7 @@ class SystemCell:
     p_holm: float | None = None  # adjusted as by `compare_pairs`
     wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
     wrong_text: str = ""
+    epoch_deviation: float | None = None  # standard deviation of the epochs' means; None of one epoch
 
     @property
     def differs(self) -> bool:
@@ -306,6 +321,7 @@ def systems_table(
                 p_holm=None if test is None else test.p_value,
                 wrong_hypothesis=place.wrong_hypothesis,
                 wrong_text=place.wrong_text,
+                epoch_deviation=scores.epochs and scores.epochs.deviation,
             )
     return SystemsTable(
         tasks=scored.tasks,

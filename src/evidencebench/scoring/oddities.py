@@ -77,11 +77,11 @@ def _of_answers(name: str, source: object, by_task: list[TaskScores], rules: Rul
     def worst(kind: str, n: Callable[[TaskScores], int], text: str) -> Iterator[EvidenceWarning]:
         most = max(by_task, key=n)
         if n(most):
-            yield answers_warning(name, kind, text, n(most), n_all=len(most.ids), task=most.task.name)
+            yield answers_warning(name, kind, text, n(most), n_all=most.n_answers, task=most.task.name)
 
     failing = max(by_task, key=lambda scores: scores.counts.failed)
     advice = "; evaluate(..., raise_errors=True) raises it" if _is_system(source) else ""
-    yield from failed_warnings(name, failing.errors.items(), len(failing.ids), failing.task.name, advice)
+    yield from failed_warnings(name, failing.errors.items(), failing.n_answers, failing.task.name, advice)
     yield from worst("empty", lambda scores: scores.counts.empty, "are empty, and each scores 0")
     yield from worst("missing", lambda scores: scores.counts.missing, "are missing, and each scores 0")
     if rules.ties == "index":
@@ -96,11 +96,11 @@ def _of_answers(name: str, source: object, by_task: list[TaskScores], rules: Rul
         yield from worst(kind, lambda scores: len(scores.over_length), text)
     short = max(by_task, key=lambda scores: len(scores.cut_short))
     if _ranks_all(source):
-        yield from short_warnings(name, short.cut_short, len(short.ids), short.task.name)
+        yield from short_warnings(name, short.cut_short, short.n_answers, short.task.name)
 
 
 def _many_ties(scores: TaskScores) -> int:
-    return scores.counts.ties if scores.counts.ties >= _MANY_TIES * len(scores.ids) else 0
+    return scores.counts.ties if scores.counts.ties >= _MANY_TIES * scores.n_answers else 0
 
 
 def is_changed(source: object) -> bool:
@@ -131,7 +131,7 @@ def _look_ranked(scores: TaskScores) -> bool:
     Of these, 90 % must also name 80 % of their paper's sentences, or 90 % of three or more must have the same length.
     """
     sizes = scores.over_length
-    if not sizes or len(sizes) < _NEARLY * (len(scores.ids) - scores.counts.unanswered):
+    if not sizes or len(sizes) < _NEARLY * (scores.n_answers - scores.counts.unanswered):
         return False
     n_whole = sum(n_named >= _WHOLE * n_in_paper for n_named, n_in_paper in sizes)
     ((_, n_alike),) = Counter(n_named for n_named, _ in sizes).most_common(1)

@@ -31,6 +31,7 @@ def score_fields(scores: TaskScores, estimates: Mapping[str, Estimate]) -> dict[
         "n": len(scores.ids),
         **asdict(scores.counts),
         "notes": dict(scores.notes),
+        "epochs": scores.epochs and asdict(scores.epochs),
         "per_instance": dict(zip(scores.ids, scores.recalls.tolist(), strict=True)),
     }
 

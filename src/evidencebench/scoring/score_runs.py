@@ -244,6 +244,7 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
     return TaskScores(
         task=parts[0].task,
         scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
+        epoch_recalls=tuple(map(np.concatenate, zip(*(part.epoch_recalls for part in parts), strict=True))),
         counts=Counts(**counts),
         notes=dict(sorted(notes.items())),
         errors={name: error for part in parts for name, error in part.errors.items()},

@@ -23,7 +23,7 @@ from evidencebench.scoring.resampling import (
     standard_error,
 )
 from evidencebench.tables import Column, Row, printable
-from evidencebench.wording import counted
+from evidencebench.wording import counted, shown_seconds
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -232,7 +232,8 @@ def ranges_from(
 
 # How the names of notes begin that say what was asked of language models, and what that cost.
 _TOKENS = ("prompt_tokens", "completion_tokens")
-SPENT = ("requests", *_TOKENS, "cost_microusd", "unpriced_replies", "maybe_charged", "prices_of")
+_TIMES = ("milliseconds", "timed_replies")
+SPENT = ("requests", *_TOKENS, "cost_microusd", "unpriced_replies", "maybe_charged", "prices_of", *_TIMES)
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
@@ -254,8 +255,7 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(counted(requests, "request"))
     if any(tokens := [notes.get(name, 0) for name in _TOKENS]):
         parts.append("{:,} + {:,} tokens".format(*tokens))
-    if cost := cost_text(notes):
-        parts.append(cost)
+    parts += filter(None, (cost_text(notes), seconds_text(notes)))
     for name, n in others.items():
         ours, space, theirs = printable(name).partition(" ")  # theirs is such as a model's name, and stays as it is
         ours = ours.removesuffix("s") if n == 1 and ours.endswith("_sentences") else ours
@@ -279,6 +279,12 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
     days = " and ".join(sorted(name.removeprefix("prices_of ") for name in notes if name.startswith("prices_of ")))
     known = f"${notes['cost_microusd'] / 1e6:,.4f}{f' at prices of {days}' if days else ''}"
     return "; ".join([f"at least {known}", *unknown]) if unknown else known
+
+
+def seconds_text(notes: Mapping[str, int]) -> str | None:
+    """Return how long the replies took on average, when they were sent; None where that is not known."""
+    n = notes.get("timed_replies", 0)
+    return f"{shown_seconds(notes.get('milliseconds', 0) / 1000 / n)} a reply" if n else None
 
 
 def spent_line(notes: Mapping[str, int]) -> str:

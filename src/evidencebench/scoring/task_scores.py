@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 
@@ -29,6 +30,16 @@ class Counts:
     def unanswered(self) -> int:
         """How many answers score 0 because they failed, are empty or are missing."""
         return self.failed + self.empty + self.missing
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EpochSpread:
+    """The mean aspect recall of each epoch; its standard deviation; and that of one instance's score, on average."""
+
+    means: tuple[float, ...]
+    deviation: float
+    instance_deviation: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,9 @@ class TaskScores:
     cut_short
         For each ranking that cannot be whole: how many sentences it ranks, and how many its paper has. It ranks fewer
         than count, or the first n of a longer paper and no other, as where scores are of a shorter list.
+    epoch_recalls
+        Of a run of several epochs: the aspect recall of each instance in each epoch, of which ``scores`` has the mean.
+        Counts and notes are of all epochs; what is of single answers, such as ``selections``, is of the first.
     """
 
     task: Task
@@ -74,6 +88,7 @@ class TaskScores:
     answer_keys: tuple[int, ...] = ()
     errors: Mapping[str, str] = field(default_factory=dict)
     cut_short: tuple[tuple[int, int], ...] = ()
+    epoch_recalls: tuple[Floats, ...] = ()
 
     def __repr__(self) -> str:
         mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"
@@ -97,6 +112,20 @@ class TaskScores:
     def mean_recall(self) -> float:
         """Mean aspect recall."""
         return float(self.recalls.mean())
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers are scored: one an instance and epoch."""
+        return len(self.ids) * max(1, len(self.epoch_recalls))
+
+    @property
+    def epochs(self) -> EpochSpread | None:
+        """How aspect recall differs between epochs; None for a run of one."""
+        if not self.epoch_recalls or not self.ids:
+            return None
+        recalls = np.array(self.epoch_recalls)
+        means = recalls.mean(axis=1)
+        return EpochSpread(tuple(means.tolist()), float(means.std(ddof=1)), float(recalls.std(axis=0, ddof=1).mean()))
 
     def estimate(self, measure: MeasureOrName = ASPECT_RECALL, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
         """Return the mean of a measure with its interval, over the instances where it is defined.

@@ -91,7 +91,7 @@ def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
     with served(fault, replies()) as (server, sender, time):
         found = outcome(server, sender)
     usage = Usage(prompt_tokens=10, completion_tokens=2)
-    assert found == ChatReply(text="ANSWER: [1]", usage=usage, served_by="m-2026")
+    assert found == ChatReply(text="ANSWER: [1]", usage=usage, served_by="m-2026", seconds=0.0)
     assert [asked.path for asked in server.log] == ["/v1/chat/completions"] * 2
     assert time.slept == [0.5]
 
@@ -195,6 +195,20 @@ def test_a_server_that_refuses_every_form_of_a_field_is_asked_no_more() -> None:
         found = outcome(server, sender, model="vllm/m", key_env="")
     assert isinstance(found, EndpointError)
     assert len(server.log) == 2
+
+
+def test_a_reply_has_the_seconds_of_its_own_attempt() -> None:
+    def slow(behaviour: Behaviour, seconds: float) -> Behaviour:
+        def behave(exchange: Exchange) -> None:
+            moment.now += seconds
+            behaviour(exchange)
+
+        return behave
+
+    with served(slow(answer(500), 7.0), slow(replies(), 2.5)) as (server, sender, moment):
+        reply = outcome(server, sender)
+    assert isinstance(reply, ChatReply)
+    assert reply.seconds == 2.5
 
 
 @pytest.mark.parametrize("fault", [hang, hang_after(40), drip])

@@ -229,11 +229,12 @@ def stored_keys(folder: Path) -> set[str]:
 
 
 def answer_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a run but for what a killed process forgets: its attempts without a reply."""
+    """Return the lines of a run but for how long replies took, and what a killed process forgets: lost attempts."""
     lines = sorted(map(json.loads, path.read_bytes().splitlines()[1:]), key=lambda line: str(line["id"]))
     for line in lines:
         del line["crc"]
-        line["notes"].pop("maybe_charged", None)
+        for name in ("maybe_charged", "milliseconds"):
+            line["notes"].pop(name, None)
     return lines
 
 

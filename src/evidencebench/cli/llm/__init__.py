@@ -21,7 +21,7 @@ from evidencebench.execution.exchanges import Exchange, changed_since, exchanges
 from evidencebench.execution.rewriting import asker_from, rewrite_all
 from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.chat import prompt_tokens_of
-from evidencebench.models.llm.costs import shown_usd
+from evidencebench.models.llm.costs import reply_facts
 from evidencebench.models.llm.providers import PROVIDERS, Provider, place_of_key
 from evidencebench.models.llm.replies import FILE_NAME, stored_replies
 from evidencebench.runs.run import RunFile, read_run
@@ -174,6 +174,7 @@ def show(
     instance_id: Annotated[str, argument("ID")],
     data: Annotated[str | None, option("-d, --data D", "The run's data, where it has moved.")],
     tasks: options.Tasks,
+    epoch: Annotated[int, options.number("--epoch N", "Of a run in several epochs: which.")] = 1,
     as_json: options.AsJson,
 ) -> None:
     """Show what a model was asked for an instance, and its replies.
@@ -185,6 +186,9 @@ def show(
     Example: evidencebench llm show mini.jsonl evidencebench_train_id_7
     """
     answers = read_run(run)
+    if epoch > len(answers.epochs):
+        raise click.UsageError(f"--epoch: expected up to {len(answers.epochs)}, the epochs of {run}, got {epoch}")
+    answers = answers.epochs[epoch - 1]
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
@@ -258,10 +262,7 @@ def _lines(exchange: Exchange) -> Iterable[str]:
         yield _printable_lines(message.text)
     if reply is None:
         return
-    counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
-    tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
-    cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
-    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost})"
+    yield f"--- reply ({reply.finish}; {reply_facts(reply, cost_usd)})"
     yield _printable_lines(reply.text)
     yield ""
 

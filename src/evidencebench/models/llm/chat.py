@@ -149,6 +149,8 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     served_by: str = ""  # the model's name in the reply, often with a date; empty where it is not said
     priced_as_of: str = ""  # the day of the price that its cost was computed with; empty: with none
     maybe_charged: int = 0  # attempts before it without a usable reply, whose cost, if any, is not known
+    expected_scores: tuple[tuple[int, float], ...] = ()  # place in the text, mean of what might stand there
+    seconds: float | None = None  # from sending to its last byte; None: stored by an earlier version, or in a batch
 
 
 def fault_of_end(finish: Finish, text: str) -> str:

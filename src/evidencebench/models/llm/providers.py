@@ -157,8 +157,9 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
     # A shorter key is a placeholder, such as ``EMPTY``, which may stand in any reply.
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
-    served_by = without_key(reply.served_by, key.value)
-    return msgspec.structs.replace(reply, text=without_key(reply.text, key.value), served_by=served_by)
+    text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
+    expected = reply.expected_scores if text == reply.text else ()  # by their places in the text
+    return msgspec.structs.replace(reply, text=text, served_by=served_by, expected_scores=expected)
 
 
 def without_known_keys(text: str) -> str:

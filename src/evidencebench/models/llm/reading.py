@@ -16,6 +16,7 @@ from evidencebench.models.llm.grammar import (
     visible_text,
 )
 from evidencebench.models.llm.grammar_lists import ShownSentences, Span, refuses
+from evidencebench.models.llm.logprobs import weighed_scores
 from evidencebench.wording import counted
 
 _MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
@@ -88,7 +89,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
     return Reading(
         reply_class=reply_class,
         indices=indices,
-        scores={index: min(10.0, max(0.0, scores[index])) for index in indices},
+        scores=weighed_scores({index: min(10.0, max(0.0, scores[index])) for index in indices}, reply),
         read_by=Branch.SCORE_LINES if indices else None,
         why=why,
     )

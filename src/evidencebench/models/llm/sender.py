@@ -23,6 +23,7 @@ from evidencebench.files.disk import packaged_table
 from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
+from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
 from evidencebench.models.llm.wire import KEEP, Form, path_and_body, read_reply, shared_beginning, untaken_field
 from evidencebench.provenance import require_extra
@@ -234,6 +235,8 @@ class HttpSender:
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Raise `EndpointError` if it failed for good, a `StopError` if no other can succeed or may be sent."""
+        if request.provider == INSPECT:
+            return self._ask_inspect(request)
         post = self._post_of(request)
         target = post.target
         try:
@@ -256,6 +259,17 @@ class HttpSender:
             raise
         target.n_failures, target.has_replied = 0, True
         return reply
+
+    def _ask_inspect(self, request: ChatRequest) -> ChatReply:
+        bounds = self._bounds
+        seconds = {"attempt_timeout": bounds.timeout_seconds, "timeout": bounds.total_timeout_seconds}
+        limits = {name: math.ceil(value) for name, value in seconds.items()} | {"max_retries": bounds.max_attempts - 1}
+        self._totals.count(attempts=1, sent=1)
+        try:
+            return InspectModels(limits=limits).send(request)
+        except EndpointError:
+            self._count_maybe_charged(request)
+            raise
 
     def stop_retrying(self) -> None:
         self._stopped.set()
@@ -304,7 +318,7 @@ class HttpSender:
         self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
         correct = post.target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
         tries.deadline += clock() - asked_at
-        is_first = not post.is_sent
+        is_first, sent_at = not post.is_sent, clock()
         self._totals.count(attempts=1, retries=int(tries.n > 0), sent=int(is_first))
         post.is_sent = True
         try:
@@ -317,14 +331,14 @@ class HttpSender:
                 most_bytes=self._bounds.max_reply_bytes,
                 key=post.key.value,
             )
-            reply = _read(post, answer) if answer.status in OK else None
+            reply = _read(post, answer, round(clock() - sent_at, 3)) if answer.status in OK else None
         except (NotSentError, FailingServerError):
             correct(0)
             self._totals.count(sent=-int(is_first))
             post.is_sent = not is_first
             raise
         except (TransientError, EndpointError, DrainingError):  # the last: closed while it was in flight
-            self._count_maybe_charged(post)
+            self._count_maybe_charged(post.request)
             raise
         if reply is None:
             correct(0)
@@ -336,16 +350,16 @@ class HttpSender:
                 _, post.body = path_and_body(post.request, post.form)
                 return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
             if answer.status in MAY_HAVE_RUN:
-                self._count_maybe_charged(post)
+                self._count_maybe_charged(post.request)
             raise failure_of(answer, where=post.where, key=post.key.value)
         self._forms[post.server.base_url, post.request.model] = post.form - {KEEP}
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
 
-    def _count_maybe_charged(self, post: _Post) -> None:
-        self._totals.count_maybe_charged(post.request.key)
-        self._budget.settle(post.request.key, None)
+    def _count_maybe_charged(self, request: ChatRequest) -> None:
+        self._totals.count_maybe_charged(request.key)
+        self._budget.settle(request.key, None)
 
     def _sleep_or_stop(self, seconds: float) -> None:
         self._sleep(seconds)
@@ -355,13 +369,14 @@ class HttpSender:
             )
 
 
-def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
+def _read(post: _Post, answer: HttpAnswer, seconds: float) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        reply = reply_without_key(read_reply(post.server.provider.wire, answer.content), post.key)
+        reply = msgspec.structs.replace(read_reply(post.server.provider.wire, answer.content), seconds=seconds)
         is_cut = post.server.provider.wire == "responses" and (
             (reply.usage.completion_tokens or 0) >= post.request.max_tokens and reply.finish == "stop"
         )  # which the servers of llama.cpp and transformers do not tell
+        reply = reply_without_key(reply, post.key)
         return msgspec.structs.replace(reply, finish="length") if is_cut else reply
     except TransientError as error:
         media_type = answer.headers.get("Content-Type", "unknown type")

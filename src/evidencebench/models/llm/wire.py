@@ -8,6 +8,7 @@ import msgspec
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
+from evidencebench.models.llm.logprobs import expected_scores
 from evidencebench.models.llm.providers import Provider, Wire, provider_of
 from evidencebench.tables import printable
 from evidencebench.web.fetch import decode_served
@@ -134,8 +135,10 @@ def _openai_reply(body: dict[str, Any]) -> ChatReply:
         refusal = "".join(words for block in blocks if isinstance(words := block.get("refusal"), str))
     calls = message.get("tool_calls") or message.get("function_call")
     finish = "tool" if calls and _finish(reason) != "length" else _finish(reason)
+    answer = _with_calls(text, calls if isinstance(calls, list) else [calls])
     return ChatReply(
-        text=_with_calls(text, calls if isinstance(calls, list) else [calls]) or refusal,
+        text=answer or refusal,
+        expected_scores=expected_scores(choice.get("logprobs"), answer),
         finish="refused" if refusal and not text else finish,
         usage=_openai_usage(_dict(body.get("usage"))),
         served_by=_model_name(body.get("model")),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import product
 from statistics import median
 
 from evidencebench.pages.html import Node
@@ -9,7 +10,7 @@ from evidencebench.pages.report.blocks import folding_part, note, section, table
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.significance import cost_text, notes_line
+from evidencebench.scoring.significance import cost_text, notes_line, seconds_text
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, without_folders
@@ -17,10 +18,10 @@ from evidencebench.wording import counted, without_folders
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
     """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
-    of_papers: dict[str, list[Mapping[str, int]]] = {}
-    for instance_id, task in keys:
-        if (answer := run.answer(instance_id, task)) is not None:
-            of_papers.setdefault(instance_id, []).append(answer.notes)
+    of_papers: dict[tuple[int, str], list[Mapping[str, int]]] = {}
+    for epoch, (instance_id, task) in product(run.epochs, keys):
+        if (answer := epoch.answer(instance_id, task)) is not None:
+            of_papers.setdefault((epoch.epoch, instance_id), []).append(answer.notes)
     totals: Counter[str] = Counter()
     for notes in of_papers.values():
         totals.update(merged_notes(*notes))
@@ -81,15 +82,17 @@ def costs_section(findings: Findings) -> Node:
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run, run.done))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
-    named: dict[str, tuple[Cell, ...]] = {
-        label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
-    }
+    named: dict[str, tuple[Cell, ...]] = {}
+    for label in notes:
+        epochs = runs[label].epochs
+        n_graded = len(findings.graded_answers(runs[label])) * len(epochs)
+        named[label] = (label, sum(len(epoch.done) for epoch in epochs), n_graded)
     columns = ["answers in the run", "graded here"]
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
+    texts = {label: (cost_text(notes[label]) or "none noted", seconds_text(notes[label])) for label in asked}
     spent: list[list[Cell]] = [
-        [*named[label], *(notes[label].get(name, 0) for name in counts), cost_text(notes[label]) or "none noted"]
-        for label in asked
+        [*named[label], *(notes[label].get(name, 0) for name in counts), *texts[label]] for label in asked
     ]
     title = "All that the runs note"
     all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]
@@ -102,7 +105,9 @@ def costs_section(findings: Findings) -> Node:
         if notes
         else None,
         table_node(
-            "Language models", ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"], spent
+            "Language models",
+            ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost", "time"],
+            spent,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(

@@ -24,6 +24,7 @@ class Asker:
     client: ChatClient
     chat: ChatModel
     repairs: int
+    logprobs: bool = False  # whether the model is asked for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,9 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         "cost_microusd": 0 if cost_usd is None else round(cost_usd * 1_000_000),
         "unpriced_replies": int(cost_usd is None),
         "maybe_charged": reply.maybe_charged,
+        "milliseconds": round(1000 * (reply.seconds or 0)),
+        "replies_without_logprobs": int(asker.logprobs and not reply.expected_scores),
+        "timed_replies": int(reply.seconds is not None),
     }
     for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):
         if name := "".join(letter if letter.isprintable() else "?" for letter in text)[:_MAX_NAME_CHARACTERS]:

@@ -12,8 +12,11 @@ from typing import Any
 from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
+from evidencebench.models.llm.inspect_models import INSPECT
+from evidencebench.models.llm.logprobs import with_logprobs
 from evidencebench.models.llm.providers import asks_json, server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Query, sections_of
 from evidencebench.system import merged_notes
 from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
@@ -210,7 +213,10 @@ def check_options(name: str, system: Any, prompt: str) -> None:
     if not (provider.strip() and model.strip()):
         raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
-        server_of(chat)  # asked once now, rather than failing for every instance
+        if provider == INSPECT:
+            require_extra(f"{name}: models of inspect_ai", "inspect", "inspect_ai")
+        else:
+            server_of(chat)  # asked once now, rather than failing for every instance
         chat.extra_fields()
     except SystemSpecError as error:
         raise SystemSpecError(f"{name}: {error}") from error
@@ -239,9 +245,9 @@ def require_within(system: str, option: str, value: float, least: float, most: f
 
 
 def asker_of(system: Any) -> Asker:
-    return Asker(
-        client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
-    )
+    client, logprobs = default_client() if system.client is None else system.client, getattr(system, "logprobs", False)
+    chat = with_logprobs(system.chat) if logprobs else system.chat
+    return Asker(client=client, chat=chat, repairs=system.repairs, logprobs=logprobs)
 
 
 def read_in_sections(

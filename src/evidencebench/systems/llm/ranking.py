@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from evidencebench.errors import ReplyError
+from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import asks_json
@@ -46,6 +46,9 @@ class LlmRank:
         ``"pointwise"`` or ``"listwise"``.
     section_tokens, min_section_tokens, overlap
         For ``pointwise``: as in `LlmSections`.
+    logprobs
+        For ``pointwise``: ask for the probabilities of scores, and score a sentence by the mean of those that it might
+        have had. A reply without any is counted in ``replies_without_logprobs``, and its scores stay as they are.
     """
 
     chat: ChatModel
@@ -53,11 +56,14 @@ class LlmRank:
     section_tokens: int = 2000
     min_section_tokens: int = 100
     overlap: int = 2
+    logprobs: bool = False
     repairs: int = 1
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options("llm_rank", self, prompt="score" if self.method == "pointwise" else "order")
+        if self.logprobs and self.method != "pointwise":
+            raise SystemSpecError("llm_rank: logprobs: expected method=pointwise, whose replies hold scores")
 
     @property
     def traits(self) -> Traits:
