@@ -1,6 +1,7 @@
 """Experiment: the same runs, scores and tables as the commands give, of systems in any form."""
 
 import json
+import statistics
 import sys
 import warnings
 from collections.abc import Iterator
@@ -120,13 +121,17 @@ def test_systems_in_every_form_score_as_evaluate_says(tmp_path: Path) -> None:
 
 
 def test_an_instance_counts_with_its_mean_over_the_seeds(tmp_path: Path) -> None:
-    scored = Experiment([Shifted], "sample", tasks="er_at_10", seeds=3, controls=(), folder=tmp_path).scored
+    experiment = Experiment([Shifted], "sample", tasks="er_at_10", seeds=3, controls=(), folder=tmp_path)
+    scored = experiment.scored
     one = [
         evaluate({"it": Shifted(seed)}, "sample", "er_at_10")["it"]["er_at_10"].recalls.tolist() for seed in range(3)
     ]
     mean = [sum(values) / 3 for values in zip(*one, strict=True)]
     assert scored.scores["Shifted"]["er_at_10"].recalls.tolist() == pytest.approx(mean)
     assert len({tuple(values) for values in one}) == 3
+    deviation = statistics.stdev(statistics.fmean(values) for values in one)
+    assert experiment.leaderboard().found["er_at_10"].ranked[0].system == "Shifted"
+    assert f" ± {100 * deviation:.1f}" in experiment.table(uncertainty="epochs").text()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "Shifted.jsonl",
         "Shifted.seed1.jsonl",

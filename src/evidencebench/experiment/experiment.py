@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
@@ -61,7 +62,8 @@ class Experiment:
         Tasks or their names; empty: all that every system can answer.
     seeds
         How many seeds, 0 to ``seeds`` - 1, or the seeds. A specification or class is run once a seed, and an instance
-        counts with its mean over them; an object, a function and stored answers have one run.
+        counts with its mean over them; the deviation between seeds is shown as that between epochs. An object, a
+        function and stored answers have one run.
     controls
         How queries are changed on purpose, each in runs of its own; empty: not at all.
     folder
@@ -219,7 +221,8 @@ class Experiment:
         Parameters
         ----------
         uncertainty
-            What stands behind a mean: ``"interval"``, ``"error"`` (standard error) or ``"none"``.
+            What stands behind a mean: ``"interval"``, ``"error"`` (standard error), ``"epochs"`` (standard deviation of
+            the means of seeds or epochs) or ``"none"``.
         against
             Differences to which system are marked: its name, ``"best"`` or ``"none"``.
         controls
@@ -350,14 +353,19 @@ def _write_answers(answers: Mapping[str, GivenAnswer], path: Path) -> None:
 
 
 def _mean_over(of_seeds: Sequence[TaskScores]) -> TaskScores:
-    """Return scores of one system as their mean over the seeds; what is counted is the mean too, rounded up."""
+    """Return scores of one system as their mean over the seeds, which are shown as epochs are; counts are of all."""
     first = of_seeds[0]
-    every = [asdict(scores.counts) for scores in of_seeds]
-    counts = {name: -(-sum(count[name] for count in every) // len(every)) for name in every[0]}
-    keys = list(zip(*(scores.answer_keys for scores in of_seeds), strict=True))
+    if len(of_seeds) == 1:
+        return first
+    counts, notes = Counter[str](), Counter[str]()
+    for scores in of_seeds:
+        counts.update(asdict(scores.counts))
+        notes.update(scores.notes)
     return replace(
         first,
         scores={key: np.mean([scores.scores[key] for scores in of_seeds], axis=0) for key in first.scores},
         counts=Counts(**counts),
-        answer_keys=tuple(map(hash, keys)) if len(of_seeds) > 1 else first.answer_keys,
+        notes=dict(sorted(notes.items())),
+        answer_keys=tuple(map(hash, zip(*(scores.answer_keys for scores in of_seeds), strict=True))),
+        epoch_recalls=tuple(scores.recalls for scores in of_seeds),
     )
