@@ -68,8 +68,11 @@ from evidencebench.scoring.breakdowns import place_breakdown as place_breakdown
 from evidencebench.scoring.compare import compare as compare
 from evidencebench.scoring.evaluate import answers_of as answers_of
 from evidencebench.scoring.evaluate import evaluate as evaluate
+from evidencebench.scoring.measures import Measure as Measure
+from evidencebench.scoring.measures import MeasureInput as MeasureInput
 from evidencebench.scoring.measures import aspect_recall as aspect_recall
 from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
+from evidencebench.scoring.resampling import Resampling as Resampling
 from evidencebench.scoring.selection import Rules as Rules
 from evidencebench.scoring.selection import select as select
 from evidencebench.scoring.task_scores import TaskScores as TaskScores

@@ -274,7 +274,7 @@ def test_both_means_of_a_comparison_are_over_the_instances_of_its_difference(tmp
     assert (found.first.mean, found.second.mean, found.test.difference.mean) == (1.0, 0.0, 1.0)
     assert found.first.n == found.second.n == found.test.difference.n == 1
     nowhere = replace(other, scores={"precision": np.array([np.nan, 1.0])})
-    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for both"):
+    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for all"):
         compare(partly, nowhere, measure="precision", resampling=FEW)
 
 

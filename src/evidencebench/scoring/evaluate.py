@@ -25,8 +25,10 @@ from evidencebench.runs.oddities import warn
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
     MEASURES,
+    Measure,
     MeasureInput,
     measure_input,
+    with_own,
 )
 from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
@@ -43,6 +45,7 @@ def evaluate(
     dataset: Dataset | PathText | Iterable[Instance],
     tasks: TaskOrName | Iterable[TaskOrName],
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
@@ -62,6 +65,8 @@ def evaluate(
         The data that the answers are for: a data set, its path or catalogue name, or instances.
     tasks
         The tasks to score on: tasks or their names, or a single one.
+    measures
+        Measures of your own (see `Measure`), computed beside those of docs/tasks-and-measures.md.
     rules
         How answers that do not fit the budget are read: rules for all sources, or source name -> rules.
     limit
@@ -99,6 +104,7 @@ def evaluate(
         data,
         tasks,
         strangers,
+        measures=measures,
         rules=rules,
         limit=limit,
         with_selections=with_selections,
@@ -115,6 +121,7 @@ def evaluate_sources(
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
@@ -124,8 +131,9 @@ def evaluate_sources(
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
+    computed = with_own(measures)
     columns = {
-        name: [_Column(source, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
+        name: [_Column(source, task, computed, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
     }
     require_limit(limit)
@@ -234,6 +242,7 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
 class _Column:
     source: AnswerSource
     task: Task
+    measures: Mapping[str, Measure]
     rules: Rules
     with_selections: bool
     raise_errors: bool
@@ -298,7 +307,7 @@ class _Column:
             task=self.task,
             ids=ids,
             clusters=clusters,
-            scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
+            scores={key: measure.values(outcomes) for key, measure in self.measures.items()},
             selections=tuple(self.selections),
             counts=Counts(**self.counts),
             notes=dict(sorted(self.notes.items())),

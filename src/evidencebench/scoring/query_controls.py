@@ -14,6 +14,7 @@ from evidencebench.runs.header import QueryControl
 from evidencebench.runs.oddities import warn
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
+from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, System
@@ -27,6 +28,7 @@ def measure_query_controls(
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     controls: str | QueryControl | Iterable[str | QueryControl] = "wrong_hypothesis",
     *,
+    measure: MeasureOrName = ASPECT_RECALL,
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
@@ -49,6 +51,8 @@ def measure_query_controls(
         The changes, one or several: ``"wrong_hypothesis"`` (another paper's), ``"two_papers"`` (another paper's
         sentences before or behind the own ones), ``"shuffled_words"`` (of the hypothesis), and with a file of
         hypotheses ``"negated=FILE"`` and ``"paraphrased=FILE"``.
+    measure
+        What is compared: a measure, also your own, or its key.
     limit
         Only the first so many instances; None: all.
     resampling
@@ -115,6 +119,7 @@ def measure_query_controls(
         dataset,
         asked,
         {", ".join(key): (inquiry.changes and inquiry.changes.strangers) or {} for key, inquiry in inquiries.items()},
+        measures=[measure] if isinstance(measure, Measure) else (),
         limit=limit,
         on_progress=None if waits else on_progress,
     )
@@ -128,7 +133,7 @@ def measure_query_controls(
         if scores[name, control][task.name].ids
     ]
     reads = {name: system.traits.reads_hypothesis for name, system in named.items()}
-    return control_results(compared, reads, resampling)
+    return control_results(compared, reads, resampling, measure)
 
 
 def inquiries_of(

@@ -29,6 +29,7 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
+from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
@@ -130,6 +131,7 @@ def score_runs(
     dataset: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules = DEFAULT_RULES,
     with_controls: bool = True,
     with_selections: bool = False,
@@ -160,7 +162,8 @@ def score_runs(
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
     engine = engine_of(engine, jobs, at_most=1 + n_instances // MIN_INSTANCES_A_JOB)
-    how: dict[str, Any] = {"rules": rules, "with_controls": with_controls, "with_selections": with_selections}
+    how: dict[str, Any] = {"measures": tuple(measures), "rules": rules}
+    how |= {"with_controls": with_controls, "with_selections": with_selections}
     if isinstance(engine, InProcess):
         scores = _scorer(dataset, runs, asked, **how)(data=dataset, limit=n_instances, on_progress=on_progress)
     else:
@@ -217,7 +220,7 @@ def _scorer(
     *,
     rules: Rules,
     with_controls: bool,
-    with_selections: bool,
+    **how: Any,
 ) -> Callable[..., Scores]:
     """Return `evaluate_sources` of runs and controls, with a prefix, since a run may have a control's name."""
     sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
@@ -225,9 +228,7 @@ def _scorer(
     if with_controls:
         sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
     answers, strangers = answer_functions(sources, dataset)
-    return partial(
-        evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, with_selections=with_selections
-    )
+    return partial(evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, **how)
 
 
 def _block_scorer(
@@ -333,7 +334,10 @@ def changed_partners(scored: ScoredRuns) -> dict[str, dict[QueryControl, str]]:
 
 
 def results_of_runs(
-    scored: ScoredRuns, resampling: Resampling, names: Sequence[ControlName] = get_args(ControlName)
+    scored: ScoredRuns,
+    resampling: Resampling,
+    names: Sequence[ControlName] = get_args(ControlName),
+    measure: MeasureOrName = ASPECT_RECALL,
 ) -> tuple[ControlResult, ...]:
     """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
     partners = changed_partners(scored)
@@ -345,7 +349,8 @@ def results_of_runs(
         if control.name == name
         for task in scored.tasks
     ]
-    return control_results(compared, {label: reads_hypothesis(run) for label, run in scored.runs.items()}, resampling)
+    reads = {label: reads_hypothesis(run) for label, run in scored.runs.items()}
+    return control_results(compared, reads, resampling, measure)
 
 
 def reads_hypothesis(run: RunFile) -> bool:
