@@ -7,6 +7,7 @@ import msgspec
 
 from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
+from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.wording import counted, one_line
 
 SHOWN_DIGITS = 12  # of a checksum, in signatures
@@ -115,6 +116,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
     # version that did not ask.
     trained_on: tuple[str, ...] | None = None
+    reads_labels: bool = False  # whether the system was given the labels; of the oracles, earlier runs do not say it
     created: str = ""  # when the run was begun, ISO 8601, UTC
 
     def __post_init__(self) -> None:
@@ -126,6 +128,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def answers_two_papers(self) -> bool:
         return self.control is not None and self.control.name == "two_papers"
+
+    @property
+    def knows_labels(self) -> bool:
+        return self.reads_labels or self.system.name in KNOWING_SYSTEMS
 
     def __repr__(self) -> str:
         tasks = ", ".join(self.tasks)
@@ -162,5 +168,6 @@ def _deciding_fields(header: RunHeader) -> dict[str, Any]:
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
     control = header.control
     fields["control"] = None if control is None else " ".join(filter(None, (control.words, control.sha256)))
-    del fields["trained_on"]  # it follows from the model, whose digest is among the versions
+    # They follow from the model, whose digest is among the versions, and from the system.
+    del fields["trained_on"], fields["reads_labels"]
     return fields

@@ -15,7 +15,7 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import answers_from
+from evidencebench.execution.answers import AnswersByInstance, SystemFunction, answers_from
 from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
@@ -37,7 +37,7 @@ from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
-Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
+Answering: TypeAlias = NamedSystem | System | SystemFunction | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance
 
 
 def evaluate(
@@ -60,7 +60,8 @@ def evaluate(
     Parameters
     ----------
     sources
-        Name -> a system, a run, answers in a dict, or a function that returns the answer for an instance and a task.
+        Name -> a system, also as a function of ``(query, brief)``, a run, or answers in a dict. No system sees labels;
+        one that is to has ``rank_knowing(labels, brief)`` and says so in its `Traits`.
     dataset
         The data that the answers are for: a data set, its path or catalogue name, or instances.
     tasks
@@ -319,6 +320,6 @@ class _Column:
         )
 
 
-def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
+def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswersByInstance:
     """Return the answers of a run or a dict as a function of the instance and the task."""
     return answers_from(run)

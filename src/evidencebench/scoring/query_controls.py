@@ -2,11 +2,18 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from evidencebench.data.dataset import Dataset, dataset_from, require_limit
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import TaskError
-from evidencebench.execution.answers import ask_once_an_instance, default_tasks, named_system, require_answerable
+from evidencebench.execution.answers import (
+    SystemFunction,
+    ask_once_an_instance,
+    default_tasks,
+    named_system,
+    require_answerable,
+)
 from evidencebench.execution.asking import Inquiry, Waiting, gather
 from evidencebench.execution.changes import changed_instance, changes_of, query_control
 from evidencebench.files.disk import PathText
@@ -21,9 +28,11 @@ from evidencebench.system import NamedSystem, System
 
 OWN = "own"
 
+AnySystem: TypeAlias = NamedSystem | System | SystemFunction
+
 
 def measure_query_controls(
-    systems: NamedSystem | System | Mapping[str, NamedSystem | System],
+    systems: AnySystem | Mapping[str, AnySystem],
     dataset: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     controls: str | QueryControl | Iterable[str | QueryControl] = "wrong_hypothesis",
@@ -42,7 +51,7 @@ def measure_query_controls(
     Parameters
     ----------
     systems
-        A system of `make_system`, or any object with ``rank(query, brief)``; or several, by name.
+        A system of `make_system`, any object with ``rank(query, brief)``, or a function of both; or several, by name.
     dataset
         The data; what is drawn is drawn over all of it, whatever the limit.
     tasks
