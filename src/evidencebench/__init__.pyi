@@ -23,6 +23,7 @@ from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
 from evidencebench.errors import EvidenceWarning as EvidenceWarning
 from evidencebench.execution.answers import answer_instance as answer_instance
 from evidencebench.execution.answers import answers_from as answers_from
+from evidencebench.execution.changes import control_of as control_of
 from evidencebench.execution.finding import Finding as Finding
 from evidencebench.execution.finding import FoundSentence as FoundSentence
 from evidencebench.execution.finding import find_evidence as find_evidence

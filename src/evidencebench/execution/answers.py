@@ -64,8 +64,10 @@ def named_system(system: object) -> NamedSystem:
     if is_function(system):
         place = system if hasattr(system, "__qualname__") else type(system)
         name = f"{place.__module__}:{place.__qualname__}"
-        function = _Function(cast("SystemFunction", system))
-        return NamedSystem(name=name, options={}, system=function, module=sys.modules.get(place.__module__))
+        function, module = _Function(cast("SystemFunction", system)), sys.modules.get(place.__module__)
+        if not hasattr(module, "__file__") and function.traits.versions():  # a notebook: its source says which it is
+            module = None
+        return NamedSystem(name=name, options={}, system=function, module=module)
     kind = type(system).__name__
     if isinstance(system, type):
         raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")

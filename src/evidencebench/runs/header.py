@@ -1,6 +1,7 @@
 """The header of a run: everything that decides the result."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -57,7 +58,7 @@ def code_text(versions: Mapping[str, str]) -> str:
 
 
 SeededControl = Literal["wrong_hypothesis", "two_papers", "shuffled_words"]
-ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words"]
+ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words", "changed"]
 """How queries are changed on purpose; `evidencebench.execution.changes` says what each does.
 
 A `SeededControl` needs nothing but a seed; the others need a file of hypotheses.
@@ -76,7 +77,9 @@ class QueryControl(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        return self.name.replace("_", " ")
+        """Such as ``wrong hypothesis``; a control of your own is called by its file: ``changed: upper_case``."""
+        own = f": {PurePath(self.path).stem}" if self.name == "changed" and self.path is not None else ""
+        return f"{self.name.replace('_', ' ')}{own}"
 
 
 class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):

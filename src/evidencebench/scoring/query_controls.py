@@ -15,7 +15,14 @@ from evidencebench.execution.answers import (
     require_answerable,
 )
 from evidencebench.execution.asking import Inquiry, Waiting, gather
-from evidencebench.execution.changes import changed_instance, changes_of, query_control
+from evidencebench.execution.changes import (
+    Changes,
+    HypothesisFunction,
+    changed_instance,
+    changes_of,
+    own_hypotheses,
+    query_control,
+)
 from evidencebench.files.disk import PathText
 from evidencebench.runs.header import QueryControl
 from evidencebench.runs.oddities import warn
@@ -29,13 +36,14 @@ from evidencebench.system import NamedSystem, System
 OWN = "own"
 
 AnySystem: TypeAlias = NamedSystem | System | SystemFunction
+AnyControl: TypeAlias = str | QueryControl | HypothesisFunction
 
 
 def measure_query_controls(
     systems: AnySystem | Mapping[str, AnySystem],
     dataset: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName] = (),
-    controls: str | QueryControl | Iterable[str | QueryControl] = "wrong_hypothesis",
+    controls: AnyControl | Iterable[AnyControl] | Mapping[str, AnyControl] = "wrong_hypothesis",
     *,
     measure: MeasureOrName = ASPECT_RECALL,
     limit: int | None = None,
@@ -59,7 +67,8 @@ def measure_query_controls(
     controls
         The changes, one or several: ``"wrong_hypothesis"`` (another paper's), ``"two_papers"`` (another paper's
         sentences before or behind the own ones), ``"shuffled_words"`` (of the hypothesis), and with a file of
-        hypotheses ``"negated=FILE"`` and ``"paraphrased=FILE"``.
+        hypotheses ``"negated=FILE"``, ``"paraphrased=FILE"`` and ``"changed=FILE"``. One of your own is a function of
+        a query that returns the hypothesis to ask; a dict names controls.
     measure
         What is compared: a measure, also your own, or its key.
     limit
@@ -90,7 +99,9 @@ def measure_query_controls(
     DataError
         If a file of hypotheses is wrong, or has none for an instance.
     ValueError
-        If there is no such control, or it lacks its file.
+        If there is no such control, it lacks its file, or two have one name.
+    TypeError
+        If your own control returns no text.
 
     Examples
     --------
@@ -109,11 +120,7 @@ def measure_query_controls(
         systems = {(named_one := named_system(systems)).name: named_one}
     named = {name: named_system(system) for name, system in systems.items()}
     asked = tasks_from(tasks) or common_tasks_of(named)
-    given = (controls,) if isinstance(controls, str | QueryControl) else controls
-    unique = tuple(dict.fromkeys(map(query_control, given)))
-    if not unique:
-        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
-    inquiries = inquiries_of(named, dataset, asked, unique, limit=limit, seed=resampling.seed)
+    inquiries = inquiries_of(named, dataset, asked, controls, limit=limit, seed=resampling.seed)
     waits = {key: inquiry for key, inquiry in inquiries.items() if inquiry.system.waits}
     sources: dict[tuple[str, str], AnswerSource] = {
         key: ask_once_an_instance(inquiry.system, partial(changed_instance, changes=inquiry.changes, dataset=dataset))
@@ -149,13 +156,19 @@ def inquiries_of(
     systems: Mapping[str, NamedSystem],
     dataset: Dataset,
     tasks: Sequence[Task],
-    controls: Sequence[QueryControl],
+    controls: AnyControl | Iterable[AnyControl] | Mapping[str, AnyControl],
     *,
     limit: int | None = None,
     seed: int = 0,
 ) -> dict[tuple[str, str], Inquiry]:
     """Return (system, control; `OWN` first) -> what is asked; raise as `measure_query_controls`."""
-    changes = {str(control): changes_of(control, dataset, seed, limit) for control in controls}
+    named = _controls_by_name(controls)
+    changes = {
+        name: Changes(hypotheses=own_hypotheses(control, dataset, limit))
+        if callable(control)
+        else changes_of(query_control(control), dataset, seed, limit)
+        for name, control in named.items()
+    }
     for system in systems.values():
         require_answerable(system, dataset, tasks, limit=limit, own_queries=False)
     return {
@@ -163,6 +176,28 @@ def inquiries_of(
         for name, system in systems.items()
         for control, change in {OWN: None, **changes}.items()
     }
+
+
+def _controls_by_name(
+    controls: AnyControl | Iterable[AnyControl] | Mapping[str, AnyControl],
+) -> dict[str, AnyControl]:
+    if isinstance(controls, Mapping):
+        pairs = list(controls.items())
+    else:
+        listed = (controls,) if callable(controls) or isinstance(controls, str | QueryControl) else controls
+        pairs = [(_name_of(control), control) for control in dict.fromkeys(listed)]
+    by_name = dict(pairs)
+    if not by_name:
+        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
+    if len(by_name) < len(pairs) or OWN in by_name:
+        raise ValueError(f"controls: expected names that differ, and none '{OWN}'; give a dict, {{name: control}}")
+    return by_name
+
+
+def _name_of(control: AnyControl) -> str:
+    if callable(control):
+        return f"changed: {getattr(control, '__name__', type(control).__name__)}"
+    return str(query_control(control))
 
 
 def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
@@ -22,7 +22,7 @@ from evidencebench.execution.compatibility import check_answers, check_belongs, 
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.header import ControlName, QueryControl, RunHeader, SystemHeader, option_text
+from evidencebench.runs.header import SHOWN_DIGITS, ControlName, QueryControl, RunHeader, SystemHeader, option_text
 from evidencebench.runs.oddities import warn
 from evidencebench.runs.people import SYSTEM_NAME as PERSON
 from evidencebench.runs.run import RunFile
@@ -316,8 +316,9 @@ def asked_changed(header: RunHeader | None) -> tuple[SystemHeader, QueryControl]
     """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
     if header is None or header.control is None:
         return None
-    # Its checksum says which file it was, wherever it lay.
-    return header.system, msgspec.structs.replace(header.control, path=None)
+    # Its checksum says which file it was, wherever it lay; one of a user's own is called by the file.
+    path = header.control.path if header.control.name == "changed" else None
+    return header.system, msgspec.structs.replace(header.control, path=path and Path(path).name)
 
 
 def changed_partners(scored: ScoredRuns) -> dict[str, dict[QueryControl, str]]:
@@ -341,8 +342,9 @@ def results_of_runs(
 ) -> tuple[ControlResult, ...]:
     """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
     partners = changed_partners(scored)
+    words = _control_words({control for by_control in partners.values() for control in by_control})
     compared = [
-        (label, control.words, scored.scores[label][task.name], scored.changed[partner][1][task.name])
+        (label, words[control], scored.scores[label][task.name], scored.changed[partner][1][task.name])
         for name in names
         for label, by_control in partners.items()
         for control, partner in by_control.items()
@@ -351,6 +353,17 @@ def results_of_runs(
     ]
     reads = {label: reads_hypothesis(run) for label, run in scored.runs.items()}
     return control_results(compared, reads, resampling, measure)
+
+
+def _control_words(controls: Collection[QueryControl]) -> dict[QueryControl, str]:
+    """Return the words of each control; files of one name are told apart by their checksums."""
+    n_alike = Counter(control.words for control in controls)
+    return {
+        control: f"{control.words}, sha256:{(control.sha256 or '')[:SHOWN_DIGITS]}"
+        if n_alike[control.words] > 1
+        else control.words
+        for control in controls
+    }
 
 
 def reads_hypothesis(run: RunFile) -> bool:
