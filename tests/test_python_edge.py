@@ -4,9 +4,10 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
 import httpx
 import numpy as np
@@ -21,6 +22,7 @@ from evidencebench import (
     Brief,
     EvidenceWarning,
     Instance,
+    Labels,
     Query,
     Ranking,
     Rules,
@@ -57,6 +59,7 @@ from evidencebench.execution.answers import answer_instance
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run import Failure, read_run
 from evidencebench.scoring.compare import mean_recalls
+from evidencebench.scoring.leaderboard import board_of, systems_table
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Traits
@@ -111,7 +114,7 @@ def test_any_object_that_ranks_is_a_system() -> None:
     [
         (BM25, r"expected a system, got the class BM25; make one of it: BM25\(\)"),
         ("bm25", "expected a system, got the text 'bm25'; make a system of it with make_system, or open"),
-        (3, r"expected a system, which is an object with a method rank\(query, brief\), got int"),
+        (3, r"expected a system, which is an object with a method rank\(query, brief\) or a function of both, got int"),
         ([1, 2], r"got list"),
     ],
 )
@@ -329,11 +332,83 @@ def names_path(hint: Any) -> bool:
     return hint is Path or any(map(names_path, get_args(hint)))
 
 
-def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:
-    expected = "expected a Ranking, a Failure, or None where there is none, got list; correct the answer"
-    wrong: Any = lambda instance, task: [1, 2]  # noqa: ARG005, E731 - typed at once
-    with pytest.raises(AnswerError, match=f"^mine: {SAMPLE.ids[0]}: {expected}$"):
-        evaluate({"mine": wrong}, SAMPLE, "er_at_10")
+def first_sentences(query: Query, brief: Brief) -> list[int]:
+    """A system as a function: as many sentences as count, from the start."""
+    return [*range(min(brief.budget or 0, len(query.sentences)))]
+
+
+def test_a_function_of_query_and_brief_is_a_system_everywhere(tmp_path: Path) -> None:
+    lead = evaluate({"lead": make_system("lead")}, SAMPLE, TASK)["lead"][TASK.name]
+    assert recall(first_sentences) == recall(answers_from(first_sentences)) == lead.mean_recall
+    assert isinstance(answer_instance(first_sentences, SAMPLE[0], TASK), Ranking)
+    for _ in range(2):
+        report = execute(first_sentences, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
+    assert report.n_resumed == len(SAMPLE)
+    run = open_run(tmp_path / "run.jsonl")
+    assert run.header is not None
+    assert run.header.system.name == f"{__name__}:first_sentences"
+    assert recall(run) == lead.mean_recall
+    (control,) = measure_query_controls(first_sentences, SAMPLE, TASK)
+    assert control.comparison.test.difference.mean == 0
+
+
+def test_a_function_that_is_written_anew_under_its_name_is_another_system(tmp_path: Path) -> None:
+    def system(query: Query, brief: Brief) -> list[int]:  # noqa: ARG001 - the contract's signature
+        return [0]
+
+    execute(system, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
+
+    def system(query: Query, brief: Brief) -> list[int]:  # type: ignore[no-redef] # noqa: ARG001 - as in a notebook
+        return [1]
+
+    with pytest.raises(RunMismatchError, match=r"function was 'sha256:.*, now 'sha256:"):
+        execute(system, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
+
+
+def test_a_function_sees_no_labels_and_may_say_what_it_reads() -> None:
+    seen: list[Any] = []
+
+    def spy(*given: Any) -> list[int]:
+        seen.append(given)
+        return []
+
+    spy.traits = Traits(selects=True, reads_brief=False)  # type: ignore[attr-defined] # as its user writes it
+    evaluate({"spy": spy}, SAMPLE[:3], [TASK, "result_er_at_5"])
+    assert [[type(one) for one in given] for given in seen] == [[Query, Brief]] * 3
+
+
+def test_a_function_that_gives_no_answer_has_failed() -> None:
+    for wrong, error in ((None, "TypeError: expected an answer, got None"), ("4", "AnswerError: .* got the text '4'")):
+        with pytest.warns(EvidenceWarning, match=error):
+            recall(lambda *_, it=wrong: it, SAMPLE[:1])
+    with pytest.raises(TypeError, match="expected a function made by def or lambda, got partial"):
+        execute(partial(first_sentences), SAMPLE, "unused.jsonl", tasks=TASK)
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """A system of somebody's own that is given the labels."""
+
+    traits: ClassVar[Traits] = Traits(knows_labels=True)
+
+    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return Ranking(sentences=tuple(sorted({index for found in labels.sources.values() for index in found})))
+
+
+def test_an_own_system_that_is_given_the_labels_is_marked_in_runs_and_tables(tmp_path: Path) -> None:
+    knowing: Any = Cheat()
+    with pytest.warns(EvidenceWarning, match="labels"):
+        execute(knowing, SAMPLE, tmp_path / "cheat.jsonl", tasks=TASK)
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl", tasks=TASK)
+    with pytest.warns(EvidenceWarning, match="labels"):
+        scored = score_runs([tmp_path / "cheat.jsonl", tmp_path / "bm25.jsonl"], SAMPLE)
+    (label,) = (name for name in scored.runs if "Cheat" in name)
+    ranks = {row.system: row.rank for row in board_of(scored, TASK).standings}
+    assert ranks[label] is None
+    assert ranks["bm25"] is not None
+    assert {row.name: row.sort for row in systems_table(scored).rows}[label] == "ceiling"
+    with pytest.raises(SystemSpecError, match="is given the labels, so no system may use it"):
+        make_system(f"stored:run={tmp_path / 'cheat.jsonl'}")
 
 
 class Divides:

@@ -10,10 +10,14 @@ from scipy.stats import bootstrap, ttest_rel, wilcoxon
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from evidencebench import qrels_frame
 from things.given import DOCS, PAPERS, QUERIES, RUNS, SAMPLE, features, first_words, relevance, word_overlap
 
-qrels = [Qrel(one.qid, one.docno, one.label, one.iteration) for one in qrels_frame(SAMPLE).itertuples()]
+qrels = [
+    Qrel(one.id, docno, 1, aspect)
+    for one in SAMPLE
+    for aspect in one.labels.aspects
+    for docno in [f"{one.id}#{index:05}" for index in one.labels.sources.get(aspect, ())] or ["no_sentence"]
+]
 
 
 def own_system() -> Any:

@@ -24,6 +24,7 @@ from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
 from evidencebench.errors import EvidenceWarning as EvidenceWarning
 from evidencebench.execution.answers import answer_instance as answer_instance
 from evidencebench.execution.answers import answers_from as answers_from
+from evidencebench.execution.changes import control_of as control_of
 from evidencebench.execution.finding import Finding as Finding
 from evidencebench.execution.finding import FoundSentence as FoundSentence
 from evidencebench.execution.finding import find_evidence as find_evidence
@@ -54,6 +55,7 @@ from evidencebench.scoring.evaluate import answers_of as answers_of
 from evidencebench.scoring.evaluate import evaluate as evaluate
 from evidencebench.scoring.measures import MEASURES as MEASURES
 from evidencebench.scoring.measures import Measure as Measure
+from evidencebench.scoring.measures import MeasureInput as MeasureInput
 from evidencebench.scoring.measures import aspect_recall as aspect_recall
 from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
 from evidencebench.scoring.resampling import Resampling as Resampling

@@ -4,7 +4,7 @@ import json
 import statistics
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from command_line import Command
-from evidencebench import BM25, EvidenceWarning, Experiment, Query, evaluate, load_sample, open_run
+from evidencebench import BM25, EvidenceWarning, Experiment, Measure, Query, evaluate, load_sample, open_run
 from evidencebench.errors import RunMismatchError
 from evidencebench.system import Brief, Ranking
 
@@ -130,7 +130,6 @@ def test_an_instance_counts_with_its_mean_over_the_seeds(tmp_path: Path) -> None
     assert scored.scores["Shifted"]["er_at_10"].recalls.tolist() == pytest.approx(mean)
     assert len({tuple(values) for values in one}) == 3
     deviation = statistics.stdev(statistics.fmean(values) for values in one)
-    assert experiment.leaderboard().found["er_at_10"].ranked[0].system == "Shifted"
     assert f" ± {100 * deviation:.1f}" in experiment.table(uncertainty="epochs").text()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "Shifted.jsonl",
@@ -198,3 +197,29 @@ def test_a_warning_names_the_line_that_the_user_wrote() -> None:
         warnings.simplefilter("always")
         _ = Experiment({"empty": {}}, "sample", tasks="er_at_10", controls=()).leaderboard()
     assert {Path(one.filename).name for one in caught} == {Path(__file__).name}
+
+
+def test_a_measure_a_test_and_a_control_of_the_users_own_reach_every_table(tmp_path: Path) -> None:
+    size = Measure(name="size", of=lambda outcome: outcome.n_selected / 100, label="size")
+    asked: list[tuple[int, int]] = []
+
+    def certain(first: Any, second: Any, clusters: Sequence[str]) -> float:
+        asked.append((len(first), len(clusters)))
+        return 0.5 if (first == second).all() else 0.01
+
+    def shouted(query: Query) -> str:
+        return query.hypothesis.upper()
+
+    systems = {"ten": first_ten, "three": lambda _query, _brief: [0, 1, 2]}
+    experiment = Experiment(
+        systems, "sample", tasks="er_at_10", measures=[size], test=certain, controls=shouted, folder=tmp_path
+    )
+    board = experiment.leaderboard("size")
+    assert {row.system: row.recall.mean for row in board.found["er_at_10"].standings}["ten"] == pytest.approx(0.1)
+    assert "size" in board.text().splitlines()[1]
+    (pair,) = experiment.compare("ten", "three", size).found
+    assert (pair.test.p_value, asked[0]) == (0.01, (10, 10))
+    assert "certain by paper" in experiment.table("size").text()
+    assert "test:certain" in experiment.table().signatures[0]
+    assert {result.control for result in experiment.controls().found} == {"changed: shouted"}
+    assert json.loads((tmp_path / "controls" / "shouted.jsonl").read_text().splitlines()[0])["hypothesis"].isupper()

@@ -21,7 +21,7 @@ from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.breakdowns import kind_breakdown
 from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
-from evidencebench.scoring.evaluate import AnswerSource, answers_of, case_of, evaluate, grade
+from evidencebench.scoring.evaluate import answers_of, case_of, evaluate, grade
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.output import score_fields, signature
 from evidencebench.scoring.query_controls import measure_query_controls
@@ -51,8 +51,7 @@ def graded(
     answers: Mapping[str, Ranking], dataset: Dataset, task: Task = AT_10, *, rules: Rules | None = None
 ) -> TaskScores:
     """Grade answers given by hand."""
-    source: AnswerSource = lambda instance, _: answers.get(instance.id)  # noqa: E731 - typed at once
-    return evaluate({"by hand": source}, dataset, [task], rules=rules)["by hand"][task.name]
+    return evaluate({"by hand": answers_of(answers)}, dataset, [task], rules=rules)["by hand"][task.name]
 
 
 def test_an_instance_that_a_task_does_not_apply_to_is_left_out_and_n_says_so() -> None:
@@ -274,7 +273,7 @@ def test_both_means_of_a_comparison_are_over_the_instances_of_its_difference(tmp
     assert (found.first.mean, found.second.mean, found.test.difference.mean) == (1.0, 0.0, 1.0)
     assert found.first.n == found.second.n == found.test.difference.n == 1
     nowhere = replace(other, scores={"precision": np.array([np.nan, 1.0])})
-    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for both"):
+    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for all"):
         compare(partly, nowhere, measure="precision", resampling=FEW)
 
 

@@ -16,6 +16,7 @@ from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import EvidenceWarning, RunFormatError
+from evidencebench.execution.answers import AnswersByInstance
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.models.model_card import fine_tuned_on
@@ -147,7 +148,7 @@ def test_failures_have_classes(error: str, kind: str) -> None:
         return Failure(error=error)
 
     with pytest.warns(EvidenceWarning, match="^mine: 10 of 10 answers to er_at_10 failed, and each scores 0") as caught:
-        evaluate({"mine": fail}, SAMPLE, "er_at_10")
+        evaluate({"mine": AnswersByInstance(fail)}, SAMPLE, "er_at_10")
     (warning,) = (one.message for one in caught)
     assert isinstance(warning, EvidenceWarning)
     assert (warning.kind, warning.n, warning.n_all) == (f"failed: {kind}", 10, 10)

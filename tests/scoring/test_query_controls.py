@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import FormatError, RunMismatchError, TaskError
+from evidencebench.execution.changes import control_of
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.query import Query
@@ -19,6 +20,7 @@ from evidencebench.scoring.compare import ControlResult, control_results, use_of
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_runs import results_of_runs, score_runs
 from evidencebench.scoring.significance import AdjustedP, holm, mean_or_none
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.changed_queries import draw_strangers
@@ -131,9 +133,67 @@ def test_a_hypothesis_from_a_file_is_asked(tmp_path: Path) -> None:
     assert mean_or_none(found[f"negated={other}"].comparison.overlap) not in {None, 1}
 
 
+def upper_case(query: Query) -> str:
+    return query.hypothesis.upper()
+
+
+def first_sentence(query: Query) -> str:
+    return query.sentences[0]
+
+
+def test_a_control_of_ones_own_is_a_function_of_a_query(tmp_path: Path) -> None:
+    bm25 = make_system("bm25")
+    found = measure_query_controls(bm25, SAMPLE, AT_10, [upper_case, first_sentence, "shuffled_words"], resampling=FEW)
+    assert [one.control for one in found] == ["changed: upper_case", "changed: first_sentence", "shuffled_words"]
+    assert [one.comparison.overlap == found[2].comparison.overlap for one in found] == [True, False, True]
+    named = measure_query_controls(
+        bm25, SAMPLE, AT_10, {"shouted": upper_case, "start": first_sentence}, resampling=FEW
+    )
+    assert [one.control for one in named] == ["shouted", "start"]
+    assert [one.comparison for one in named] == [one.comparison for one in found[:2]]
+    control = control_of(first_sentence, SAMPLE, tmp_path / "start.jsonl")
+    (from_file,) = measure_query_controls(bm25, SAMPLE, AT_10, f"changed={tmp_path / 'start.jsonl'}", resampling=FEW)
+    assert from_file.comparison == found[1].comparison
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
+    execute("bm25", SAMPLE, tmp_path / "start_run.jsonl", control=control)
+    execute(
+        "bm25", SAMPLE, tmp_path / "upper.jsonl", control=control_of(upper_case, SAMPLE, tmp_path / "upper_c.jsonl")
+    )
+    (tmp_path / "again").mkdir()
+    other = control_of(lambda query: query.sentences[-1], SAMPLE, tmp_path / "again" / "start.jsonl")
+    execute("bm25", SAMPLE, tmp_path / "end_run.jsonl", control=other)
+    runs = [tmp_path / f"{name}.jsonl" for name in ("bm25", "start_run", "upper", "end_run")]
+    results = results_of_runs(score_runs(runs, SAMPLE, AT_10, with_selections=True), FEW)
+    words = [result.control for result in results]
+    assert len(set(words)) == 3
+    assert "changed: upper_c" in words
+    assert sum(one.startswith("changed: start, sha256:") for one in words) == 2
+    assert found[1].comparison in [result.comparison for result in results]
+
+
+def test_a_control_of_ones_own_that_gives_no_hypothesis_is_named(tmp_path: Path) -> None:
+    def empty(query: Query) -> str:  # noqa: ARG001 - the contract's signature
+        return " "
+
+    for call in (
+        lambda: control_of(empty, SAMPLE, tmp_path / "empty.jsonl"),
+        lambda: measure_query_controls(make_system("bm25"), SAMPLE, AT_10, empty),
+    ):
+        with pytest.raises(TypeError, match=f"control 'empty': {SAMPLE.ids[0]}: expected a hypothesis as text"):
+            call()
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.jsonl"):
+        control_of(upper_case, SAMPLE, tmp_path / "upper.txt")
+    wrong: Any = upper_case
+    with pytest.raises(TypeError, match=r"query control: expected a name.*control_of"):
+        execute("bm25", SAMPLE, tmp_path / "unused.jsonl", control=wrong)
+    with pytest.raises(ValueError, match="expected names that differ"):
+        measure_query_controls(make_system("bm25"), SAMPLE, AT_10, [lambda _: "a", lambda _: "b"])
+
+
 @pytest.mark.parametrize(
     ("controls", "said"),
     [
+        ("changed", "needs a file of hypotheses: changed=FILE; control_of"),
         ("wrong_hypotheses", r"no query control .* \(did you mean 'wrong_hypothesis'\?\); expected one of"),
         ("negated", "query control 'negated' needs a file of hypotheses: negated=FILE"),
         ("two_papers=a.json", "query control 'two_papers' takes no file, got 'a.json'"),

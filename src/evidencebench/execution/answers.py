@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -22,11 +22,46 @@ _MAX_ERROR_CHARACTERS = 500
 _SEEDS_OF_AN_EPOCH = 1_000_000  # more than the samples of a vote, so that no two epochs send the same request
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
+SystemFunction: TypeAlias = Callable[[Query, Brief], GivenAnswer]
+"""A system as a function: it returns a `Ranking`, indices of sentences, or sentence -> score."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function as a system: a list is a ranking, the best first, and a set has no order.
+
+    It may read the brief, unless its attribute ``traits`` says otherwise.
+    """
+
+    function: SystemFunction
+
+    @property
+    def traits(self) -> Traits:
+        given: Traits = getattr(self.function, "traits", Traits(reads_brief=True))
+        return given
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        given = self.function(query, brief)
+        if given is None:
+            raise TypeError("expected an answer, got None")
+        if isinstance(given, Sequence):
+            return Ranking(sentences=tuple(given))
+        return cast("Ranking", answers_in({query.instance_id: given})[query.instance_id])
+
+
+def is_function(given: object) -> bool:
+    return callable(given) and not (isinstance(given, type) or hasattr(given, "rank") or hasattr(given, "rank_knowing"))
+
 
 def named_system(system: object) -> NamedSystem:
-    """Return a system with a name; an object without a name gets that of its class."""
+    """Return a system with a name: an object gets that of its class, a function that by which it is imported."""
     if isinstance(system, NamedSystem):
         return system
+    if is_function(system):
+        place = system if hasattr(system, "__qualname__") else type(system)
+        name = f"{place.__module__}:{place.__qualname__}"
+        function, module = _Function(cast("SystemFunction", system)), sys.modules.get(place.__module__)
+        return NamedSystem(name=name, options={}, system=function, module=module)
     kind = type(system).__name__
     if isinstance(system, type):
         raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")
@@ -37,31 +72,10 @@ def named_system(system: object) -> NamedSystem:
         )
     method = "rank_knowing" if traits_of(system).knows_labels else "rank"
     if not callable(getattr(system, method, None)):
-        raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
+        raise TypeError(
+            f"expected a system, which is an object with a method rank(query, brief) or a function of both, got {kind}"
+        )
     return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
-
-
-@dataclass(frozen=True, slots=True)
-class _Function:
-    """A function as a system; it may read the brief. A list is a ranking, the best first; a set has no order."""
-
-    function: Callable[[Query, Brief], GivenAnswer]
-    traits = Traits(reads_brief=True)
-
-    def rank(self, query: Query, brief: Brief) -> Ranking:
-        given = self.function(query, brief)
-        if isinstance(given, Sequence):
-            return Ranking(sentences=tuple(given))
-        answer = answers_in({query.instance_id: given})[query.instance_id]
-        if isinstance(answer, Failure):
-            raise TypeError(f"expected an answer, got {answer.error}")
-        return answer
-
-
-def function_system(function: Callable[[Query, Brief], GivenAnswer]) -> NamedSystem:
-    """Return a function of a query and a brief as a system, named as it is imported."""
-    name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__name__)}"
-    return NamedSystem(name=name, options={}, system=_Function(function), module=sys.modules.get(function.__module__))
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
@@ -122,7 +136,9 @@ def require_answerable(
             )
 
 
-def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
+def answer_instance(
+    system: NamedSystem | System | SystemFunction, instance: Instance, task: TaskOrName | None
+) -> Answer:
     """Return a system's answer to an instance; if the system raises an error, return a `Failure`.
 
     The system is given the query; only one whose traits say that it knows the labels is given the labels. The brief is
@@ -159,18 +175,28 @@ def _message(error: BaseException) -> str:
     return message.encode(errors="backslashreplace").decode()
 
 
+@dataclass(frozen=True, slots=True)
+class AnswersByInstance:
+    """Answers to instances and tasks, as `answers_from` returns them; no function of a user, which would see labels."""
+
+    answer: Callable[[Instance, Task], Answer | None]
+
+    def __call__(self, instance: Instance, task: Task) -> Answer | None:
+        return self.answer(instance, task)
+
+
 def answers_from(
-    answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+    answering: NamedSystem | System | SystemFunction | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance,
     hypotheses: Mapping[str, str] | None = None,
-) -> Callable[[Instance, Task], Answer | None]:
+) -> AnswersByInstance:
     """Return a function: instance, task -> answer.
 
     Parameters
     ----------
     answering
-        A system, as `make_system` returns it or any object with ``rank(query, brief)``; a run, as `open_run` returns
-        it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system is asked once an
-        instance. A function is returned as it is.
+        A system, as `make_system` returns it, any object with ``rank(query, brief)`` or a function of both; a run, as
+        `open_run` returns it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system
+        is asked once an instance. What this function returned is returned as it is.
     hypotheses
         Instance id -> the hypothesis to ask a system instead of the instance's own; None: its own.
 
@@ -189,16 +215,16 @@ def answers_from(
     """
     match answering:
         case RunFile():
-            return lambda instance, task: answering.answer(instance.id, task.name)
+            return AnswersByInstance(lambda instance, task: answering.answer(instance.id, task.name))
         case Mapping():
             answers = answers_in(answering)
-            return lambda instance, _: answers.get(instance.id)
-    is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
-    if callable(answering) and not is_system:
-        return answering
-    return ask_once_an_instance(
+            return AnswersByInstance(lambda instance, _: answers.get(instance.id))
+        case AnswersByInstance():
+            return answering
+    asked = ask_once_an_instance(
         named_system(answering), lambda instance: ChangedInstance(instance=with_hypothesis(instance, hypotheses))
     )
+    return AnswersByInstance(asked)
 
 
 def ask_once_an_instance(

@@ -1,6 +1,6 @@
 """Changed queries over a data set."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -9,11 +9,12 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.hypotheses import read_hypotheses
+from evidencebench.data.dataset import Dataset, dataset_from
+from evidencebench.data.hypotheses import read_hypotheses, write_hypotheses
 from evidencebench.data.instance import Instance
 from evidencebench.errors import RunMismatchError, UnreadableError
-from evidencebench.files.disk import file_sha256
+from evidencebench.files.disk import PathText, file_sha256
+from evidencebench.query import Query
 from evidencebench.runs.header import ControlName, QueryControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.systems.changed_queries import (
@@ -78,18 +79,61 @@ QUERY_CONTROLS: Mapping[ControlName, str] = MappingProxyType(
         "negated": "the hypothesis negated, from a file",
         "paraphrased": "the hypothesis in other words, from a file",
         "shuffled_words": "the words of the hypothesis in another order",
+        "changed": "a hypothesis of your own, from a file",
     }
 )
 """Every query control, and what each paper is asked instead of its own query."""
 
-FROM_FILE = ("negated", "paraphrased")
+FROM_FILE = ("negated", "paraphrased", "changed")
 """The controls whose hypotheses come from a file, since code cannot write them."""
+
+
+HypothesisFunction = Callable[[Query], str]
+"""A control of your own: a query -> the hypothesis to ask in place of its own one."""
+
+
+def control_of(function: HypothesisFunction, dataset: Dataset | PathText, path: PathText) -> QueryControl:
+    """Write the hypotheses of a control of your own to a file, and return the control: ``changed=FILE`` of commands.
+
+    ``function`` takes a `Query` and returns the hypothesis to ask in place of its own one; ``TypeError`` is raised
+    where that is no text. ``path`` ends in ``.jsonl``, is replaced, and holds a line for each instance of the data,
+    with its own hypothesis beside the new one. Tables call the control by the file's name.
+
+    >>> import tempfile
+    >>> from evidencebench import load_sample
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     control_of(lambda query: query.hypothesis.upper(), load_sample(), f"{folder}/upper_case.jsonl").words
+    'changed: upper_case'
+    """
+    dataset, path = dataset_from(dataset), Path(path)
+    if path.suffix != ".jsonl":
+        raise ValueError(f"{path}: expected a name that ends in .jsonl")
+    own = {query.instance_id: query.hypothesis for query in dataset.queries()}
+    write_hypotheses(path, own_hypotheses(function, dataset), own)
+    return QueryControl(name="changed", path=str(path))
+
+
+def own_hypotheses(function: HypothesisFunction, dataset: Dataset, limit: int | None = None) -> dict[str, str]:
+    """Return what a control of a user's own asks: instance id -> hypothesis."""
+    hypotheses: dict[str, str] = {}
+    for query in dataset.queries(limit):
+        text = function(query)
+        if not isinstance(text, str) or not text.strip():
+            name = getattr(function, "__name__", type(function).__name__)
+            raise TypeError(f"control '{name}': {query.instance_id}: expected a hypothesis as text, got {text!r}")
+        hypotheses[query.instance_id] = text.strip()
+    return hypotheses
 
 
 def query_control(given: str | QueryControl) -> QueryControl:
     """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``."""
     if isinstance(given, QueryControl):
         return given
+    if not isinstance(given, str):
+        raise TypeError(
+            f"query control: expected a name, such as 'wrong_hypothesis', got {given!r}; control_of(function, dataset, "
+            "path) makes one of a function"
+        )
     name, _, file = given.partition("=")
     if name not in get_args(ControlName):
         raise ValueError(
@@ -99,10 +143,8 @@ def query_control(given: str | QueryControl) -> QueryControl:
     if (name in FROM_FILE) != bool(file):
         if file:
             raise ValueError(f"query control '{name}' takes no file, got '{file}'")
-        raise ValueError(
-            f"query control '{name}' needs a file of hypotheses: {name}=FILE; 'evidencebench llm rewrite {name}' "
-            "writes one"
-        )
+        writer = "control_of(function, data, FILE)" if name == "changed" else f"'evidencebench llm rewrite {name}'"
+        raise ValueError(f"query control '{name}' needs a file of hypotheses: {name}=FILE; {writer} writes one")
     return QueryControl(name=name, path=file or None)  # type: ignore[arg-type] # checked above
 
 

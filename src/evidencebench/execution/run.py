@@ -19,7 +19,7 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
 from evidencebench.errors import EvidenceWarning, RunMismatchError, StopError, SystemSpecError
-from evidencebench.execution.answers import default_tasks, in_epoch, require_answerable
+from evidencebench.execution.answers import SystemFunction, default_tasks, in_epoch, require_answerable
 from evidencebench.execution.asking import (
     DEFAULT_MAX_WAITING,
     Inquiry,
@@ -65,7 +65,7 @@ class RunReport:
 
 
 def execute(
-    system: str | NamedSystem | System,
+    system: str | NamedSystem | System | SystemFunction,
     dataset: Dataset | PathText,
     path: PathText,
     *,
@@ -93,8 +93,8 @@ def execute(
     Parameters
     ----------
     system
-        A specification as `make_system` takes it, or an object with ``rank(query, brief)``, whose fields are its
-        options.
+        A specification as `make_system` takes it, an object with ``rank(query, brief)``, whose fields are its options,
+        or a function of both.
     dataset
         What to answer: a data set, its path or its catalogue name.
     path
@@ -289,7 +289,7 @@ class _RunWriter:
 
 
 def rehearse(
-    system: str | NamedSystem | System,
+    system: str | NamedSystem | System | SystemFunction,
     dataset: Dataset | PathText,
     *,
     client: ChatClient,
@@ -314,7 +314,7 @@ class _Asking(NamedTuple):
 
 
 def _prepare(
-    given: str | NamedSystem | System,
+    given: str | NamedSystem | System | SystemFunction,
     data: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName],
     *,
@@ -387,5 +387,6 @@ def _header(asking: _Asking, *, limit: int | None, seed: int, epochs: int) -> Ru
             **system.versions(),
         },
         trained_on=tuple(sorted(system.trained_on())),
+        reads_labels=system.knows_labels,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

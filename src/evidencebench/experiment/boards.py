@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
-from evidencebench.experiment.result_table import ResultTable, head_of
+from evidencebench.experiment.result_table import ResultTable, head_of, label_of
 from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import (
     BEST,
@@ -20,7 +20,7 @@ from evidencebench.scoring.leaderboard import (
     board_of,
     systems_table,
 )
-from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName
 from evidencebench.scoring.output import PUBLISHED, PublishedResult, signature_of_all
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
@@ -31,12 +31,16 @@ Uncertainty = Literal["interval", "error", "epochs", "none"]
 
 
 def leaderboard_result(
-    scored: ScoredRuns, resampling: Resampling = DEFAULT_RESAMPLING, *, published: bool = False
+    scored: ScoredRuns,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
+    *,
+    published: bool = False,
 ) -> ResultTable[Mapping[str, Board]]:
     """Return task -> its leaderboard; with ``published``, the published figures of the official test split too."""
-    boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
+    boards = {task.name: board_of(scored, task, resampling, measure) for task in scored.tasks}
     dataset, rows = scored.dataset, {task: board.standings for task, board in boards.items()}
-    tables = [_board_table(task, standings) for task, standings in rows.items()]
+    tables = [_board_table(task, standings, label_of(measure)) for task, standings in rows.items()]
     fields = {"tasks": {task: [row.fields() for row in standings] for task, standings in rows.items()}}
     return ResultTable(
         found=boards,
@@ -47,10 +51,10 @@ def leaderboard_result(
     )
 
 
-def _board_table(task: str, rows: Sequence[Standing]) -> Table:
+def _board_table(task: str, rows: Sequence[Standing], label: str) -> Table:
     has_epochs = any(row.epochs for row in rows)
-    columns = [column for column in COLUMNS if has_epochs or "epochs" not in column.heading]
-    return table_for_readers([_SYSTEM, *columns], rows, title=task, notes=_notes(rows))
+    mean, *others = (column for column in COLUMNS if has_epochs or "epochs" not in column.heading)
+    return table_for_readers([_SYSTEM, replace(mean, heading=label), *others], rows, title=task, notes=_notes(rows))
 
 
 _SYSTEM: Column[Standing] = Column(
@@ -109,6 +113,7 @@ def _published_table(tasks: Sequence[str], dataset: Dataset) -> Table:
 def paper_result(
     scored: ScoredRuns,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
     *,
     names: Mapping[str, str] | None = None,
     uncertainty: Uncertainty = "interval",
@@ -116,7 +121,7 @@ def paper_result(
     published: bool = False,
 ) -> ResultTable[SystemsTable]:
     """Return the table of systems x tasks; ``names`` are by label, ``against`` is of `systems_table`."""
-    table = systems_table(scored, names=names, against=against, resampling=resampling)
+    table = systems_table(scored, names=names, against=against, resampling=resampling, measure=measure)
     shown = [row for row in PUBLISHED if any(task.name in row.percents for task in table.tasks)] if published else []
     columns = _columns(table, uncertainty)
     own = table_for_csv(columns, table.rows)  # one column for each figure; of published ones, only means are known
@@ -124,13 +129,13 @@ def paper_result(
         {"system": row.name, "sort": "published"} | {f"{task}_mean": row.recall(task) for task in row.percents}
         for row in shown
     ]
-    caption = _caption(table, scored, resampling, uncertainty, has_published=bool(shown))
+    caption = _caption(table, scored, resampling, uncertainty, label_of(measure), has_published=bool(shown))
     return ResultTable(
         found=table,
         tables=(_paper_table(table, columns, shown, caption),),
         figures=replace(own, rows=[*own.rows, *([cells.get(name) for name in own.columns] for cells in theirs)]),
         fields={**head_of(scored), **_fields(table, scored, shown)},
-        signatures=tuple(signature_of_all(scored, label, resampling) for label in scored.runs),
+        signatures=tuple(signature_of_all(scored, label, resampling, measure) for label in scored.runs),
     )
 
 
@@ -207,7 +212,13 @@ def _paper_table(
 
 
 def _caption(
-    table: SystemsTable, scored: ScoredRuns, resampling: Resampling, uncertainty: str, *, has_published: bool
+    table: SystemsTable,
+    scored: ScoredRuns,
+    resampling: Resampling,
+    uncertainty: str,
+    label: str,
+    *,
+    has_published: bool,
 ) -> str:
     unit = "review" if scored.dataset[0].labels.review_id else "paper"
     behind = {
@@ -216,10 +227,13 @@ def _caption(
         "epochs": " ± standard deviation of the epochs' means, for runs of several epochs",
         "none": "",
     }[uncertainty]
-    sentences = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]
+    sentences = [
+        f"{label.capitalize()} in %{behind} on {scored.dataset.name}; n instances.",
+        "Best run of each task in bold.",
+    ]
     if table.reference is not None and table.holm:
         to = "the best" if table.reference == BEST else table.reference
-        sentences.append(f"* differs from {to} (p < {ALPHA}, sign flips by {unit}, {table.holm}).")
+        sentences.append(f"* differs from {to} (p < {ALPHA}, {resampling.test_name} by {unit}, {table.holm}).")
     if any(cell.wrong_hypothesis for row in table.rows for cell in row.cells.values()):
         sentences.append("Wrong: asked another paper's hypothesis, with p of the difference (Holm over the runs).")
     else:

@@ -18,8 +18,8 @@ import numpy as np
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
 from evidencebench.engine.protocol import Engine
-from evidencebench.execution.answers import function_system
-from evidencebench.execution.changes import query_control
+from evidencebench.execution.answers import SystemFunction
+from evidencebench.execution.changes import HypothesisFunction, control_of, query_control
 from evidencebench.execution.run import execute
 from evidencebench.experiment.boards import Uncertainty, leaderboard_result, paper_result
 from evidencebench.experiment.pairs import comparison_result, control_result
@@ -29,21 +29,21 @@ from evidencebench.files.disk import PathText
 from evidencebench.integrations.frames import scores_frame
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.pages.report.page import write_report
-from evidencebench.query import Query
 from evidencebench.runs.formats import GivenAnswer, answers_in
 from evidencebench.runs.header import QueryControl
 from evidencebench.runs.run import Failure, RunFile
 from evidencebench.scoring.compare import ControlResult, Pair
 from evidencebench.scoring.leaderboard import BEST, Board, SystemsTable
-from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, Resampling
+from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
+from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, PairTest, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns, results_of_runs, score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import Counts, TaskScores
-from evidencebench.system import Brief, NamedSystem, System
+from evidencebench.system import NamedSystem, System
 from evidencebench.wording import counted, one_line
 
-Answering = Callable[[Query, Brief], GivenAnswer]
-Given = str | NamedSystem | System | type | Answering | RunFile | Path | Mapping[str, GivenAnswer]
+Control = str | QueryControl | HypothesisFunction
+Given = str | NamedSystem | System | type | SystemFunction | RunFile | Path | Mapping[str, GivenAnswer]
 
 
 class Experiment:
@@ -65,7 +65,8 @@ class Experiment:
         counts with its mean over them; the deviation between seeds is shown as that between epochs. An object, a
         function and stored answers have one run.
     controls
-        How queries are changed on purpose, each in runs of its own; empty: not at all.
+        How queries are changed on purpose, each in runs of its own; empty: not at all. A control of your own is a
+        function of a query that returns another hypothesis; a dict of name -> function names several.
     folder
         Where the runs are kept, which the next experiment resumes: ``NAME.jsonl``, with a control
         ``NAME.wrong_hypothesis.jsonl``, with a seed above 0 ``NAME.seed1.jsonl``. None: a temporary folder.
@@ -73,6 +74,10 @@ class Experiment:
         Only the first so many instances; None: all.
     rules
         How answers that do not fit the budget are read.
+    measures
+        Measures of your own, which every method then takes as ``measure``, as itself or by its key.
+    test
+        A test of your own in place of sign flips, as of `Resampling`.
     draws, level, seed
         Of the intervals and tests: how many draws, how many of them an interval holds (in 0..1), and their seed.
     jobs, engine, client
@@ -97,10 +102,12 @@ class Experiment:
         *,
         tasks: TaskOrName | Iterable[TaskOrName] = (),
         seeds: int | Sequence[int] = 1,
-        controls: str | QueryControl | Iterable[str | QueryControl] = "wrong_hypothesis",
+        controls: Control | Iterable[Control] | Mapping[str, Control] = "wrong_hypothesis",
         folder: PathText | None = None,
         limit: int | None = None,
         rules: Rules = DEFAULT_RULES,
+        measures: Iterable[Measure] = (),
+        test: PairTest | None = None,
         draws: int = DEFAULT_DRAWS,
         level: float = DEFAULT_LEVEL,
         seed: int = 0,
@@ -110,10 +117,10 @@ class Experiment:
         on_progress: Callable[[str, int, int], None] = lambda *_: None,
     ) -> None:
         self.dataset, self.tasks, self.limit, self.rules = dataset_from(data), tasks_from(tasks), limit, rules
-        self.resampling = Resampling(seed=seed, n_draws=draws, level=level)
+        self.resampling = Resampling(seed=seed, n_draws=draws, level=level, test=test)
+        self.measures = tuple(measures)
         self.seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-        given = (controls,) if isinstance(controls, str | QueryControl) else controls
-        self.query_controls = tuple(dict.fromkeys(map(query_control, given)))
+        self._controls = controls
         self.systems = _named([systems] if isinstance(systems, str) else systems)
         self.folder = Path(tempfile.mkdtemp(prefix="evidencebench-") if folder is None else str(folder))
         if folder is None:
@@ -124,6 +131,18 @@ class Experiment:
     def __repr__(self) -> str:
         tasks = ", ".join(task.name for task in self.tasks)
         return one_line(self, f"{counted(len(self.systems), 'system')} on {self.dataset.name!r}", tasks)
+
+    @cached_property
+    def query_controls(self) -> tuple[QueryControl, ...]:
+        """The controls; those of functions are files in the folder ``controls``, which commands take too."""
+        return tuple(dict.fromkeys(self._query_control(name, given) for name, given in _named_controls(self._controls)))
+
+    def _query_control(self, name: str, given: Control) -> QueryControl:
+        if isinstance(given, str | QueryControl):
+            return query_control(given)
+        path = self.folder / "controls" / f"{_file_name(name)}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return control_of(given, self.dataset, path)
 
     def run(self) -> "Experiment":
         """Run what is not run yet, and return the experiment; an interrupted one goes on where it stopped.
@@ -163,7 +182,7 @@ class Experiment:
         for control in (None, *(self.query_controls if is_asked else ())):
             for seed in self.seeds if isinstance(given, str | type) else self.seeds[:1]:
                 parts = [_file_name(name)]
-                parts += [] if control is None else [control.name]
+                parts += [] if control is None else [_file_name(control.words.replace(" ", "_"))]
                 parts += [f"seed{seed}"] if seed else []
                 yield _Planned(self.folder / ".".join([*parts, "jsonl" if is_asked else "json"]), seed, control)
 
@@ -173,7 +192,7 @@ class Experiment:
         planned = [(name, run) for name in self.run().systems for run in self._planned(name)]
         how = {"rules": self.rules, "limit": self.limit, **self._how}
         paths = list(dict.fromkeys(run.path for _, run in planned))
-        scored = score_runs(paths, self.dataset, self.tasks, with_selections=True, **how)
+        scored = score_runs(paths, self.dataset, self.tasks, with_selections=True, measures=self.measures, **how)
         scores = {**scored.scores, **{label: by_task for label, (_, by_task) in scored.changed.items()}}
         runs = {**scored.runs, **{label: run for label, (run, _) in scored.changed.items()}}
         label_of = {run.path: label for label, run in runs.items()}
@@ -195,7 +214,9 @@ class Experiment:
             },
         )
 
-    def leaderboard(self, *, published: bool = False) -> ResultTable[Mapping[str, Board]]:
+    def leaderboard(
+        self, measure: MeasureOrName = ASPECT_RECALL, *, published: bool = False
+    ) -> ResultTable[Mapping[str, Board]]:
         """Return the leaderboard of each task, with the ranks that each system can claim, beside the controls.
 
         With ``published``, the published figures of the official test split stand below.
@@ -206,10 +227,11 @@ class Experiment:
         >>> [row.system for row in experiment.leaderboard().found["er_at_10"].ranked][:2]
         ['cues', 'lead']
         """
-        return leaderboard_result(self.scored, self.resampling, published=published)
+        return leaderboard_result(self.scored, self.resampling, measure, published=published)
 
     def table(
         self,
+        measure: MeasureOrName = ASPECT_RECALL,
         *,
         uncertainty: Uncertainty = "interval",
         against: str = BEST,
@@ -220,6 +242,8 @@ class Experiment:
 
         Parameters
         ----------
+        measure
+            What is in the cells: a measure or its key.
         uncertainty
             What stands behind a mean: ``"interval"``, ``"error"`` (standard error), ``"epochs"`` (standard deviation of
             the means of seeds or epochs) or ``"none"``.
@@ -242,9 +266,13 @@ class Experiment:
         system  er_at_10
         """
         scored = self.scored if controls else replace(self.scored, controls={})
-        return paper_result(scored, self.resampling, uncertainty=uncertainty, against=against, published=published)
+        return paper_result(
+            scored, self.resampling, measure, uncertainty=uncertainty, against=against, published=published
+        )
 
-    def compare(self, first: str | None = None, second: str | None = None) -> ResultTable[tuple[Pair[str], ...]]:
+    def compare(
+        self, first: str | None = None, second: str | None = None, measure: MeasureOrName = ASPECT_RECALL
+    ) -> ResultTable[tuple[Pair[str], ...]]:
         """Compare two systems by their names, or every two; p is adjusted over the pairs that are compared.
 
         Raises
@@ -259,14 +287,14 @@ class Experiment:
         0
         """
         if first is None and second is None:
-            return comparison_result(self.scored, self.resampling, details=False)
+            return comparison_result(self.scored, self.resampling, measure, details=False)
         for name in (first, second):
             if name not in self.systems:
                 known = ", ".join(f"'{system}'" for system in self.systems)
                 raise ValueError(f"compare: no system {name!r} in this experiment; expected two of {known}")
-        return comparison_result(self.scored, self.resampling, pairs=[(str(first), str(second))])
+        return comparison_result(self.scored, self.resampling, measure, pairs=[(str(first), str(second))])
 
-    def controls(self) -> ResultTable[tuple[ControlResult, ...]]:
+    def controls(self, measure: MeasureOrName = ASPECT_RECALL) -> ResultTable[tuple[ControlResult, ...]]:
         """Return what changed queries do to each system: whether it uses the hypothesis.
 
         Examples
@@ -275,9 +303,9 @@ class Experiment:
         >>> [result.comparison.can_differ for result in experiment.controls().found]
         [True, False]
         """
-        results = results_of_runs(self.scored, self.resampling)
+        results = results_of_runs(self.scored, self.resampling, measure=measure)
         signatures = {name: run.signature for name, run in self.scored.runs.items()}
-        return control_result(results, signatures, self.dataset, self.resampling)
+        return control_result(results, signatures, self.dataset, self.resampling, measure)
 
     def per_instance(self, *, backend: str | None = None) -> Any:
         """Return a data frame with a row for each system, task and instance, as `scores_frame` does."""
@@ -329,6 +357,13 @@ def _opened(given: Given) -> Given:
     return Path(given) if isinstance(given, str) and Path(given).is_file() else given
 
 
+def _named_controls(given: Control | Iterable[Control] | Mapping[str, Control]) -> Iterable[tuple[str, Control]]:
+    if isinstance(given, Mapping):
+        return given.items()
+    several = [given] if isinstance(given, str | QueryControl) or callable(given) else given
+    return [(str(getattr(one, "__name__", one)), one) for one in several]
+
+
 def _file_name(name: str) -> str:
     return re.sub(r"[^\w.=-]+", "_", name)
 
@@ -338,7 +373,7 @@ def _made(given: Any, seed: int) -> Any:
     if isinstance(given, type):
         takes_seed = "seed" in inspect.signature(given).parameters
         return given(seed=seed) if takes_seed else given()
-    return function_system(given) if inspect.isroutine(given) else given
+    return given
 
 
 def _write_answers(answers: Mapping[str, GivenAnswer], path: Path) -> None:

@@ -7,10 +7,11 @@ from string import ascii_uppercase
 from typing import Any
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.experiment.result_table import ResultTable, head_of
+from evidencebench.experiment.result_table import ResultTable, head_of, label_of
 from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.compare import Comparison, ControlResult, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName
 from evidencebench.scoring.output import comparison_fields, signature, signature_of, signature_of_all
 from evidencebench.scoring.query_controls import OWN
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
@@ -24,6 +25,7 @@ _SEEN = f"† {TRAINED_ON_IT}"
 def comparison_result(
     scored: ScoredRuns,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
     details: bool = True,
@@ -39,7 +41,7 @@ def comparison_result(
     compared: list[Pair[str]] = []
     for number, task in enumerate(scored.tasks, 1):
         scores = {label: scored.scores[label][task.name] for label in labels}
-        compared += compare_pairs(scores, pairs, ceilings, resampling=resampling)
+        compared += compare_pairs(scores, pairs, ceilings, measure=measure, resampling=resampling)
         on_progress(number, len(scored.tasks))
     ordered = sorted(compared, key=lambda pair: pairs.index((pair.first, pair.second)))
     known = [label for label in labels if scored.trained_on_it(label)]
@@ -47,18 +49,20 @@ def comparison_result(
     return ResultTable(
         found=tuple(ordered),
         tables=(
-            *(_matrices(ordered, known) if len(pairs) > 1 else ()),
+            *(_matrices(ordered, known, label_of(measure), resampling.test_name) if len(pairs) > 1 else ()),
             *(_details(ordered, known) if shows_pairs else ()),
         ),
         figures=_pairs_csv(ordered, known),
-        fields={**head_of(scored), "pairs": [_pair_fields(pair, scored, resampling) for pair in ordered]},
-        signatures=tuple(signature_of(scored, label, task, resampling) for label in labels for task in scored.tasks)
+        fields={**head_of(scored), "pairs": [_pair_fields(pair, scored, resampling, measure) for pair in ordered]},
+        signatures=tuple(
+            signature_of(scored, label, task, resampling, measure) for label in labels for task in scored.tasks
+        )
         if shows_pairs
-        else tuple(signature_of_all(scored, label, resampling) for label in labels),
+        else tuple(signature_of_all(scored, label, resampling, measure) for label in labels),
     )
 
 
-def _pair_fields(pair: Pair[str], scored: ScoredRuns, resampling: Resampling) -> dict[str, Any]:
+def _pair_fields(pair: Pair[str], scored: ScoredRuns, resampling: Resampling, measure: MeasureOrName) -> dict[str, Any]:
     task, labels = pair.comparison.task, (pair.first, pair.second)
     return {
         "first": pair.first,
@@ -67,17 +71,17 @@ def _pair_fields(pair: Pair[str], scored: ScoredRuns, resampling: Resampling) ->
         **comparison_fields(pair.comparison),
         "p_value_holm": pair.p_value,
         "trained_on_it": list(map(scored.trained_on_it, labels)),
-        "signatures": [signature_of(scored, label, task, resampling) for label in labels],
+        "signatures": [signature_of(scored, label, task, resampling, measure) for label in labels],
     }
 
 
-def _matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str]) -> list[Table]:
+def _matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str], measured: str, test: str) -> list[Table]:
     """Return a table for each task; ``trained_on_it`` are the labels of runs whose models were trained on this data."""
     labels = list(dict.fromkeys(label for pair in compared for label in (pair.first, pair.second)))
     names = ("".join(letters) for length in count(1) for letters in product(ascii_uppercase, repeat=length))
     letters = dict(zip(labels, names, strict=False))  # A, B, ..., Z, AA, AB, ...
     tables = []
-    notes = [f"* p below {ALPHA} by sign flips, {holm_text(compared)}", *([_SEEN] if trained_on_it else [])]
+    notes = [f"* p below {ALPHA} by {test}, {holm_text(compared)}", *([_SEEN] if trained_on_it else [])]
     for task in dict.fromkeys(pair.comparison.task.name for pair in compared):
         differences: dict[tuple[str, str], str] = {}
         means: dict[str, float] = {}
@@ -95,7 +99,7 @@ def _matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str]) -> li
             ]
             for label in labels
         ]
-        title = f"{task}: aspect recall in %, and the difference row - column in points"
+        title = f"{task}: {measured} in %, and the difference row - column in points"
         tables.append(Table(title=title, columns=["run", "recall", *letters.values()], rows=rows, notes=notes))
     return tables
 
@@ -169,7 +173,11 @@ _DETAILS: list[Column[Pair[str]]] = [
 
 
 def control_result(
-    results: Sequence[ControlResult], systems: Mapping[str, str], dataset: Dataset, resampling: Resampling
+    results: Sequence[ControlResult],
+    systems: Mapping[str, str],
+    dataset: Dataset,
+    resampling: Resampling,
+    measure: MeasureOrName = ASPECT_RECALL,
 ) -> ResultTable[tuple[ControlResult, ...]]:
     """Return the tables of what changed queries do to systems; ``systems`` has the signature of each."""
     groups: dict[tuple[str, str], list[ControlResult]] = {}
@@ -177,15 +185,17 @@ def control_result(
         groups.setdefault((result.control, result.comparison.task.name), []).append(result)
     return ResultTable(
         found=tuple(results),
-        tables=tuple(_control_table(control, task, members) for (control, task), members in groups.items()),
+        tables=tuple(
+            _control_table(control, task, members, label_of(measure)) for (control, task), members in groups.items()
+        ),
         figures=table_for_csv(_CONTROL_CSV, results),
         fields=list(map(_control_fields, results)),
         signatures=tuple(_control_signatures(results, systems, dataset, resampling)),
     )
 
 
-def _control_table(control: str, task: str, members: Sequence[ControlResult]) -> Table:
-    columns, title = _CONTROL_READERS, f"{control}, {task}: aspect recall in %"
+def _control_table(control: str, task: str, members: Sequence[ControlResult], label: str) -> Table:
+    columns, title = _CONTROL_READERS, f"{control}, {task}: {label} in %"
     if stranger := members[0].stranger:
         columns = [*columns, _stranger_column("selection", "stranger, %")]
         title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"

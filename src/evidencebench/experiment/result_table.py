@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from evidencebench.integrations.frames import frame_of
+from evidencebench.scoring.measures import MEASURES, MeasureOrName
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.tables import WIDTH, Table, as_csv, as_html, as_latex, as_markdown, as_text
 
@@ -92,6 +93,12 @@ class ResultTable(Generic[Found]):
     def frame(self, *, backend: str | None = None) -> Any:
         """Return every figure as a data frame; ``backend`` and the errors are those of `instances_frame`."""
         return frame_of(self.figures, backend)
+
+
+def label_of(measure: MeasureOrName) -> str:
+    """Return what tables call a measure; the key of one of the user's own stands for itself."""
+    known = MEASURES.get(measure) if isinstance(measure, str) else measure
+    return str(measure) if known is None else known.label
 
 
 def head_of(scored: ScoredRuns) -> dict[str, Any]:

@@ -90,15 +90,16 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     >>> round(frame["aspect_recall"].mean(), 3)
     0.37
     """
+    keys = tuple(next((scored.scores for by_task in scores.values() for scored in by_task.values()), MEASURES))
     rows = (
         (system, task, instance_id, cluster, *(None if math.isnan(value) else value for value in values))
         for system, by_task in scores.items()
         for task, scored in by_task.items()
         for instance_id, cluster, *values in zip(
-            scored.ids, scored.clusters, *(scored.scores[key].tolist() for key in MEASURES), strict=True
+            scored.ids, scored.clusters, *(scored.scores[key].tolist() for key in keys), strict=True
         )
     )
-    return _frame(("system", "task", "id", "cluster"), (), tuple(MEASURES), rows, backend)
+    return _frame(("system", "task", "id", "cluster"), (), keys, rows, backend)
 
 
 def frame_of(table: Table, backend: str | None = None) -> Any:

@@ -1,12 +1,14 @@
 """The header of a run: everything that decides the result."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
+from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.wording import counted, one_line
 
 SHOWN_DIGITS = 12  # of a checksum, in signatures
@@ -57,7 +59,7 @@ def code_text(versions: Mapping[str, str]) -> str:
 
 
 SeededControl = Literal["wrong_hypothesis", "two_papers", "shuffled_words"]
-ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words"]
+ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words", "changed"]
 """How queries are changed on purpose; `evidencebench.execution.changes` says what each does.
 
 A `SeededControl` needs nothing but a seed; the others need a file of hypotheses.
@@ -76,7 +78,9 @@ class QueryControl(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        return self.name.replace("_", " ")
+        """Such as ``wrong hypothesis``; a control of your own is called by its file: ``changed: upper_case``."""
+        own = f": {PurePath(self.path).stem}" if self.name == "changed" and self.path is not None else ""
+        return f"{self.name.replace('_', ' ')}{own}"
 
 
 class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +121,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
     # version that did not ask.
     trained_on: tuple[str, ...] | None = None
+    reads_labels: bool = False  # whether the system was given the labels; of the oracles, earlier runs do not say it
     created: str = ""  # when the run was begun, ISO 8601, UTC
 
     def __post_init__(self) -> None:
@@ -128,6 +133,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def answers_two_papers(self) -> bool:
         return self.control is not None and self.control.name == "two_papers"
+
+    @property
+    def knows_labels(self) -> bool:
+        return self.reads_labels or self.system.name in KNOWING_SYSTEMS
 
     def __repr__(self) -> str:
         tasks = ", ".join(self.tasks)
@@ -165,5 +174,6 @@ def _deciding_fields(header: RunHeader) -> dict[str, Any]:
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
     control = header.control
     fields["control"] = None if control is None else " ".join(filter(None, (control.words, control.sha256)))
-    del fields["trained_on"]  # it follows from the model, whose digest is among the versions
+    # They follow from the model, whose digest is among the versions, and from the system.
+    del fields["trained_on"], fields["reads_labels"]
     return fields

@@ -8,7 +8,7 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_key
 from evidencebench.scoring.oddities import first_alike
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -112,26 +112,25 @@ def compare_all(
     with_overlaps: bool = True,
     n_flips: int | None = None,
 ) -> list[Comparison]:
-    """Compare over the instances where the measure is defined for all; each pair has the digits of `compare`."""
+    """Compare over the instances where the measure is defined for all.
+
+    Where that is everywhere, as of aspect recall, each pair has the digits of `compare`.
+    """
     if not pairs:
         return []
-    columns = list(scores.values())
-    require_same_instances(columns)
-    task, clusters, key = columns[0].task, columns[0].clusters, measure_named(measure).key
+    values, clusters = common_values(list(scores.values()), measure)
+    column_of = {name: column for column, name in enumerate(scores)}
     place_of = {name: place for place, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
-    values = np.column_stack([scores[name].scores[key] for name in place_of])
-    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
-    if not defined:
-        raise UndefinedScoreError(f"task '{task.name}': {key} is undefined: no instance counts for both")
     places = [(place_of[first], place_of[second]) for first, second in pairs]
-    means, tests = paired_tests(values[defined], places, [clusters[place] for place in defined], resampling, n_flips)
+    compared = values[:, [column_of[name] for name in place_of]]
+    means, tests = paired_tests(compared, places, clusters, resampling, n_flips)
     shared: list[Estimate | None] = [None] * len(pairs)
     if with_overlaps:
         each = np.column_stack([overlaps(scores[first], scores[second]) for first, second in pairs])
-        shared = bootstrap_defined(each, clusters, resampling)
+        shared = bootstrap_defined(each, scores[pairs[0][0]].clusters, resampling)
     return [
         Comparison(
-            task=task,
+            task=scores[first].task,
             first=means[place_of[first]],
             second=means[place_of[second]],
             test=test,
@@ -143,11 +142,27 @@ def compare_all(
     ]
 
 
-def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
-    """Return each system's mean aspect recall, with the digits of `TaskScores.estimate`, in less time."""
+def common_values(
+    columns: Sequence[TaskScores], measure: MeasureOrName = ASPECT_RECALL
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return a measure (instances x systems) and the clusters, of the instances where it is defined for all systems."""
     require_same_instances(columns)
-    values = np.column_stack([column.recalls for column in columns])
-    return bootstrap_columns(values, columns[0].clusters, resampling)
+    first = columns[0]
+    key = measure_key(measure, first.scores)
+    values = np.column_stack([column.scores[measure_key(key, column.scores)] for column in columns])
+    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
+    if not defined:
+        raise UndefinedScoreError(f"task '{first.task.name}': {key} is undefined: no instance counts for all")
+    return values[defined], tuple(first.clusters[place] for place in defined)
+
+
+def mean_recalls(
+    columns: Sequence[TaskScores],
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
+) -> list[Estimate]:
+    """Return each system's mean, of aspect recall with the digits of `TaskScores.estimate`, in less time."""
+    return bootstrap_columns(*common_values(columns, measure), resampling)
 
 
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
@@ -232,6 +247,7 @@ def compare_pairs(
     pairs: Sequence[tuple[Name, Name]],
     apart: Collection[Name] = (),
     *,
+    measure: MeasureOrName = ASPECT_RECALL,
     resampling: Resampling,
     with_overlaps: bool = True,
 ) -> list[Pair[Name]]:
@@ -246,7 +262,9 @@ def compare_pairs(
         family = [pair for pair in pairs if is_apart != set(apart).isdisjoint(pair)]
         alike = [frozenset(same[name] for name in pair) for pair in family]
         n_flips = max(resampling.n_draws, enough_draws(sum(len(pair) > 1 for pair in set(alike))))
-        comparisons = compare_all(scores, family, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips)
+        comparisons = compare_all(
+            scores, family, measure=measure, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips
+        )
         adjusted = adjust([comparison.test for comparison in comparisons], alike)
         for pair, comparison, p_value in zip(family, comparisons, adjusted, strict=True):
             compared[pair] = Pair(*pair, comparison, p_value, is_apart=is_apart)
@@ -278,7 +296,7 @@ class ControlResult:
 
     system: str
     control: str  # such as ``"two_papers"``, with the file where there is one
-    comparison: Comparison  # recall with the own queries, ``first``, and with the changed ones, ``second``
+    comparison: Comparison  # of the answers to the own queries, ``first``, and to the changed ones, ``second``
     adjusted: AdjustedP | None  # over the systems of one control and task; None where nothing can be tested
     reads_hypothesis: bool  # as the system declares
     stranger: StrangerShare | None = None  # None but for two papers
@@ -318,6 +336,7 @@ def control_results(
     compared: Iterable[tuple[str, str, TaskScores, TaskScores]],
     reads_hypothesis: Mapping[str, bool],
     resampling: Resampling,
+    measure: MeasureOrName = ASPECT_RECALL,
 ) -> tuple[ControlResult, ...]:
     """Return the result of each (system, control, its scores when asked own queries, and when asked changed ones)."""
     compared = list(compared)
@@ -331,6 +350,7 @@ def control_results(
         compare_all(
             {0: own, 1: changed},
             [(0, 1)],
+            measure=measure,
             resampling=resampling,
             n_flips=n_flips,
             with_overlaps=bool(own.selections and changed.selections),

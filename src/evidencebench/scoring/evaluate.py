@@ -15,7 +15,7 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import answers_from
+from evidencebench.execution.answers import AnswersByInstance, SystemFunction, answers_from
 from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
@@ -26,8 +26,10 @@ from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
     ASPECT_RECALL,
     MEASURES,
+    Measure,
     MeasureInput,
     measure_input,
+    with_own,
 )
 from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
@@ -38,7 +40,7 @@ from evidencebench.systems.changed_queries import Stranger
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Epochs: TypeAlias = tuple[AnswerSource, ...]
 _Checked: TypeAlias = tuple[Answer | None, CheckedAnswer]
-Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
+Answering: TypeAlias = NamedSystem | System | SystemFunction | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance
 
 
 def evaluate(
@@ -46,6 +48,7 @@ def evaluate(
     dataset: Dataset | PathText | Iterable[Instance],
     tasks: TaskOrName | Iterable[TaskOrName],
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
@@ -60,11 +63,14 @@ def evaluate(
     Parameters
     ----------
     sources
-        Name -> a system, a run, answers in a dict, or a function that returns the answer for an instance and a task.
+        Name -> a system, also as a function of ``(query, brief)``, a run, or answers in a dict. No system sees labels;
+        one that is to has ``rank_knowing(labels, brief)`` and says so in its `Traits`.
     dataset
         The data that the answers are for: a data set, its path or catalogue name, or instances.
     tasks
         The tasks to score on: tasks or their names, or a single one.
+    measures
+        Measures of your own (see `Measure`), computed beside those of docs/tasks-and-measures.md.
     rules
         How answers that do not fit the budget are read: rules for all sources, or source name -> rules.
     limit
@@ -102,6 +108,7 @@ def evaluate(
         data,
         tasks,
         strangers,
+        measures=measures,
         rules=rules,
         limit=limit,
         with_selections=with_selections,
@@ -118,6 +125,7 @@ def evaluate_sources(
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
@@ -127,8 +135,9 @@ def evaluate_sources(
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
+    computed = with_own(measures)
     columns = {
-        name: [_Column(epochs, task, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
+        name: [_Column(epochs, task, computed, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
         for epochs in [source if isinstance(source, tuple) else (source,)]
     }
@@ -240,6 +249,7 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
 class _Column:
     epochs: Epochs
     task: Task
+    measures: Mapping[str, Measure]
     rules: Rules
     with_selections: bool
     raise_errors: bool
@@ -303,7 +313,7 @@ class _Column:
 
     def scores(self) -> TaskScores:
         outcomes = MeasureInput(*np.array(self.outcomes).reshape(-1, len(MeasureInput._fields)).T)
-        each = {key: measure.values(outcomes).reshape(-1, len(self.epochs)) for key, measure in MEASURES.items()}
+        each = {key: measure.values(outcomes).reshape(-1, len(self.epochs)) for key, measure in self.measures.items()}
         recalls = each[ASPECT_RECALL.key].T
         ids, clusters, n_sentences, answer_keys = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
         return TaskScores(
@@ -323,6 +333,6 @@ class _Column:
         )
 
 
-def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
+def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswersByInstance:
     """Return the answers of a run or a dict as a function of the instance and the task."""
     return answers_from(run)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.errors import EvidenceWarning
-from evidencebench.execution.answers import named_system
+from evidencebench.execution.answers import AnswersByInstance, is_function, named_system
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS
 from evidencebench.runs.oddities import (
     answers_warning,
@@ -18,7 +18,7 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.significance import Name
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.system import KNOWING_SYSTEMS, Ranking, traits_of
+from evidencebench.system import Ranking, traits_of
 from evidencebench.wording import counted
 
 # This share of the answers stands for all of them.
@@ -65,7 +65,7 @@ def _of_source(name: str, source: object, dataset: object) -> list[EvidenceWarni
     trained_on: Collection[str] = ()
     reads_labels = False
     if isinstance(source, RunFile) and source.header is not None:
-        reads_labels, trained_on = source.header.system.name in KNOWING_SYSTEMS, source.header.trained_on or ()
+        reads_labels, trained_on = source.header.knows_labels, source.header.trained_on or ()
     elif _is_system(source):
         system = named_system(source)
         reads_labels, trained_on = system.knows_labels, system.trained_on()
@@ -109,7 +109,9 @@ def is_changed(source: object) -> bool:
 
 
 def _is_system(source: object) -> bool:
-    return not isinstance(source, RunFile) and (hasattr(source, "rank") or hasattr(source, "rank_knowing"))
+    if isinstance(source, RunFile | Mapping | AnswersByInstance):
+        return False
+    return hasattr(source, "rank") or hasattr(source, "rank_knowing") or is_function(source)
 
 
 def _ranks_all(source: object) -> bool:

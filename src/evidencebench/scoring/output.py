@@ -15,7 +15,7 @@ from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import packaged_table
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.compare import Comparison
-from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES
+from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES, MeasureOrName, measure_key
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
@@ -27,7 +27,7 @@ from evidencebench.version import __version__
 def score_fields(scores: TaskScores, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     """``estimates`` are those of all measures; one that is undefined on every instance is null."""
     return {
-        **{key: asdict(estimates[key]) if key in estimates else None for key in MEASURES},
+        **{key: asdict(estimates[key]) if key in estimates else None for key in scores.scores},
         "n": len(scores.ids),
         **asdict(scores.counts),
         "notes": dict(scores.notes),
@@ -64,24 +64,28 @@ def signature(
     rules: Rules = DEFAULT_RULES,
     resampling: Resampling = DEFAULT_RESAMPLING,
     trained_on_it: bool = False,
+    measure: str = ASPECT_RECALL.key,
 ) -> str:
     """Return everything that decides a score, on one line, so that it can be repeated."""
     return "|".join(
         [
-            ASPECT_RECALL.key,
+            measure,
             f"task:{task.name}",
             f"data:{dataset.name}@sha256:{dataset.sha256[:12]}",
             f"system:{system}",
             *(["trained_on:this_data"] if trained_on_it else []),
             f"instances:{n}",
             f"interval:{resampling.level:g}/bootstrap/{resampling.n_draws}/seed{resampling.seed}",
+            *([f"test:{resampling.test_name}"] if resampling.test else []),
             *(f"{name}:{choice}" for name, choice in rules.unusual.items()),
             f"evidencebench:{__version__}",
         ]
     )
 
 
-def signature_of(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> str:
+def signature_of(
+    scored: ScoredRuns, label: str, task: Task, resampling: Resampling, measure: MeasureOrName = ASPECT_RECALL
+) -> str:
     return signature(
         scored.dataset,
         scored.runs[label].signature,
@@ -90,12 +94,15 @@ def signature_of(scored: ScoredRuns, label: str, task: Task, resampling: Resampl
         rules=scored.rules,
         resampling=resampling,
         trained_on_it=scored.trained_on_it(label) or False,
+        measure=measure_key(measure, scored.scores[label][task.name].scores),
     )
 
 
-def signature_of_all(scored: ScoredRuns, label: str, resampling: Resampling) -> str:
+def signature_of_all(
+    scored: ScoredRuns, label: str, resampling: Resampling, measure: MeasureOrName = ASPECT_RECALL
+) -> str:
     """Return one signature for a run's scores on all tasks; a part that differs by task lists all its values."""
-    signatures = [signature_of(scored, label, task, resampling).split("|") for task in scored.tasks]
+    signatures = [signature_of(scored, label, task, resampling, measure).split("|") for task in scored.tasks]
     return "|".join(
         first if {first} == set(others) | {first} else ",".join([first, *(other.partition(":")[2] for other in others)])
         for first, *others in zip(*signatures, strict=True)
@@ -116,14 +123,15 @@ def require_scores_name(path: Path) -> None:
 def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]) -> int:
     """Write a row for each system, task and instance, and return how many; an undefined score is null."""
     require_scores_name(path)
-    columns: dict[str, list[Any]] = {name: [] for name in (*_NAMES, *MEASURES)}
+    keys = list(next((one.scores for by_task in scores.values() for one in by_task), MEASURES))
+    columns: dict[str, list[Any]] = {name: [] for name in (*_NAMES, *keys)}
     for system, by_task in scores.items():
         for task_scores in by_task:
             columns["system"] += [system] * len(task_scores.ids)
             columns["task"] += [task_scores.task.name] * len(task_scores.ids)
             columns["id"] += task_scores.ids
             columns["cluster"] += task_scores.clusters
-            for key in MEASURES:
+            for key in keys:
                 columns[key] += [None if np.isnan(score) else score for score in task_scores.scores[key].tolist()]
     with whole_file(path) as file:
         if path.suffix == ".csv":
@@ -133,7 +141,7 @@ def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]
             import pyarrow as pa  # noqa: PLC0415 - an extra
             import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-            schema = pa.schema([*((name, pa.string()) for name in _NAMES), *((key, pa.float64()) for key in MEASURES)])
+            schema = pa.schema([*((name, pa.string()) for name in _NAMES), *((key, pa.float64()) for key in keys)])
             pq.write_table(pa.table(columns, schema=schema), file, compression="zstd")
     return len(columns["id"])
 

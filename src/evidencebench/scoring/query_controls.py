@@ -2,31 +2,50 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from evidencebench.data.dataset import Dataset, dataset_from, require_limit
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import TaskError
-from evidencebench.execution.answers import ask_once_an_instance, default_tasks, named_system, require_answerable
+from evidencebench.execution.answers import (
+    SystemFunction,
+    ask_once_an_instance,
+    default_tasks,
+    named_system,
+    require_answerable,
+)
 from evidencebench.execution.asking import Inquiry, Waiting, gather
-from evidencebench.execution.changes import changed_instance, changes_of, query_control
+from evidencebench.execution.changes import (
+    Changes,
+    HypothesisFunction,
+    changed_instance,
+    changes_of,
+    own_hypotheses,
+    query_control,
+)
 from evidencebench.files.disk import PathText
 from evidencebench.runs.header import QueryControl
 from evidencebench.runs.oddities import warn
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
+from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, System
 
 OWN = "own"
 
+AnySystem: TypeAlias = NamedSystem | System | SystemFunction
+AnyControl: TypeAlias = str | QueryControl | HypothesisFunction
+
 
 def measure_query_controls(
-    systems: NamedSystem | System | Mapping[str, NamedSystem | System],
+    systems: AnySystem | Mapping[str, AnySystem],
     dataset: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName] = (),
-    controls: str | QueryControl | Iterable[str | QueryControl] = "wrong_hypothesis",
+    controls: AnyControl | Iterable[AnyControl] | Mapping[str, AnyControl] = "wrong_hypothesis",
     *,
+    measure: MeasureOrName = ASPECT_RECALL,
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
@@ -40,7 +59,7 @@ def measure_query_controls(
     Parameters
     ----------
     systems
-        A system of `make_system`, or any object with ``rank(query, brief)``; or several, by name.
+        A system of `make_system`, any object with ``rank(query, brief)``, or a function of both; or several, by name.
     dataset
         The data; what is drawn is drawn over all of it, whatever the limit.
     tasks
@@ -48,7 +67,10 @@ def measure_query_controls(
     controls
         The changes, one or several: ``"wrong_hypothesis"`` (another paper's), ``"two_papers"`` (another paper's
         sentences before or behind the own ones), ``"shuffled_words"`` (of the hypothesis), and with a file of
-        hypotheses ``"negated=FILE"`` and ``"paraphrased=FILE"``.
+        hypotheses ``"negated=FILE"``, ``"paraphrased=FILE"`` and ``"changed=FILE"``. One of your own is a function of
+        a query that returns the hypothesis to ask; a dict names controls.
+    measure
+        What is compared: a measure, also your own, or its key.
     limit
         Only the first so many instances; None: all.
     resampling
@@ -77,7 +99,9 @@ def measure_query_controls(
     DataError
         If a file of hypotheses is wrong, or has none for an instance.
     ValueError
-        If there is no such control, or it lacks its file.
+        If there is no such control, it lacks its file, or two have one name.
+    TypeError
+        If your own control returns no text.
 
     Examples
     --------
@@ -96,11 +120,7 @@ def measure_query_controls(
         systems = {(named_one := named_system(systems)).name: named_one}
     named = {name: named_system(system) for name, system in systems.items()}
     asked = tasks_from(tasks) or common_tasks_of(named)
-    given = (controls,) if isinstance(controls, str | QueryControl) else controls
-    unique = tuple(dict.fromkeys(map(query_control, given)))
-    if not unique:
-        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
-    inquiries = inquiries_of(named, dataset, asked, unique, limit=limit, seed=resampling.seed)
+    inquiries = inquiries_of(named, dataset, asked, controls, limit=limit, seed=resampling.seed)
     waits = {key: inquiry for key, inquiry in inquiries.items() if inquiry.system.waits}
     sources: dict[tuple[str, str], AnswerSource] = {
         key: ask_once_an_instance(inquiry.system, partial(changed_instance, changes=inquiry.changes, dataset=dataset))
@@ -115,6 +135,7 @@ def measure_query_controls(
         dataset,
         asked,
         {", ".join(key): (inquiry.changes and inquiry.changes.strangers) or {} for key, inquiry in inquiries.items()},
+        measures=[measure] if isinstance(measure, Measure) else (),
         limit=limit,
         on_progress=None if waits else on_progress,
     )
@@ -128,20 +149,26 @@ def measure_query_controls(
         if scores[name, control][task.name].ids
     ]
     reads = {name: system.traits.reads_hypothesis for name, system in named.items()}
-    return control_results(compared, reads, resampling)
+    return control_results(compared, reads, resampling, measure)
 
 
 def inquiries_of(
     systems: Mapping[str, NamedSystem],
     dataset: Dataset,
     tasks: Sequence[Task],
-    controls: Sequence[QueryControl],
+    controls: AnyControl | Iterable[AnyControl] | Mapping[str, AnyControl],
     *,
     limit: int | None = None,
     seed: int = 0,
 ) -> dict[tuple[str, str], Inquiry]:
     """Return (system, control; `OWN` first) -> what is asked; raise as `measure_query_controls`."""
-    changes = {str(control): changes_of(control, dataset, seed, limit) for control in controls}
+    named = _controls_by_name(controls)
+    changes = {
+        name: Changes(hypotheses=own_hypotheses(control, dataset, limit))
+        if callable(control)
+        else changes_of(query_control(control), dataset, seed, limit)
+        for name, control in named.items()
+    }
     for system in systems.values():
         require_answerable(system, dataset, tasks, limit=limit, own_queries=False)
     return {
@@ -149,6 +176,28 @@ def inquiries_of(
         for name, system in systems.items()
         for control, change in {OWN: None, **changes}.items()
     }
+
+
+def _controls_by_name(
+    controls: AnyControl | Iterable[AnyControl] | Mapping[str, AnyControl],
+) -> dict[str, AnyControl]:
+    if isinstance(controls, Mapping):
+        pairs = list(controls.items())
+    else:
+        listed = (controls,) if callable(controls) or isinstance(controls, str | QueryControl) else controls
+        pairs = [(_name_of(control), control) for control in dict.fromkeys(listed)]
+    by_name = dict(pairs)
+    if not by_name:
+        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
+    if len(by_name) < len(pairs) or OWN in by_name:
+        raise ValueError(f"controls: expected names that differ, and none '{OWN}'; give a dict, {{name: control}}")
+    return by_name
+
+
+def _name_of(control: AnyControl) -> str:
+    if callable(control):
+        return f"changed: {getattr(control, '__name__', type(control).__name__)}"
+    return str(query_control(control))
 
 
 def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
@@ -22,13 +22,14 @@ from evidencebench.execution.compatibility import check_answers, check_belongs, 
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.header import ControlName, QueryControl, RunHeader, SystemHeader, option_text
+from evidencebench.runs.header import SHOWN_DIGITS, ControlName, QueryControl, RunHeader, SystemHeader, option_text
 from evidencebench.runs.oddities import warn
 from evidencebench.runs.people import SYSTEM_NAME as PERSON
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
+from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import is_changed, oddities
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
@@ -130,6 +131,7 @@ def score_runs(
     dataset: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules = DEFAULT_RULES,
     with_controls: bool = True,
     with_selections: bool = False,
@@ -160,7 +162,8 @@ def score_runs(
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
     engine = engine_of(engine, jobs, at_most=1 + n_instances // MIN_INSTANCES_A_JOB)
-    how: dict[str, Any] = {"rules": rules, "with_controls": with_controls, "with_selections": with_selections}
+    how: dict[str, Any] = {"measures": tuple(measures), "rules": rules}
+    how |= {"with_controls": with_controls, "with_selections": with_selections}
     if isinstance(engine, InProcess):
         scores = _scorer(dataset, runs, asked, **how)(data=dataset, limit=n_instances, on_progress=on_progress)
     else:
@@ -213,7 +216,7 @@ def _scorer(
     *,
     rules: Rules,
     with_controls: bool,
-    with_selections: bool,
+    **how: Any,
 ) -> Callable[..., Scores]:
     """Return `evaluate_sources` of runs and controls, with a prefix, since a run may have a control's name."""
     sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
@@ -221,9 +224,7 @@ def _scorer(
     if with_controls:
         sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
     answers, strangers = answer_functions(sources, dataset)
-    return partial(
-        evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, with_selections=with_selections
-    )
+    return partial(evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, **how)
 
 
 def _block_scorer(
@@ -312,8 +313,9 @@ def asked_changed(header: RunHeader | None) -> tuple[SystemHeader, QueryControl]
     """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
     if header is None or header.control is None:
         return None
-    # Its checksum says which file it was, wherever it lay.
-    return header.system, msgspec.structs.replace(header.control, path=None)
+    # Its checksum says which file it was, wherever it lay; one of a user's own is called by the file.
+    path = header.control.path if header.control.name == "changed" else None
+    return header.system, msgspec.structs.replace(header.control, path=path and Path(path).name)
 
 
 def changed_partners(scored: ScoredRuns) -> dict[str, dict[QueryControl, str]]:
@@ -330,19 +332,35 @@ def changed_partners(scored: ScoredRuns) -> dict[str, dict[QueryControl, str]]:
 
 
 def results_of_runs(
-    scored: ScoredRuns, resampling: Resampling, names: Sequence[ControlName] = get_args(ControlName)
+    scored: ScoredRuns,
+    resampling: Resampling,
+    names: Sequence[ControlName] = get_args(ControlName),
+    measure: MeasureOrName = ASPECT_RECALL,
 ) -> tuple[ControlResult, ...]:
     """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
     partners = changed_partners(scored)
+    words = _control_words({control for by_control in partners.values() for control in by_control})
     compared = [
-        (label, control.words, scored.scores[label][task.name], scored.changed[partner][1][task.name])
+        (label, words[control], scored.scores[label][task.name], scored.changed[partner][1][task.name])
         for name in names
         for label, by_control in partners.items()
         for control, partner in by_control.items()
         if control.name == name
         for task in scored.tasks
     ]
-    return control_results(compared, {label: reads_hypothesis(run) for label, run in scored.runs.items()}, resampling)
+    reads = {label: reads_hypothesis(run) for label, run in scored.runs.items()}
+    return control_results(compared, reads, resampling, measure)
+
+
+def _control_words(controls: Collection[QueryControl]) -> dict[QueryControl, str]:
+    """Return the words of each control; files of one name are told apart by their checksums."""
+    n_alike = Counter(control.words for control in controls)
+    return {
+        control: f"{control.words}, sha256:{(control.sha256 or '')[:SHOWN_DIGITS]}"
+        if n_alike[control.words] > 1
+        else control.words
+        for control in controls
+    }
 
 
 def reads_hypothesis(run: RunFile) -> bool:

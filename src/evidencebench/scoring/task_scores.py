@@ -8,7 +8,7 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES, MeasureOrName, measure_named
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_key
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
 from evidencebench.scoring.selection import Selection
 from evidencebench.tables import Cell, excerpt_html
@@ -134,33 +134,39 @@ class TaskScores:
         ------
         UndefinedScoreError
             If it is defined nowhere.
+        ValueError
+            If there is no such measure.
         """
-        key = measure_named(measure).key
-        estimates = self.estimates((measure,), resampling)
+        key = measure_key(measure, self.scores)
+        estimates = self.estimates((key,), resampling)
         if not estimates:
             raise UndefinedScoreError(f"task '{self.task.name}': {key} is undefined: no instance counts")
         return estimates[key]
 
     def estimates(
-        self, measures: Iterable[MeasureOrName] = tuple(MEASURES), resampling: Resampling = DEFAULT_RESAMPLING
+        self, measures: Iterable[MeasureOrName] = (), resampling: Resampling = DEFAULT_RESAMPLING
     ) -> dict[str, Estimate]:
-        """Return the mean of each measure with its interval, by key; a measure that is defined nowhere has no entry."""
+        """Return the mean of each measure, or of all, with its interval, by key; one defined nowhere has no entry."""
         return estimates_by_task([self], measures, resampling)[0]
 
 
 def estimates_by_task(
     scores: Sequence[TaskScores],
-    measures: Iterable[MeasureOrName] = tuple(MEASURES),
+    measures: Iterable[MeasureOrName] = (),
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> list[dict[str, Estimate]]:
     """Return `TaskScores.estimates` of each; tasks over the same instances share the draws, which takes less time."""
-    keys = [measure_named(measure).key for measure in measures]
+    asked = tuple(measures)
     estimates: list[dict[str, Estimate]] = [{} for _ in scores]
     places: dict[tuple[str, ...], list[int]] = {}
     for place, task_scores in enumerate(scores):
         places.setdefault(task_scores.clusters, []).append(place)
     for clusters, members in places.items():
-        columns = [(place, key) for place in members for key in keys]
+        columns = [
+            (place, measure_key(measure, scores[place].scores))
+            for place in members
+            for measure in asked or scores[place].scores
+        ]
         values = np.column_stack([scores[place].scores[key] for place, key in columns])
         for (place, key), estimate in zip(columns, bootstrap_defined(values, clusters, resampling), strict=True):
             if estimate is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from evidencebench import TASKS, Instance, Ranking, evaluate, execute, load_sample, make_system, open_run
+from evidencebench import TASKS, evaluate, execute, load_sample, make_system, open_run
 from evidencebench.cli.main import cli
 from evidencebench.errors import FailingServerError, TaskError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
@@ -227,9 +227,7 @@ def test_a_sample_that_ends_in_an_error_scores_0_and_counts(tmp_path: Path) -> N
 
     log = evaluated("er_at_10", mock(reply), tmp_path, fail_on_error=False)
 
-    def first_three(instance: Instance, _: object) -> Ranking | None:
-        return None if instance.id == failing else Ranking(sentences=(0, 1, 2), ordered=False)
-
+    first_three = {one.id: None if one.id == failing else {0, 1, 2} for one in SAMPLE}
     ours = evaluate({"ours": first_three}, SAMPLE, "er_at_10")["ours"]["er_at_10"]
     assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
     assert figures_of(log)["mean"] == pytest.approx(ours.mean_recall, abs=1e-15)

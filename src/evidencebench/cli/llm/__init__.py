@@ -16,7 +16,6 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.hypotheses import write_hypotheses
 from evidencebench.data.sources import is_sharded
 from evidencebench.errors import CacheError, DataError, UnreadableError
-from evidencebench.execution.changes import FROM_FILE
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
 from evidencebench.execution.rewriting import asker_from, rewrite_all
 from evidencebench.files.places import cache_folder
@@ -118,7 +117,7 @@ def providers(*, as_json: options.AsJson, table_format: options.TableFormat) -> 
 @options.command
 def rewrite(
     *,
-    how: Annotated[str, argument(type=click.Choice(FROM_FILE))],
+    how: Annotated[str, argument(type=click.Choice(["negated", "paraphrased"]))],
     data: options.Data,
     model: options.Model,
     output: Annotated[Path | None, options.output("FILE", "Where to: a file with the suffix .jsonl.")],

@@ -171,6 +171,7 @@ def _command(command: str) -> Node:
 def _method_section(findings: Findings, command: str) -> Node:
     resampling, rules = findings.resampling, findings.scored.rules
     over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
+    how = "two-sided sign flips" if resampling.test is None else f"the test '{resampling.test_name}'"
     method = {
         "Measure": (
             "aspect recall = aspects that the selected sentences state / aspects that count, also those that no "
@@ -187,7 +188,7 @@ def _method_section(findings: Findings, command: str) -> Node:
             f"(or reviews, where the data names them), seed {resampling.seed}."
         ),
         "Tests and ranks": (
-            "two-sided sign flips of each text's difference, adjusted by Holm over the pairs of a task's runs that "
+            f"{how} of each text's difference, adjusted by Holm over the pairs of a task's runs that "
             "differ in an answer and can be significant, and apart from these over the pairs with a control; "
             "≤ before a p that no drawn flip reached. Best rank = "
             "1 + how many systems are significantly better; worst rank = systems − how many are significantly worse; "

@@ -132,8 +132,9 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     words = []
     if has_groups:
         words.append(
-            f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
-            f"papers ({holm_text(board.pairs)}). Two without one differ significantly."
+            f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by "
+            f"{findings.resampling.test_name} of papers ({holm_text(board.pairs)}). Two without one differ "
+            "significantly."
         )
     extent = board.standings[0].recall.extent
     words.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {extent}.")
@@ -220,7 +221,7 @@ def _pairs_data(findings: Findings) -> dict[str, object]:
             "systems": [names.index(_address(findings, row)) for row in ranked],
             "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
             "pairs": pairs,
-            "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
+            "told": f"p is by {findings.resampling.test_name} of papers, {holm_text(board.pairs)}.",
         }
     return {"names": names, "tasks": tasks}
 
