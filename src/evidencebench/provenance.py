@@ -22,7 +22,7 @@ _PACKAGE = "__init__.py"
 
 def versions_of_code(name: str, module: ModuleType | None, code: object = None) -> dict[str, str]:
     """Return the digest of own code by its name: of its module's file, or of ``code``, typed into a notebook."""
-    if module is not None and code is not None and not getattr(module, "__file__", None):
+    if module is not None and code is not None and not Path(getattr(module, "__file__", None) or "").is_file():
         digest: str | None = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
     else:
         digest = None if module is None else code_digest(module)

@@ -8,6 +8,7 @@ import msgspec
 
 from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, read_bytes
+from evidencebench.wording import counted, one_line
 
 CARD = "card.json"
 
@@ -20,6 +21,9 @@ SELECTORS_ARE_GONE = (
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any] = {}  # what it was trained on: sha256 of the file, or of each file, its name, and counts
     versions: dict[str, str] = {}  # of what trained it
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.data.get("name", "")), counted(self.data.get("n_instances", 0), "instance"))
 
     @property
     def trained_on(self) -> frozenset[str]:

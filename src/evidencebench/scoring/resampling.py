@@ -61,6 +61,7 @@ class Resampling:
 
     @property
     def test_name(self) -> str:
+        """What tables call the test: ``sign flips``, or the name of your own function."""
         return "sign flips" if self.test is None else str(getattr(self.test, "__name__", type(self.test).__name__))
 
     def generator(self) -> np.random.Generator:
