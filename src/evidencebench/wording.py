@@ -40,6 +40,10 @@ def first_few(values: Sequence[object]) -> str:
     return f"({', '.join(map(repr, values[:_N_SHOWN]))}, ... {len(values) - _N_SHOWN:,} more)"
 
 
+def name_of(function: object) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the question "did you mean" for behind an unknown name; an empty text where no known name is like it.
 

@@ -25,7 +25,7 @@ from evidencebench.systems.changed_queries import (
     shuffle_words,
     with_stranger,
 )
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import did_you_mean, name_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +119,9 @@ def own_hypotheses(function: HypothesisFunction, dataset: Dataset, limit: int | 
     for query in dataset.queries(limit):
         text = function(query)
         if not isinstance(text, str) or not text.strip():
-            name = getattr(function, "__name__", type(function).__name__)
-            raise TypeError(f"control '{name}': {query.instance_id}: expected a hypothesis as text, got {text!r}")
+            raise TypeError(
+                f"control '{name_of(function)}': {query.instance_id}: expected a hypothesis as text, got {text!r}"
+            )
         hypotheses[query.instance_id] = text.strip()
     return hypotheses
 

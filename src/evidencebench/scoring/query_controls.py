@@ -32,6 +32,7 @@ from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, System
+from evidencebench.wording import name_of
 
 OWN = "own"
 
@@ -195,9 +196,7 @@ def _controls_by_name(
 
 
 def _name_of(control: AnyControl) -> str:
-    if callable(control):
-        return f"changed: {getattr(control, '__name__', type(control).__name__)}"
-    return str(query_control(control))
+    return f"changed: {name_of(control)}" if callable(control) else str(query_control(control))
 
 
 def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:
