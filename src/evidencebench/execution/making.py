@@ -19,7 +19,7 @@ from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, 
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean
 
 Factory = Callable[..., Any]
 
@@ -222,6 +222,7 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
+    check_type(spec, str, "a specification, such as 'bm25:k1=1.2'; an object is a system as it is")
     return _make(spec, seed, client, depth=0)
 
 

@@ -19,6 +19,7 @@ from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
 from evidencebench.scoring.significance import ranges_from
 from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.wording import check_type
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which one is chosen
 Scores = Mapping[str, Mapping[str, TaskScores]]  # source name -> task name -> scores
@@ -93,6 +94,7 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     >>> round(frame["aspect_recall"].mean(), 3)
     0.37
     """
+    check_type(scores, Mapping, "what evaluate returns")
     keys = tuple(next((scored.scores for by_task in scores.values() for scored in by_task.values()), MEASURES))
     rows = (
         (system, task, instance_id, cluster, *(None if math.isnan(value) else value for value in values))
@@ -154,10 +156,10 @@ def comparisons_frame(
     >>> comparisons_frame(scores, backend="polars")["better"].to_list()
     [0]
     """
-    pairs = list(combinations(scores, 2))
+    tasks, pairs = _tasks(scores), list(combinations(scores, 2))
     comparisons = (
         pair
-        for task in _tasks(scores)
+        for task in tasks
         for pair in compare_pairs(
             {name: scores[name][task] for name in scores}, pairs, resampling=resampling, with_overlaps=False
         )
@@ -237,4 +239,5 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
 
 
 def _tasks(scores: Scores) -> list[str]:
+    check_type(scores, Mapping, "what evaluate returns")
     return [name for name, scored in next(iter(scores.values()), {}).items() if scored.ids]

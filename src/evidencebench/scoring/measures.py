@@ -22,7 +22,7 @@ from evidencebench.data.branch_and_bound import bits
 from evidencebench.data.cover import Coverage
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.selection import Selection
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean
 
 
 class MeasureInput(NamedTuple):
@@ -134,6 +134,7 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """
+    check_type(selection, Selection, "a selection, such as Selection(certain=(4, 0))")
     if not coverage.n_aspects:
         raise UndefinedScoreError("aspect recall is undefined: no aspect counts")
     return expected_covered(selection, coverage) / coverage.n_aspects
