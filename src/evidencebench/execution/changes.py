@@ -25,7 +25,7 @@ from evidencebench.systems.changed_queries import (
     shuffle_words,
     with_stranger,
 )
-from evidencebench.wording import did_you_mean, name_of
+from evidencebench.wording import check_type, did_you_mean, name_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +130,7 @@ def query_control(given: str | QueryControl) -> QueryControl:
     """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``."""
     if isinstance(given, QueryControl):
         return given
-    if not isinstance(given, str):
-        raise TypeError(
-            f"query control: expected a name, such as 'wrong_hypothesis', got {given!r}; control_of(function, dataset, "
-            "path) makes one of a function"
-        )
+    check_type(given, str, "the name of a query control, or what control_of(function, data, path) returns")
     name, _, file = given.partition("=")
     if name not in get_args(ControlName):
         raise ValueError(

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_typ
 import msgspec
 
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.execution.answers import SystemFunction, is_function, named_system, with_named_parts
+from evidencebench.execution.answers import AnySystem, is_function, named_system, with_named_parts
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named, plugins
 from evidencebench.models.llm.client import ChatClient
@@ -226,9 +226,7 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     return _make(spec, seed, client, depth=0)
 
 
-def system_from(
-    given: str | NamedSystem | System | SystemFunction, *, seed: int | None = None, client: ChatClient | None = None
-) -> NamedSystem:
+def system_from(given: str | AnySystem, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
     if isinstance(given, NamedSystem) or inspect.isroutine(given):

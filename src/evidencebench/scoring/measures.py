@@ -201,8 +201,7 @@ def with_own(own: Iterable[Measure]) -> dict[str, Measure]:
     """Return `MEASURES` and own ones, by key."""
     measures = dict(MEASURES)
     for measure in own:
-        if not isinstance(measure, Measure):
-            raise TypeError(f"measures: expected Measure(name=..., of=..., label=...), got {measure!r}")
+        check_type(measure, Measure, "measures as Measure(name=..., of=..., label=...)")
         if measures.setdefault(measure.key, measure) != measure:
             raise ValueError(f"measures: there is another '{measure.key}'; give yours a name of its own")
     return measures
