@@ -30,6 +30,7 @@ from evidencebench import (
     TaskScores,
     answers_from,
     answers_of,
+    compare,
     evaluate,
     execute,
     load_sample,
@@ -37,6 +38,7 @@ from evidencebench import (
     measure_query_controls,
     open_dataset,
     open_run,
+    place_breakdown,
     rank_by_score,
     select,
     write_dataset,
@@ -409,6 +411,32 @@ def test_an_own_system_that_is_given_the_labels_is_marked_in_runs_and_tables(tmp
     assert {row.name: row.sort for row in systems_table(scored).rows}[label] == "ceiling"
     with pytest.raises(SystemSpecError, match="is given the labels, so no system may use it"):
         make_system(f"stored:run={tmp_path / 'cheat.jsonl'}")
+
+
+@pytest.mark.parametrize("wrong", ["bm25", None, BM25, 3])
+def test_public_functions_say_what_they_expected_where_they_got_something_else(wrong: Any) -> None:
+    got = {"bm25": "'bm25'", BM25: "the class BM25"}.get(wrong, repr(wrong))
+    scores: Any = evaluate({"it": BM25()}, SAMPLE[:1], TASK)["it"][TASK.name]
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: compare(wrong, scores), "the scores of a system on a task"),
+        (lambda: compare(scores, wrong), "the scores of a system on a task"),
+        (lambda: place_breakdown(wrong, SAMPLE), "the scores of a system on a task"),
+        (lambda: evidencebench.scores_frame(wrong), "what evaluate returns"),
+        (lambda: evidencebench.coverage_of(wrong), "the labels of an instance"),
+        (lambda: evidencebench.minimum_cover(wrong), "what coverage_of returns"),
+        (lambda: evidencebench.maximum_coverage(wrong, 3), "what coverage_of returns"),
+        (lambda: evidencebench.find_evidence(wrong, "Tea helps."), "a paper, as read_paper returns it"),
+        (lambda: evidencebench.aspect_recall(wrong, evidencebench.coverage_of(SAMPLE[0].labels)), "a selection"),
+        (lambda: select(wrong, 3), "a Ranking"),
+        (lambda: rank_by_score(wrong), "scores, one number a sentence"),
+    ]
+    if not isinstance(wrong, str):
+        calls.append((lambda: make_system(wrong), "a specification, such as 'bm25:k1=1.2'"))
+        calls.append((lambda: evidencebench.run_dict(wrong), "a run, its path, or a dict of answers"))
+    for call, expected in calls:
+        with pytest.raises(TypeError, match=f"expected {expected}") as caught:
+            call()
+        assert got in str(caught.value) or repr(wrong)[:9] in str(caught.value)
 
 
 class Divides:

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import getattr_static
@@ -391,7 +392,10 @@ def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Rankin
     >>> rank_by_score([0.1, 0.7, 0.1]).sentences
     (1, 0, 2)
     """
-    values = [float(score) for score in scores]
+    try:
+        values = [float(score) for score in scores]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"expected scores, one number a sentence, got {reprlib.repr(scores)}: {error}") from error
     if query is not None and len(values) != (n := len(query.sentences)):
         raise ValueError(f"expected {n} scores, one for each sentence of the paper, got {len(values)}")
     for index, value in enumerate(values):

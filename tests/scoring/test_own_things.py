@@ -66,7 +66,7 @@ def test_a_measure_does_not_take_the_name_of_another() -> None:
     with pytest.raises(ValueError, match="there is another 'precision'"):
         evaluate({"bm25": BM25()}, SAMPLE, AT_10, measures=[taken])
     wrong: Any = ["precision"]
-    with pytest.raises(TypeError, match=r"expected Measure.*got 'precision'"):
+    with pytest.raises(TypeError, match=r"expected measures as Measure.*got 'precision'"):
         evaluate({"bm25": BM25()}, SAMPLE, AT_10, measures=wrong)
 
 

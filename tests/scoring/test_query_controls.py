@@ -184,7 +184,7 @@ def test_a_control_of_ones_own_that_gives_no_hypothesis_is_named(tmp_path: Path)
     with pytest.raises(ValueError, match=r"expected a name that ends in \.jsonl"):
         control_of(upper_case, SAMPLE, tmp_path / "upper.txt")
     wrong: Any = upper_case
-    with pytest.raises(TypeError, match=r"query control: expected a name.*control_of"):
+    with pytest.raises(TypeError, match=r"expected the name of a query control.*control_of.*got <function"):
         execute("bm25", SAMPLE, tmp_path / "unused.jsonl", control=wrong)
     with pytest.raises(ValueError, match="expected names that differ"):
         measure_query_controls(make_system("bm25"), SAMPLE, AT_10, [lambda _: "a", lambda _: "b"])

@@ -24,6 +24,7 @@ _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
 SystemFunction: TypeAlias = Callable[[Query, Brief], GivenAnswer]
 """A system as a function: it returns a `Ranking`, indices of sentences, or sentence -> score."""
+AnySystem: TypeAlias = NamedSystem | System | SystemFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +137,7 @@ def require_answerable(
             )
 
 
-def answer_instance(
-    system: NamedSystem | System | SystemFunction, instance: Instance, task: TaskOrName | None
-) -> Answer:
+def answer_instance(system: AnySystem, instance: Instance, task: TaskOrName | None) -> Answer:
     """Return a system's answer to an instance; if the system raises an error, return a `Failure`.
 
     The system is given the query; only one whose traits say that it knows the labels is given the labels. The brief is
@@ -175,18 +174,12 @@ def _message(error: BaseException) -> str:
     return message.encode(errors="backslashreplace").decode()
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersByInstance:
-    """Answers to instances and tasks, as `answers_from` returns them; no function of a user, which would see labels."""
-
-    answer: Callable[[Instance, Task], Answer | None]
-
-    def __call__(self, instance: Instance, task: Task) -> Answer | None:
-        return self.answer(instance, task)
+class AnswersByInstance(partial[Answer | None]):
+    """Answers to an instance and a task, as `answers_from` returns them; a user's function would see labels in it."""
 
 
 def answers_from(
-    answering: NamedSystem | System | SystemFunction | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance,
+    answering: AnySystem | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance,
     hypotheses: Mapping[str, str] | None = None,
 ) -> AnswersByInstance:
     """Return a function: instance, task -> answer.

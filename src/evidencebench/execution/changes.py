@@ -25,7 +25,7 @@ from evidencebench.systems.changed_queries import (
     shuffle_words,
     with_stranger,
 )
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean, name_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +119,9 @@ def own_hypotheses(function: HypothesisFunction, dataset: Dataset, limit: int | 
     for query in dataset.queries(limit):
         text = function(query)
         if not isinstance(text, str) or not text.strip():
-            name = getattr(function, "__name__", type(function).__name__)
-            raise TypeError(f"control '{name}': {query.instance_id}: expected a hypothesis as text, got {text!r}")
+            raise TypeError(
+                f"control '{name_of(function)}': {query.instance_id}: expected a hypothesis as text, got {text!r}"
+            )
         hypotheses[query.instance_id] = text.strip()
     return hypotheses
 
@@ -129,11 +130,7 @@ def query_control(given: str | QueryControl) -> QueryControl:
     """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``."""
     if isinstance(given, QueryControl):
         return given
-    if not isinstance(given, str):
-        raise TypeError(
-            f"query control: expected a name, such as 'wrong_hypothesis', got {given!r}; control_of(function, dataset, "
-            "path) makes one of a function"
-        )
+    check_type(given, str, "the name of a query control, or what control_of(function, data, path) returns")
     name, _, file = given.partition("=")
     if name not in get_args(ControlName):
         raise ValueError(

@@ -13,13 +13,13 @@ from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_typ
 import msgspec
 
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.execution.answers import SystemFunction, is_function, named_system, with_named_parts
+from evidencebench.execution.answers import AnySystem, is_function, named_system, with_named_parts
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named, plugins
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean
 
 Factory = Callable[..., Any]
 
@@ -222,12 +222,11 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
+    check_type(spec, str, "a specification, such as 'bm25:k1=1.2'; an object is a system as it is")
     return _make(spec, seed, client, depth=0)
 
 
-def system_from(
-    given: str | NamedSystem | System | SystemFunction, *, seed: int | None = None, client: ChatClient | None = None
-) -> NamedSystem:
+def system_from(given: str | AnySystem, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
     if isinstance(given, NamedSystem) or inspect.isroutine(given):

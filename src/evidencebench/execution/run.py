@@ -19,7 +19,7 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, require_few_errors, results
 from evidencebench.errors import EvidenceWarning, RunMismatchError, StopError, SystemSpecError
-from evidencebench.execution.answers import SystemFunction, default_tasks, in_epoch, require_answerable
+from evidencebench.execution.answers import AnySystem, default_tasks, in_epoch, require_answerable
 from evidencebench.execution.asking import (
     DEFAULT_MAX_WAITING,
     Inquiry,
@@ -42,7 +42,7 @@ from evidencebench.provenance import differences
 from evidencebench.runs.header import MOST_EPOCHS, DataHeader, QueryControl, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.oddities import failed_warnings, repeats_warnings, short_warnings, system_warnings, warn
 from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
-from evidencebench.system import NamedSystem, System, merged_notes
+from evidencebench.system import merged_notes
 from evidencebench.version import __version__
 
 _MIN_INSTANCES_A_JOB = 16
@@ -65,7 +65,7 @@ class RunReport:
 
 
 def execute(
-    system: str | NamedSystem | System | SystemFunction,
+    system: str | AnySystem,
     dataset: Dataset | PathText,
     path: PathText,
     *,
@@ -289,7 +289,7 @@ class _RunWriter:
 
 
 def rehearse(
-    system: str | NamedSystem | System | SystemFunction,
+    system: str | AnySystem,
     dataset: Dataset | PathText,
     *,
     client: ChatClient,
@@ -314,7 +314,7 @@ class _Asking(NamedTuple):
 
 
 def _prepare(
-    given: str | NamedSystem | System | SystemFunction,
+    given: str | AnySystem,
     data: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName],
     *,

@@ -16,6 +16,7 @@ from evidencebench.provenance import require_extra
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import Cell, Table
+from evidencebench.wording import check_type
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which one is chosen
 Scores = Mapping[str, Mapping[str, TaskScores]]  # source name -> task name -> scores
@@ -90,6 +91,7 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     >>> round(frame["aspect_recall"].mean(), 3)
     0.37
     """
+    check_type(scores, Mapping, "what evaluate returns")
     keys = tuple(next((scored.scores for by_task in scores.values() for scored in by_task.values()), MEASURES))
     rows = (
         (system, task, instance_id, cluster, *(None if math.isnan(value) else value for value in values))

@@ -26,7 +26,7 @@ from evidencebench.runs.run import Answer, RunFile
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import Ranking, require_scope
 from evidencebench.version import __version__
-from evidencebench.wording import counted, did_you_mean
+from evidencebench.wording import check_type, counted, did_you_mean
 
 
 def docno(instance_id: str, index: int) -> str:
@@ -233,6 +233,7 @@ def _answers(
         yield from answers_in(run).items()
         return
     opened = open_run(run) if isinstance(run, str | PathLike) else run
+    check_type(opened, RunFile, "a run, its path, or a dict of answers")
     name = None if task is None else task_from(task).name
     tasks = sorted({task_name for _, task_name in opened.done if task_name is not None})
     if name is None and tasks:

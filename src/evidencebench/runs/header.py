@@ -87,6 +87,7 @@ class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
     """How a run was cross-validated: in ``folds`` parts of papers, cut by its seed; None where nothing is trained."""
 
     folds: Annotated[int, msgspec.Meta(ge=2)] | None = None
+    splitter: str | None = None  # the function of a user that cut them
 
 
 class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +147,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     def signature(self) -> str:
         """The system as it ran: ``bm25(k1=0.9)[wrong hypothesis, seed 0]``, ``finder()[5-fold by paper, seed 0]``."""
         if self.crossval is not None and self.crossval.folds is not None:
-            return f"{self.system.signature}[{self.crossval.folds}-fold by paper, seed {self.seed}]"
+            folds = f"{self.crossval.folds}-fold by {self.crossval.splitter or 'paper'}"
+            return f"{self.system.signature}[{folds}, seed {self.seed}]"
         repeats = f"[{self.epochs} epochs]" if self.epochs > 1 else ""
         if self.control is None:
             return f"{self.system.signature}{repeats}"

@@ -31,9 +31,9 @@ from evidencebench.scoring.significance import (
     paired_tests,
     percent,
 )
-from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.scoring.task_scores import SCORES, Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
-from evidencebench.wording import one_line
+from evidencebench.wording import check_type, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,8 @@ def mean_recalls(
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
     if not columns:
         raise RunMismatchError("expected the scores of at least one system, got none")
-    for other in columns[1:]:
+    for other in columns:
+        check_type(other, TaskScores, SCORES)
         if other.ids != columns[0].ids:
             raise RunMismatchError(
                 f"task '{other.task.name}': the runs cover different instances ({len(columns[0].ids)} and "

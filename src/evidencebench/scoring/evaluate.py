@@ -15,7 +15,7 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import AnswersByInstance, SystemFunction, answers_from
+from evidencebench.execution.answers import AnswersByInstance, AnySystem, answers_from
 from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
@@ -34,13 +34,12 @@ from evidencebench.scoring.measures import (
 from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import Counts, TaskScores
-from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Epochs: TypeAlias = tuple[AnswerSource, ...]
 _Checked: TypeAlias = tuple[Answer | None, CheckedAnswer]
-Answering: TypeAlias = NamedSystem | System | SystemFunction | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance
+Answering: TypeAlias = AnySystem | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance
 
 
 def evaluate(

@@ -22,7 +22,7 @@ from evidencebench.data.branch_and_bound import bits
 from evidencebench.data.cover import Coverage
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.selection import Selection
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean
 
 
 class MeasureInput(NamedTuple):
@@ -136,6 +136,7 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """
+    check_type(selection, Selection, "a selection, such as Selection(certain=(4, 0))")
     if not coverage.n_aspects:
         raise UndefinedScoreError("aspect recall is undefined: no aspect counts")
     return expected_covered(selection, coverage) / coverage.n_aspects
@@ -202,8 +203,7 @@ def with_own(own: Iterable[Measure]) -> dict[str, Measure]:
     """Return `MEASURES` and own ones, by key."""
     measures = dict(MEASURES)
     for measure in own:
-        if not isinstance(measure, Measure):
-            raise TypeError(f"measures: expected Measure(name=..., of=..., label=...), got {measure!r}")
+        check_type(measure, Measure, "measures as Measure(name=..., of=..., label=...)")
         if measures.setdefault(measure.key, measure) != measure:
             raise ValueError(f"measures: there is another '{measure.key}'; give yours a name of its own")
     return measures

@@ -8,7 +8,7 @@ from evidencebench.data.dataset import Dataset, dataset_from, require_limit
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import TaskError
 from evidencebench.execution.answers import (
-    SystemFunction,
+    AnySystem,
     ask_once_an_instance,
     default_tasks,
     named_system,
@@ -31,11 +31,11 @@ from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.system import NamedSystem, System
+from evidencebench.system import NamedSystem
+from evidencebench.wording import name_of
 
 OWN = "own"
 
-AnySystem: TypeAlias = NamedSystem | System | SystemFunction
 AnyControl: TypeAlias = str | QueryControl | HypothesisFunction
 
 
@@ -185,19 +185,16 @@ def _controls_by_name(
         pairs = list(controls.items())
     else:
         listed = (controls,) if callable(controls) or isinstance(controls, str | QueryControl) else controls
-        pairs = [(_name_of(control), control) for control in dict.fromkeys(listed)]
+        pairs = [
+            (f"changed: {name_of(control)}" if callable(control) else str(query_control(control)), control)
+            for control in dict.fromkeys(listed)
+        ]
     by_name = dict(pairs)
     if not by_name:
         raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
     if len(by_name) < len(pairs) or OWN in by_name:
         raise ValueError(f"controls: expected names that differ, and none '{OWN}'; give a dict, {{name: control}}")
     return by_name
-
-
-def _name_of(control: AnyControl) -> str:
-    if callable(control):
-        return f"changed: {getattr(control, '__name__', type(control).__name__)}"
-    return str(query_control(control))
 
 
 def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.wording import counted
+from evidencebench.wording import counted, name_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Resampling:
     @property
     def test_name(self) -> str:
         """What tables call the test: ``sign flips``, or the name of your own function."""
-        return "sign flips" if self.test is None else str(getattr(self.test, "__name__", type(self.test).__name__))
+        return "sign flips" if self.test is None else name_of(self.test)
 
     def generator(self) -> np.random.Generator:
         """Return a new generator from the seed, so that every figure gets the same draws."""

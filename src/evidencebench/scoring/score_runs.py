@@ -355,12 +355,8 @@ def results_of_runs(
 def _control_words(controls: Collection[QueryControl]) -> dict[QueryControl, str]:
     """Return the words of each control; files of one name are told apart by their checksums."""
     n_alike = Counter(control.words for control in controls)
-    return {
-        control: f"{control.words}, sha256:{(control.sha256 or '')[:SHOWN_DIGITS]}"
-        if n_alike[control.words] > 1
-        else control.words
-        for control in controls
-    }
+    digits = {control: f", sha256:{str(control.sha256)[:SHOWN_DIGITS]}" for control in controls}
+    return {one: f"{one.words}{digits[one] if n_alike[one.words] > 1 else ''}" for one in controls}
 
 
 def reads_hypothesis(run: RunFile) -> bool:

@@ -14,6 +14,8 @@ from evidencebench.scoring.selection import Selection
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
 
+SCORES = "the scores of a system on a task, evaluate(...)[SYSTEM][TASK]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:

@@ -223,7 +223,7 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         tasks=plan.tasks,
         per_task=True,
         seed=seed,
-        crossval=CrossvalHeader(folds=None if training is None else plan.n_folds),
+        crossval=CrossvalHeader() if training is None else CrossvalHeader(folds=plan.n_folds, splitter=plan.splitter),
         versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
         trained_on=trained_on,
     )
@@ -354,6 +354,6 @@ def is_journal(path: Path) -> bool:
 
 
 def _differing(before: _Header, now: _Header) -> str:
-    begun, plan = asdict(before.plan), asdict(now.plan)
+    begun, plan = ({**asdict(header.plan), "folds": hash(header.plan.folds)} for header in (before, now))
     versions = differences(begun.pop("versions"), plan.pop("versions"))
     return "; ".join(filter(None, (differences(begun, plan), versions)))
