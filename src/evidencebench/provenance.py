@@ -21,12 +21,19 @@ _PACKAGE = "__init__.py"
 
 
 def versions_of_code(name: str, module: ModuleType | None, code: object = None) -> dict[str, str]:
-    """Return the digest of own code by its name: of its module's file, or of ``code``, typed into a notebook."""
-    if module is not None and code is not None and not Path(getattr(module, "__file__", None) or "").is_file():
-        digest: str | None = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
-    else:
-        digest = None if module is None else code_digest(module)
-    return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
+    """Return the digests of own code by name: of its module's file, and of what ``code`` is compiled to.
+
+    The second tells functions of one name apart, and is all there is of code that was typed into a notebook.
+    """
+    if module is None:
+        return {}
+    has_file = Path(getattr(module, "__file__", None) or "").is_file()
+    digest = code_digest(module) if has_file or code is None else None
+    entries = {} if digest is None else {f"{CODE_OF}{name}": digest}
+    if code is not None and not (has_file and isinstance(code, type)):
+        compiled = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
+        entries["function" if has_file else f"{CODE_OF}{name}"] = compiled
+    return {key: f"sha256:{value}" for key, value in entries.items()}
 
 
 def merged_versions(*versions: Mapping[str, str]) -> dict[str, str]:

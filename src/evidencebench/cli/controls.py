@@ -44,6 +44,7 @@ def controls(
       shuffled_words    the order of the hypothesis's words
       negated=FILE      the hypothesis negated      } from a file that
       paraphrased=FILE  the hypothesis in other words } 'llm rewrite' makes
+      changed=FILE      another hypothesis of yours   } or you
 
     If recall and selections stay the same with the wrong hypothesis, a system does
     not use it, however high its score. Of two papers, 'stranger' is the share of

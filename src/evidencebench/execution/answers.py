@@ -45,7 +45,7 @@ class _Function:
         given = self.function(query, brief)
         if given is None:
             raise TypeError("expected an answer, got None")
-        if isinstance(given, Sequence):
+        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
             return Ranking(sentences=tuple(given))
         return cast("Ranking", answers_in({query.instance_id: given})[query.instance_id])
 

@@ -27,6 +27,7 @@ from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
+UNTESTED = "no test: recall differs on no paper, or on too few to be significant"
 Uncertainty = Literal["interval", "error", "epochs", "none"]
 
 
@@ -63,9 +64,14 @@ _SYSTEM: Column[Standing] = Column(
 
 
 def _notes(rows: Sequence[Standing]) -> list[str]:
-    control = "* a control, computed here; oracle knows the answers: the ceiling, unranked"
-    notes = [control] if any(row.is_control for row in rows) else []
-    return [*notes, f"† {TRAINED_ON_IT}"] if any(row.trained_on_it for row in rows) else notes
+    notes = {
+        "* a control, computed here; oracle knows the answers: the ceiling, unranked": any(
+            row.is_control for row in rows
+        ),
+        f"† {TRAINED_ON_IT}": any(row.trained_on_it for row in rows),
+        UNTESTED: any(row.wrong_hypothesis and row.wrong_hypothesis.p_holm is None for row in rows),
+    }
+    return [note for note, is_needed in notes.items() if is_needed]
 
 
 def _board_csv(board: Mapping[str, Sequence[Standing]], dataset: Dataset, *, published: bool) -> Table:

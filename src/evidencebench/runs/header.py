@@ -83,7 +83,7 @@ class QueryControl(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name.replace('_', ' ')}{own}"
 
 
-class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
+class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a run was cross-validated: in ``folds`` parts of papers, cut by its seed; None where nothing is trained."""
 
     folds: Annotated[int, msgspec.Meta(ge=2)] | None = None

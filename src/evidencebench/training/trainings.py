@@ -181,7 +181,7 @@ def train(
         raise SystemSpecError(f"train: '{next(iter(trained.options))}' is an option of answering, not of training")
     if folder.exists() and any(folder.iterdir()) and not overwrite:
         raise DataError(f"{folder}: exists; choose another folder, or replace the model with --overwrite")
-    given = [data] if isinstance(data, Dataset | PathText) else data
+    given = [data] if isinstance(data, Dataset | str | Path) else data
     datasets = list({dataset.sha256: dataset for dataset in map(dataset_from, given)}.values())
     digests = [dataset.sha256 for dataset in datasets]
     about = {
