@@ -52,7 +52,10 @@ def held(text: bytes) -> Snapshot:
 
 def stepped(text: bytes) -> dict[str, bytes] | None:
     """Step through a text with windows of several sizes, which must all find the same."""
-    found = [json_format._step_through(held(text), part_bytes) for part_bytes in (9, 50, 10_000)]  # noqa: SLF001 - as for large files
+    # A value larger than so many parts is left to a reader of the whole, so that the smallest part is no smaller.
+    least = -(-len(text) // json_format._MOST_PARTS)  # noqa: SLF001 - as for large files
+    sizes = (max(9, least), max(50, least), 10_000)
+    found = [json_format._step_through(held(text), part_bytes) for part_bytes in sizes]  # noqa: SLF001
     assert found[0] == found[1] == found[2]
     return None if found[0] is None else {name: text[span.start : span.stop] for name, span in found[0][0].items()}
 
