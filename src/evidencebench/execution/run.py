@@ -17,7 +17,7 @@ from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, re
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
-from evidencebench.engine.protocol import Engine, require_few_errors, results
+from evidencebench.engine.protocol import Engine, results, too_many_errors
 from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
 from evidencebench.execution.answers import default_tasks, require_answerable
 from evidencebench.execution.asking import (
@@ -163,16 +163,15 @@ def execute(
         _require_asked(run, header, ids)
         done = run.done - run.failed if retry_failed else run.done
         todo = list(todo_of(ids, asking.tasks, named, done=done))
-        writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo))
+        writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo), max_errors=max_errors)
         if todo and on_progress is not None:  # shows the total before the first answer comes
             on_progress(writer.n_done, len(ids))
 
-        def keep(outcome: InstanceOutcome) -> None:
-            has_failed = writer.keep(outcome)
+        def keep(outcome: InstanceOutcome) -> StopError | None:
+            stop = writer.keep(outcome)
             if on_progress is not None:
                 on_progress(writer.n_done, len(ids))
-            # An answer that had begun before the run stops is kept, and raises nothing of its own.
-            require_few_errors(writer.n_new_failures, max_errors if has_failed else None, writer.last_error)
+            return stop
 
         if named.waits:
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
@@ -210,8 +209,16 @@ def execute(
 class _RunWriter:
     """Appends answers to a run's journal, and counts all answers in the run, those of earlier calls included."""
 
-    def __init__(self, journal: Journal, run: RunFile, done: Iterable[tuple[str, str | None]], *, n_done: int) -> None:
-        self._journal = journal
+    def __init__(
+        self,
+        journal: Journal,
+        run: RunFile,
+        done: Iterable[tuple[str, str | None]],
+        *,
+        n_done: int,
+        max_errors: int | None,
+    ) -> None:
+        self._journal, self._max_errors = journal, max_errors
         self._notes: dict[str, Mapping[str, int]] = {}  # by instance id
         self.n_done, self.n_failed, self.n_new_failures = n_done, len(run.failed.intersection(done)), 0
         self.first_error: str | None = None
@@ -225,9 +232,9 @@ class _RunWriter:
             key: {"maybe_charged": n} for key, old in asked_again if old and (n := old.notes.get("maybe_charged"))
         }
 
-    def keep(self, outcome: InstanceOutcome) -> bool:
-        """Append the answers of an instance, and say whether one of them failed."""
-        instance_id, n_before = outcome.todo.instance_id, self.n_new_failures
+    def keep(self, outcome: InstanceOutcome) -> StopError | None:
+        """Append the answers of an instance, and return the stop if too many have failed by now."""
+        instance_id = outcome.todo.instance_id
         for task, given in outcome.answers.items():
             before = self._lost.get((instance_id, task))
             answer = given if before is None else replace(given, notes=merged_notes(given.notes, before))
@@ -239,9 +246,10 @@ class _RunWriter:
                 self.last_error = f"{instance_id}: {answer.error}"
                 self.first_error = self.first_error or self.last_error
                 self.first_trace = self.first_trace or answer.trace
-        self.stop = self.stop or outcome.stop
+        too_many = too_many_errors(self.n_new_failures, self._max_errors, self.last_error)
+        self.stop = self.stop or outcome.stop or too_many
         self.n_done += outcome.unanswered is None
-        return self.n_new_failures > n_before
+        return too_many
 
     def _count(self, instance_id: str, answer: Answer | None) -> None:
         if answer is not None and answer.notes:
