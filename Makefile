@@ -17,8 +17,8 @@ construction-demo: $(VENV)/.core
 	$(PIP) --editable '.[llm,serve]'
 	$(BIN)/evidencebench construct demo
 
+# worksteal, so that one process has most tests of a file, and its fixtures. A test that hangs is named.
 test: $(VENV)/.dev
-	# worksteal, so that one process has most tests of a file, and its fixtures; a test that hangs is named
 	$(BIN)/python -m pytest -n auto --dist worksteal --timeout 300
 
 # The packages that users plug evidencebench into, each in an environment of its own, with its real release.

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,13 @@ def held(text: bytes) -> Snapshot:
 
 def stepped(text: bytes) -> dict[str, bytes] | None:
     """Step through a text with windows of several sizes, which must all find the same."""
-    found = [json_format._step_through(held(text), part_bytes) for part_bytes in (9, 50, 10_000)]  # noqa: SLF001 - as for large files
+    step = json_format._step_through  # noqa: SLF001 - as for large files
+    whole = step(held(text), 10_000)
+    # A member longer than this many parts is left to a reader of the whole.
+    stops = [0] if whole is None else sorted({0, *(span.stop for span in whole[0].values())})
+    longest = max((stop - start for start, stop in pairwise(stops)), default=0)
+    least = -(-longest // json_format._MOST_PARTS)  # noqa: SLF001
+    found = [step(held(text), max(least, 9)), step(held(text), max(least, 50)), whole]
     assert found[0] == found[1] == found[2]
     return None if found[0] is None else {name: text[span.start : span.stop] for name, span in found[0][0].items()}
 

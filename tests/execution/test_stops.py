@@ -1,5 +1,6 @@
 """What a stop leaves open is said and asked again; a failure is shown where it is, and stops a run that is to stop."""
 
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError
+from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError, StopError
 from evidencebench.execution.run import execute
 from evidencebench.runs.run import read_run
 from evidencebench.system import Brief, Ranking, Traits
@@ -71,6 +72,24 @@ class Beyond:
 
     def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return Ranking(sentences=(0, self.index))
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Fails on one instance once another has begun, whose answer comes when the failure was told."""
+
+    traits = Traits(waits=True)
+
+    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        if query.instance_id == A:
+            assert BEGUN.wait(60)
+            deep_in_own_code()
+        BEGUN.set()
+        assert TOLD.wait(60)
+        return Ranking(sentences=(0,))
+
+
+BEGUN, TOLD = threading.Event(), threading.Event()
 
 
 def deep_in_own_code() -> None:
@@ -160,3 +179,16 @@ def test_a_sentence_that_does_not_exist_is_a_failed_answer_at_once(index: int, s
     expected = f"system 'execution.test_stops:Beyond': expected sentences 0..{last}, got {index}"
     assert report.first_error == f"{A}: OutOfRangeError: {expected}"
     assert (report.n_failed, report.first_trace) == (2, None)
+
+
+def test_an_answer_that_had_begun_when_too_many_failed_is_kept(tmp_path: Path) -> None:
+    def tell(n_done: int, _: int) -> None:
+        if n_done:
+            TOLD.set()
+
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(StopError, match=r"^1 error, and at most 0 are allowed; the last: .*no such word$"):
+        execute(Late(), SAMPLE, path, max_errors=0, max_waiting=2, on_progress=tell)
+    run = read_run(path)
+    assert ({one for one, _ in run.failed}, B in run.ids) == ({A}, True)
+    assert len(run.ids) < len(SAMPLE)

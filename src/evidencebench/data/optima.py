@@ -13,7 +13,7 @@ from evidencebench.data.json_format import EVALUATION_KEYS
 from evidencebench.data.sources import DataFile, writer_of
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.local import engine_of
-from evidencebench.engine.protocol import Engine, require_few_errors, results
+from evidencebench.engine.protocol import Engine, results, too_many_errors
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.files.disk import PathText
 from evidencebench.files.records import RecordFormat
@@ -113,7 +113,8 @@ def solve_file(
             if not isinstance(error, EvidenceBenchError) or isinstance(error, ChangedDataError):
                 raise error  # it concerns all instances
             failed[instance_id] = str(error)
-            require_few_errors(len(failed), max_errors, f"{instance_id}: {error}")
+            if stop := too_many_errors(len(failed), max_errors, f"{instance_id}: {error}"):
+                raise stop
 
         for optima in results(engine, _solver, (dataset.file,), todo, on_error=keep_error):
             encoded = msgspec.json.encode(optima)

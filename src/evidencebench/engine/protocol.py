@@ -110,10 +110,11 @@ class Engine(Protocol):
         """
 
 
-def require_few_errors(n_errors: int, most: int | None, last: str) -> None:
-    """Raise `StopError` if more errors came than a user allows; None allows any number."""
-    if most is not None and n_errors > most:
-        raise StopError(f"{counted(n_errors, 'error')}, and at most {most} are allowed; the last: {last}")
+def too_many_errors(n_errors: int, most: int | None, last: str) -> StopError | None:
+    """Return the stop if more errors came than a user allows; None allows any number."""
+    if most is None or n_errors <= most:
+        return None
+    return StopError(f"{counted(n_errors, 'error')}, and at most {most} are allowed; the last: {last}")
 
 
 def results(

@@ -173,10 +173,13 @@ def lost_outcome(todo: Todo, error: Exception, dataset: Dataset, *, fails_fast: 
 def ask_all(
     ask: Callable[[Todo], InstanceOutcome],
     todo: Sequence[Todo],
-    keep: Callable[[InstanceOutcome], object],
+    keep: Callable[[InstanceOutcome], StopError | None],
     waiting: Waiting,
 ) -> None:
-    """Ask, in threads, until all is answered or `Waiting.settle` changes nothing; raise `StopError` at the end."""
+    """Ask, in threads, until all is answered or `Waiting.settle` changes nothing; raise `StopError` at the end.
+
+    Where ``keep`` returns a stop, no further todo begins, and the outcomes of those that have begun are kept.
+    """
     before: set[Todo] = set()
     while True:
         remaining, stop = _ask_once(ask, todo, keep, waiting)
@@ -196,7 +199,7 @@ def ask_all(
 def _ask_once(
     ask: Callable[[Todo], InstanceOutcome],
     todo: Sequence[Todo],
-    keep: Callable[[InstanceOutcome], object],
+    keep: Callable[[InstanceOutcome], StopError | None],
     waiting: Waiting,
 ) -> tuple[list[Todo], StopError | None]:
     """Ask each todo once, from threads, and keep the answers; return the todos that are left, and the stop or None."""
@@ -216,7 +219,8 @@ def _ask_once(
     engine = Threads(min(waiting.max_waiting, max(1, len(todo))))
     to_ask = takewhile(lambda _: not final_stops(), todo)
     for outcome in results(engine, lambda: ask_and_note, (), to_ask, on_interrupt=waiting.interrupt):
-        keep(outcome)
+        if (stop := keep(outcome)) is not None:
+            stops.append(stop)
         del remaining[outcome.todo]
         if outcome.unanswered is not None:
             remaining[outcome.unanswered] = None

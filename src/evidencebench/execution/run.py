@@ -17,7 +17,7 @@ from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, re
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
-from evidencebench.engine.protocol import Engine, require_few_errors, results
+from evidencebench.engine.protocol import Engine, results, too_many_errors
 from evidencebench.errors import EvidenceWarning, RunMismatchError, StopError, SystemSpecError
 from evidencebench.execution.answers import AnySystem, default_tasks, in_epoch, require_answerable
 from evidencebench.execution.asking import (
@@ -172,16 +172,15 @@ def execute(
             lacking for n in range(epochs) for lacking in todo_of(ids, asking.tasks, named, done=done[n], inquiry=n)
         ]
         n_all = len(ids) * epochs
-        writer = _RunWriter(journal, run, done, n_done=n_all - len(todo))
+        writer = _RunWriter(journal, run, done, n_done=n_all - len(todo), max_errors=max_errors)
         if todo and on_progress is not None:  # shows the total before the first answer comes
             on_progress(writer.n_done, n_all)
 
-        def keep(outcome: InstanceOutcome) -> None:
-            has_failed = writer.keep(outcome)
+        def keep(outcome: InstanceOutcome) -> StopError | None:
+            stop = writer.keep(outcome)
             if on_progress is not None:
                 on_progress(writer.n_done, n_all)
-            # An answer that had begun before the run stops is kept, and raises nothing of its own.
-            require_few_errors(writer.n_new_failures, max_errors if has_failed else None, writer.last_error)
+            return stop
 
         if named.waits:
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
@@ -227,8 +226,10 @@ _Keys = Collection[tuple[str, str | None]]  # of answers: instance id, task or N
 class _RunWriter:
     """Appends answers to a run's journal, and counts all answers in the run, those of earlier calls included."""
 
-    def __init__(self, journal: Journal, run: RunFile, done: Sequence[_Keys], *, n_done: int) -> None:
-        self._journal = journal
+    def __init__(
+        self, journal: Journal, run: RunFile, done: Sequence[_Keys], *, n_done: int, max_errors: int | None
+    ) -> None:
+        self._journal, self._max_errors = journal, max_errors
         self._notes: dict[tuple[int, str], Mapping[str, int]] = {}  # by the index of the epoch and instance id
         self.n_done, self.n_new_failures = n_done, 0
         self.failures: list[tuple[str, str]] = []  # instance id, error; those of earlier calls included
@@ -246,9 +247,9 @@ class _RunWriter:
                 if (old := epoch.answer(*key)) and (n := old.notes.get("maybe_charged")):
                     self._lost[index, *key] = {"maybe_charged": n}
 
-    def keep(self, outcome: InstanceOutcome) -> bool:
-        """Append the answers of an instance, and say whether one of them failed."""
-        instance_id, index, n_before = outcome.todo.instance_id, outcome.todo.inquiry, self.n_new_failures
+    def keep(self, outcome: InstanceOutcome) -> StopError | None:
+        """Append the answers of an instance, and return the stop if too many have failed by now."""
+        instance_id, index = outcome.todo.instance_id, outcome.todo.inquiry
         for task, given in outcome.answers.items():
             before = self._lost.get((index, instance_id, task))
             answer = given if before is None else replace(given, notes=merged_notes(given.notes, before))
@@ -263,9 +264,10 @@ class _RunWriter:
                 n = len(set(answer.sentences))
                 self._n_repeats += len(answer.sentences) - n
                 self._short += [(n, outcome.n_sentences)] if answer.ordered and n < outcome.n_sentences else []
-        self.stop = self.stop or outcome.stop
+        too_many = too_many_errors(self.n_new_failures, self._max_errors, self.last_error)
+        self.stop = self.stop or outcome.stop or too_many
         self.n_done += outcome.unanswered is None
-        return self.n_new_failures > n_before
+        return too_many
 
     def oddities(self, system: str, *, ranks_all: bool) -> list[EvidenceWarning]:
         rows = failed_warnings(system, self.failures, self._n_answers)

@@ -70,11 +70,13 @@ def interrupted(seconds: float = 0.05) -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(seconds, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     timer.start()
-    with suppress(KeyboardInterrupt):
-        yield
-        timer.join()
-        time.sleep(1)
-    signal.signal(signal.SIGINT, before)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+            timer.join()
+            time.sleep(1)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None:
