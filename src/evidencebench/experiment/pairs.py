@@ -9,11 +9,10 @@ from typing import Any
 from evidencebench.data.dataset import Dataset
 from evidencebench.experiment.result_table import ResultTable, head_of, label_of
 from evidencebench.runs.oddities import TRAINED_ON_IT
-from evidencebench.scoring.compare import Comparison, ControlResult, Pair, compare_pairs, holm_text
+from evidencebench.scoring.compare import OWN, Comparison, ControlResult, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
 from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName
 from evidencebench.scoring.output import comparison_fields, signature, signature_of, signature_of_all
-from evidencebench.scoring.query_controls import OWN
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.significance import ALPHA, estimate_columns, mean_or_none, p_text, percent

@@ -35,6 +35,8 @@ from evidencebench.scoring.task_scores import SCORES, Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import check_type, one_line
 
+OWN = "own"  # the data's own queries, among controls
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:

@@ -26,15 +26,13 @@ from evidencebench.execution.changes import (
 from evidencebench.files.disk import PathText
 from evidencebench.runs.header import QueryControl
 from evidencebench.runs.oddities import warn
-from evidencebench.scoring.compare import ControlResult, control_results
+from evidencebench.scoring.compare import OWN, ControlResult, control_results
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem
 from evidencebench.wording import name_of
-
-OWN = "own"
 
 AnyControl: TypeAlias = str | QueryControl | HypothesisFunction
 

@@ -1,5 +1,6 @@
 """Train(), the table of trainings, and how a training is made from a specification."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -181,7 +182,7 @@ def train(
         raise SystemSpecError(f"train: '{next(iter(trained.options))}' is an option of answering, not of training")
     if folder.exists() and any(folder.iterdir()) and not overwrite:
         raise DataError(f"{folder}: exists; choose another folder, or replace the model with --overwrite")
-    given = [data] if isinstance(data, Dataset | str | Path) else data
+    given = [data] if isinstance(data, Dataset | str | os.PathLike) else data
     datasets = list({dataset.sha256: dataset for dataset in map(dataset_from, given)}.values())
     digests = [dataset.sha256 for dataset in datasets]
     about = {
