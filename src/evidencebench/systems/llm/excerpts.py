@@ -67,6 +67,10 @@ def line_tokens(index: int, text: str) -> int:
 def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:
     """Return the first sentences, as many as have lines that fit: papers end with acknowledgements."""
     texts = {index: prompt_line(query.sentences[index]) for index in indices}
+    whole = Excerpt(shown=texts)
+    # Nearly all papers fit. Line by line takes five times as long, and rounds each up by 1.5 tokens at most.
+    if estimated_tokens(whole.block) + 1.5 * len(texts) <= max_tokens:
+        return whole
     used = accumulate(line_tokens(index, text) for index, text in texts.items())
     shown = {index: text for (index, text), n_used in zip(texts.items(), used, strict=True) if n_used <= max_tokens}
     return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
