@@ -9,7 +9,6 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import PageServing, argument, option
-from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.files.places import cache_folder
@@ -27,6 +26,7 @@ def view(
         Path | None, option("--people FOLDER", "Let people pick, blind; their runs go to FOLDER.", options.FOLDER)
     ],
     limit: options.Limit,
+    ids: options.Ids,
     serving: PageServing,
 ) -> None:
     """Look at papers, their evidence and what each RUN chose.
@@ -70,7 +70,7 @@ def view(
         from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
         from evidencebench.pages.viewer import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
-        dataset = open_dataset(data)
+        dataset = options.open_part(data, ids)
         exchanges = opened.enter_context(stored_exchanges(dataset, cache_folder(os.environ)))
         viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
         if folder is not None:
