@@ -1,10 +1,12 @@
 """``--ids``: the commands that run and score take a subset of the data, from a file or standard input."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from command_line import SAMPLE, Command
+from fake_models import RunningServer
 
 CHOSEN = (SAMPLE.ids[1], SAMPLE.ids[4])
 
@@ -62,3 +64,12 @@ def test_ids_come_from_standard_input(command: Command) -> None:
 def test_ids_that_cannot_be_used_are_told(ids: str, words: str, command: Command) -> None:
     assert words in command(f"run bm25 --data sample -o run.jsonl --ids {ids}").refusal
     assert not Path("run.jsonl").exists()
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_changed_queries_are_needed_for_the_chosen_instances_only(server: RunningServer, command: Command) -> None:
+    Path("negated.json").write_text(json.dumps(dict.fromkeys(CHOSEN, "It does not.")), encoding="utf-8")
+    run = f"run {server.spec()} --data sample -t er_at_10 --control negated=negated.json -o run.jsonl"
+    assert "expected a hypothesis for every instance" in command(run).refusal
+    assert command(f"{run} --ids ids.txt --json").json["n_failed"] == 0
+    assert "It does not." in command(f"llm show run.jsonl {CHOSEN[1]} --data sample").out

@@ -53,8 +53,8 @@ def view(
     if folder is not None and len(tasks) > 1:
         raise click.UsageError("--people takes one --task")
     shown_tasks = tasks if folder is None else tasks or (TASKS["er_at_optimal"],)
-    if data is None and (runs or shown_tasks or folder is not None):
-        raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
+    if data is None and (runs or shown_tasks or folder is not None or ids is not None):
+        raise click.UsageError("expected --data: the data that RUN, --task, --ids or --people are about")
 
     with serving.listening("view") as (address, serve), ExitStack() as opened:
         if data is None:

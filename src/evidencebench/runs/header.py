@@ -1,6 +1,6 @@
 """The header of a run: everything that decides the result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
@@ -131,10 +131,6 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         if self.hypothesis == "wrong":
             msgspec.structs.force_setattr(self, "control", QueryControl(name="wrong_hypothesis"))
         msgspec.structs.force_setattr(self, "hypothesis", msgspec.UNSET)
-
-    def asked(self, ids: Sequence[str]) -> Sequence[str]:
-        """Return the ids of the instances that are asked, of all ids of the data."""
-        return (ids if self.data.ids is None else self.data.ids)[: self.limit]
 
     @property
     def answers_two_papers(self) -> bool:

@@ -291,10 +291,8 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
 def _common_part(runs: Mapping[str, RunFile], dataset: Dataset, limit: int | None) -> tuple[Dataset, int]:
     """Return the data set or the subset that all runs were asked, and how many of its first instances count."""
     require_limit(limit)
-    wanted, parts = dataset.ids[:limit], dict[str, tuple[str, ...]]()
-    for label, run in runs.items():
-        asked = dataset.whole.ids if run.header is None else run.header.asked(dataset.whole.ids)
-        parts[label] = tuple(filter(frozenset(asked).__contains__, wanted))
+    wanted, all_ids = dataset.ids[:limit], dataset.whole.ids
+    parts = {label: tuple(filter(frozenset(run.asked(all_ids)).__contains__, wanted)) for label, run in runs.items()}
     common = tuple(filter(set(wanted).intersection(*parts.values()).__contains__, wanted))
     is_first = common == wanted[: len(common)]
     # Of chosen instances all must count: a run that was not asked one would leave it out unseen.
