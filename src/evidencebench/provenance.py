@@ -5,7 +5,7 @@ import hashlib
 import importlib.util
 import site
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
@@ -62,6 +62,11 @@ def differences(before: Mapping[str, object], after: Mapping[str, object]) -> st
         if key not in before or key not in after or before[key] != after[key]
     )
     return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in changed)
+
+
+def digest_of(ids: Iterable[str]) -> str:
+    """Return the sha256 of ids, each ended by a line feed as in a file, in hexadecimal."""
+    return hashlib.sha256("".join(f"{name}\n" for name in ids).encode(errors="surrogatepass")).hexdigest()
 
 
 def _compiled(code: object) -> Iterator[str]:

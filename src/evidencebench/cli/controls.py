@@ -10,7 +10,6 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.options import argument
 from evidencebench.cli.output import ProgressReporter, print_result
-from evidencebench.data.dataset import open_dataset
 from evidencebench.execution.asking import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.experiment.pairs import control_result
@@ -30,6 +29,7 @@ def controls(
     controls: Annotated[tuple[QueryControl, ...], options.control_option("What is changed; repeatable.")],
     tasks: options.Tasks,
     limit: options.Limit,
+    ids: options.Ids,
     resampling: options.ResamplingChoice,
     asking: Asking,
     table_format: options.TableFormat,
@@ -59,7 +59,7 @@ def controls(
         --data train --control negated=negated.jsonl --max-cost-usd 1
     """
     systems = tuple(dict.fromkeys(systems))
-    dataset = open_dataset(data)
+    dataset = options.open_part(data, ids)
     controls = tuple(dict.fromkeys(controls)) or (QueryControl(name="wrong_hypothesis"),)
     asks = any(map(asks_model, systems))
     require_model(asking, asks=asks)

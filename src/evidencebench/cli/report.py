@@ -11,7 +11,6 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_warnings, progress, refuse_existing, tell_written
-from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError, EvidenceWarning
 from evidencebench.files.atomic import is_stream, write_whole
@@ -25,7 +24,7 @@ _SUFFIXES = {".html", ".htm", ""}
 # Options that change nothing in the page, so that its command line does not show them.
 _NOT_SHOWN = {"progress_style", "overwrite", "jobs", "engine", "ray_address", "gpus_per_worker"}
 # Options that name a file, whose folder the page does not show.
-_FILES = {"data", "output"}
+_FILES = {"data", "ids", "output"}
 
 
 @options.command
@@ -42,6 +41,7 @@ def report(
     ],
     exchanges: Annotated[bool, option("--exchanges", "Put in what language models were asked and what they replied.")],
     limit: options.Limit,
+    ids: options.Ids,
     rules: options.RulesChoice,
     resampling: options.ResamplingChoice,
     place: options.WorkPlaceChoice,
@@ -70,7 +70,7 @@ def report(
         raise click.UsageError("--exchanges: prompts and replies stand beside the papers, which --no-papers leaves out")
     refuse_existing(output, overwrite=overwrite)
     warnings: list[EvidenceWarning] = []
-    dataset = open_dataset(data)
+    dataset = options.open_part(data, ids)
     stored: AbstractContextManager[ExchangeSource | None] = nullcontext()
     if exchanges:
         from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted

@@ -13,7 +13,6 @@ from evidencebench.cli.llm import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
 from evidencebench.cli.options import number, option
 from evidencebench.cli.output import print_json, print_prose, print_warnings, require_file
-from evidencebench.data.dataset import open_dataset
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
 from evidencebench.execution.run import RunReport, execute, rehearse
@@ -32,6 +31,7 @@ def run(
     tasks: options.Tasks,
     output: Annotated[Path | None, options.output("RUN", "The run file.")],
     limit: options.Limit,
+    ids: options.Ids,
     place: options.WorkPlaceChoice,
     control: Annotated[QueryControl | None, options.control_option("Change each query; see 'controls --help'.")],
     seed: options.Seed,
@@ -58,7 +58,7 @@ def run(
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
     """
-    dataset = open_dataset(data)
+    dataset = options.open_part(data, ids)
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "epochs": epochs, "control": control}
     asks = asks_model(system)
     require_model(asking, asks=asks)

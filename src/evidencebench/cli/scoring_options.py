@@ -11,7 +11,6 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_warnings, progress, prose_width
-from evidencebench.data.dataset import open_dataset
 from evidencebench.files.atomic import write_whole
 from evidencebench.pages.figures.charts import line_chart, row_chart
 from evidencebench.pages.figures.data import Group, Series, bar_of
@@ -33,11 +32,12 @@ class ExportScoring:
     tasks: options.Tasks
     rules: options.RulesChoice
     limit: options.Limit
+    ids: options.Ids
     resampling: options.ResamplingChoice
     progress_style: options.ProgressStyle
 
     def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
-        dataset = open_dataset(self.data)
+        dataset = options.open_part(self.data, self.ids)
         with progress("scoring", self.progress_style) as shown:
             return score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
 
@@ -61,10 +61,6 @@ class ScoringOptions(ExportScoring):
         if not self.as_json:
             print_warnings(scored.warnings)
         return 1 if self.require_complete and not is_complete(scored) else 0
-
-
-def json_head(scored: ScoredRuns) -> dict[str, Any]:
-    return {"data": str(scored.dataset.path), "warnings": [row.fields() for row in scored.warnings]}
 
 
 class _PictureType(click.ParamType[Path]):

@@ -54,7 +54,7 @@ def changed_instance(instance: Instance, changes: Changes | None, dataset: Datas
     if changes.strangers is None:
         return ChangedInstance(instance=instance)
     stranger = changes.strangers[instance.id]
-    mixed = with_stranger(instance.query, dataset[stranger.instance_id].query, is_before=stranger.is_before)
+    mixed = with_stranger(instance.query, dataset.whole[stranger.instance_id].query, is_before=stranger.is_before)
     labels = instance.labels  # only the oracles see them
     sources = {aspect: tuple(index + mixed.offset for index in indices) for aspect, indices in labels.sources.items()}
     stored = {
@@ -105,7 +105,7 @@ def control_of(function: HypothesisFunction, dataset: Dataset | PathText, path: 
     ...     control_of(lambda query: query.hypothesis.upper(), load_sample(), f"{folder}/upper_case.jsonl").words
     'changed: upper_case'
     """
-    dataset, path = dataset_from(dataset), Path(path)
+    dataset, path = dataset_from(dataset).whole, Path(path)
     if path.suffix != ".jsonl":
         raise ValueError(f"{path}: expected a name that ends in .jsonl")
     own = {query.instance_id: query.hypothesis for query in dataset.queries()}
@@ -166,11 +166,11 @@ def changes_of(control: QueryControl | None, dataset: Dataset, seed: int, limit:
     generator = np.random.default_rng(seed)
     match control.name:
         case "wrong_hypothesis":
-            return Changes(hypotheses=derange_hypotheses(dataset.queries(), generator))
+            return Changes(hypotheses=derange_hypotheses(dataset.whole.queries(), generator))
         case "two_papers":
-            return Changes(strangers=draw_strangers(dataset.queries(), generator))
+            return Changes(strangers=draw_strangers(dataset.whole.queries(), generator))
         case "shuffled_words":
-            return Changes(hypotheses=shuffle_words(dataset.queries(), generator))
+            return Changes(hypotheses=shuffle_words(dataset.whole.queries(), generator))
     if control.path is None:
         raise ValueError(f"query control '{control.name}' needs a file of hypotheses")
     return Changes(hypotheses=read_hypotheses(Path(control.path), dataset, limit))

@@ -74,7 +74,8 @@ def exchanges_of(
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
-    changes = changes_of(unchanged_control(header.control), dataset, header.seed, header.limit)
+    part = dataset if header.data.ids is None else dataset.whole.subset(header.data.ids)
+    changes = changes_of(unchanged_control(header.control), part, header.seed, header.limit)
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
         named = in_epoch(make_system(_specification(header), client=client), run.epoch)

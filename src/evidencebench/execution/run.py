@@ -34,12 +34,13 @@ from evidencebench.execution.asking import (
     todo_of,
 )
 from evidencebench.execution.changes import Changes, changes_of, query_control
+from evidencebench.execution.compatibility import data_header
 from evidencebench.execution.making import make_system, system_from
 from evidencebench.files.disk import PathText, file_sha256
 from evidencebench.files.records import Journal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.runs.header import MOST_EPOCHS, DataHeader, QueryControl, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.header import MOST_EPOCHS, QueryControl, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.oddities import failed_warnings, repeats_warnings, short_warnings, system_warnings, warn
 from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
 from evidencebench.system import merged_notes
@@ -375,7 +376,7 @@ def _header(asking: _Asking, *, limit: int | None, seed: int, epochs: int) -> Ru
         control = msgspec.structs.replace(control, sha256=file_sha256(Path(control.path)))
     return RunHeader(
         system=SystemHeader(name=system.name, options=dict(system.options)),
-        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        data=data_header(dataset),
         tasks=tuple(task.name for task in asking.tasks),
         per_task=system.reads_brief,
         limit=limit,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from evidencebench.provenance import CODE_OF, differences
+from evidencebench.provenance import CODE_OF, differences, digest_of
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.wording import counted, one_line
@@ -90,13 +90,14 @@ class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     splitter: str | None = None  # the function of a user that cut them
 
 
-class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The data: its file, the file's checksum and how many instances it holds."""
+class DataHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The data: its file, the file's checksum, how many instances it holds, and the ids of a subset."""
 
     name: str
     path: str
     sha256: str
     n: Annotated[int, msgspec.Meta(ge=0)]
+    ids: tuple[str, ...] | None = None  # of the instances that were chosen, in the order of the file; None: all
 
     def __post_init__(self) -> None:
         """Replace bytes of a file's name that are no text, so that the header can be written."""
@@ -174,6 +175,8 @@ def differing_runs(old: RunHeader, new: RunHeader) -> str:
 def _deciding_fields(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
+    ids = fields["data"].pop("ids", None)
+    fields["ids"] = "all" if ids is None else f"{counted(len(ids), 'id')}, sha256:{digest_of(ids)[:SHOWN_DIGITS]}"
     control = header.control
     fields["control"] = None if control is None else " ".join(filter(None, (control.words, control.sha256)))
     # They follow from the model, whose digest is among the versions, and from the system.

@@ -138,6 +138,12 @@ class RunFile:
         trained_on = self.header.trained_on if self.header is not None else None
         return None if trained_on is None else sha256 in trained_on
 
+    def asked(self, ids: Sequence[str]) -> Sequence[str]:
+        """Return the ids of the instances that were asked, of all ids of the data."""
+        if self.header is None:
+            return ids
+        return (ids if self.header.data.ids is None else self.header.data.ids)[: self.header.limit]
+
     @property
     def ids(self) -> frozenset[str]:
         """Ids of the instances that have a line, failures included."""

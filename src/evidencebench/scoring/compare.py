@@ -175,7 +175,7 @@ def require_same_instances(columns: Sequence[TaskScores]) -> None:
         if other.ids != columns[0].ids:
             raise RunMismatchError(
                 f"task '{other.task.name}': the runs cover different instances ({len(columns[0].ids)} and "
-                f"{len(other.ids)}); run them on the same data with the same --limit"
+                f"{len(other.ids)}); run them on the same data with the same --limit and --ids"
             )
 
 

@@ -13,7 +13,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import packaged_table
-from evidencebench.provenance import require_extra
+from evidencebench.provenance import digest_of, require_extra
 from evidencebench.scoring.compare import Comparison
 from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES, MeasureOrName, measure_key
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
@@ -72,6 +72,7 @@ def signature(
             measure,
             f"task:{task.name}",
             f"data:{dataset.name}@sha256:{dataset.sha256[:12]}",
+            *([f"ids:sha256:{digest_of(dataset.chosen_ids)[:12]}"] if dataset.chosen_ids else []),
             f"system:{system}",
             *(["trained_on:this_data"] if trained_on_it else []),
             f"instances:{n}",

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 
-from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset
+from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import InProcess, engine_of
@@ -35,7 +35,7 @@ from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.system import traits_of
-from evidencebench.wording import counted, one_line, without_folders
+from evidencebench.wording import counted, first_few, one_line, without_folders
 
 
 def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
@@ -160,7 +160,7 @@ def score_runs(
             "add a run that was asked the data's own (evidencebench run SYSTEM without --control)"
         )
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
-    n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
+    dataset, n_instances = _common_part(runs, dataset, limit)
     engine = engine_of(engine, jobs, at_most=1 + n_instances // MIN_INSTANCES_A_JOB)
     how: dict[str, Any] = {"measures": tuple(measures), "rules": rules}
     how |= {"with_controls": with_controls, "with_selections": with_selections}
@@ -288,16 +288,20 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
     return common
 
 
-def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
-    given = {label: run.header.limit if run.header else None for label, run in runs.items()}
-    limits = {label: min(limit or n_instances, n_instances) for label, limit in given.items()}
-    least = min(limits.values())
-    if least < max(limits.values()):
-        parts = ", ".join(f"{label}: {limit}" for label, limit in limits.items())
-        raise RunMismatchError(
-            f"the runs cover different parts of the data ({parts}); grade what all have with --limit {least}"
-        )
-    return least
+def _common_part(runs: Mapping[str, RunFile], dataset: Dataset, limit: int | None) -> tuple[Dataset, int]:
+    """Return the data set or the subset that all runs were asked, and how many of its first instances count."""
+    require_limit(limit)
+    wanted, all_ids = dataset.ids[:limit], dataset.whole.ids
+    parts = {label: tuple(filter(frozenset(run.asked(all_ids)).__contains__, wanted)) for label, run in runs.items()}
+    common = tuple(filter(set(wanted).intersection(*parts.values()).__contains__, wanted))
+    is_first = common == wanted[: len(common)]
+    # Of chosen instances all must count: a run that was not asked one would leave it out unseen.
+    if common and {*parts.values(), wanted if dataset.chosen_ids else common} == {common}:
+        return (dataset if is_first else dataset.subset(common)), len(common)
+    how = f"limit {len(common)}" if is_first else f"ids: {first_few(common)}"
+    advice = f"grade what all have with --{how}" if common else "they have no instance in common"
+    numbers = ", ".join(f"{label}: {len(part)}" for label, part in parts.items())
+    raise RunMismatchError(f"the runs cover different parts of the {len(wanted):,} instances ({numbers}); {advice}")
 
 
 def is_complete(scored: ScoredRuns) -> bool:

@@ -18,13 +18,14 @@ from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, results
 from evidencebench.errors import RunError, RunFormatError, WorkerError
 from evidencebench.execution.asking import Waiting
+from evidencebench.execution.compatibility import data_header
 from evidencebench.execution.making import all_options, make_system
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText
 from evidencebench.files.records import RecordFormat, require_same
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.header import CrossvalHeader, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.run import RUNS, Answer, encode_answer, read_run
 from evidencebench.scoring.compare import overlaps, stranger_shares
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
@@ -219,7 +220,7 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         name, options = training.name, {**of_training, **training.options}
     return RunHeader(
         system=SystemHeader(name=name, options=options),
-        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        data=data_header(dataset),
         tasks=plan.tasks,
         per_task=True,
         seed=seed,

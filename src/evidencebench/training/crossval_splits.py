@@ -21,7 +21,7 @@ from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, 
 from evidencebench.execution.changes import Changes, changed_instance, changes_of
 from evidencebench.execution.making import find_code, make_options, make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
+from evidencebench.provenance import differences, digest_of, library_versions, merged_versions, versions_of_code
 from evidencebench.runs.header import QueryControl, SeededControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
@@ -60,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides the answers of a cross-validation, as its journal holds it."""
 
     systems: tuple[str, ...]
-    data: str  # the sha256 of the data file
+    data: str  # the sha256 of the data file, and of a subset's ids
     tasks: tuple[str, ...]
     n_folds: int
     seeds: tuple[int, ...]  # one for each time that the papers are cut
@@ -109,7 +109,7 @@ def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
         folds = tuple(folds_by(what.splitter, papers, what.n_folds, np.random.default_rng(seed)) for seed in seeds)
     plan = Plan(
         systems=systems,
-        data=dataset.sha256,
+        data=dataset.sha256 + (f" {digest_of(dataset.chosen_ids)}" if dataset.chosen_ids else ""),
         tasks=tuple(task.name for task in what.asked),
         n_folds=what.n_folds,
         seeds=tuple(seeds),

@@ -183,8 +183,8 @@ def train(
     if folder.exists() and any(folder.iterdir()) and not overwrite:
         raise DataError(f"{folder}: exists; choose another folder, or replace the model with --overwrite")
     given = [data] if isinstance(data, Dataset | str | os.PathLike) else data
-    datasets = list({dataset.sha256: dataset for dataset in map(dataset_from, given)}.values())
-    digests = [dataset.sha256 for dataset in datasets]
+    datasets = list({(dataset.sha256, dataset.ids): dataset for dataset in map(dataset_from, given)}.values())
+    digests = list(dict.fromkeys(dataset.sha256 for dataset in datasets))
     about = {
         "name": ", ".join(dataset.name for dataset in datasets),
         "sha256": digests if len(digests) > 1 else digests[0],

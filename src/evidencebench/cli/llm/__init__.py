@@ -122,6 +122,7 @@ def rewrite(
     model: options.Model,
     output: Annotated[Path | None, options.output("FILE", "Where to: a file with the suffix .jsonl.")],
     limit: options.Limit,
+    ids: options.Ids,
     seed: options.Seed,
     overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
     asking: Asking,
@@ -138,7 +139,7 @@ def rewrite(
              evidencebench controls cues --data train \\
                --control negated=negated.jsonl
     """
-    own = {query.instance_id: query.hypothesis for query in open_dataset(data).queries(limit)}
+    own = {query.instance_id: query.hypothesis for query in options.open_part(data, ids).queries(limit)}
     if asking.estimate:
         return print_estimate(
             asking,

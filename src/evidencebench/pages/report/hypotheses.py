@@ -205,6 +205,7 @@ def _command(run: RunFile, data: str, number: int) -> str:
     words = ["evidencebench", "run", system, "--data", data, "--control", "wrong_hypothesis"]
     if header.per_task:
         words += [word for task in header.tasks for word in ("--task", task)]
+    words += ["--ids", "ids.txt"] if header.data.ids else []
     if header.limit is not None:
         words += ["--limit", str(header.limit)]
     if header.seed:

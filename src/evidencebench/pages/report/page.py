@@ -215,7 +215,7 @@ def _signatures_section(findings: Findings) -> Node:
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
-    limit = "" if n == len(dataset) else f"the first {n:,} of "
+    limit = "" if n == len(dataset.whole) else f"{'the first ' if n < len(dataset) else ''}{n:,} of "
     texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
     runs = {"Runs": _runs(findings.scored.runs)}
     if findings.scored.changed:
@@ -223,7 +223,7 @@ def _signatures_section(findings: Findings) -> Node:
     return section(
         "signatures",
         "Data, runs and signatures",
-        _facts(dataset, f"{limit}{counted(len(dataset), 'paper')}{texts}", runs),
+        _facts(dataset, f"{limit}{counted(len(dataset.whole), 'paper')}{texts}", runs),
         note(
             "A signature names all that decides a score: two scores with the same one are the same number, where the "
             "system answers alike each time. What stands behind the name of a model or a library may have changed."
