@@ -20,7 +20,6 @@ from evidencebench.wording import check_type
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which one is chosen
 Scores = Mapping[str, Mapping[str, TaskScores]]  # source name -> task name -> scores
-_Row = Sequence[str | int | float | None]
 
 
 def instances_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Any:
@@ -52,9 +51,9 @@ def instances_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend
     >>> frame.shape, frame["n_aspects"][0]
     ((10, 9), 9)
     """
-    words = ("id", "paper_id", "review_id", "hypothesis")
-    numbers = ("n_sentences", "n_aspects", "n_result_aspects", "n_coverable_aspects", "n_source_sentences")
-    return _frame(words, numbers, (), map(_instance_row, instances_from(dataset)), backend)
+    counts = ("n_sentences", "n_aspects", "n_result_aspects", "n_coverable_aspects", "n_source_sentences")
+    kinds = _kinds(("id", "paper_id", "review_id", "hypothesis"), counts)
+    return _frame(kinds, map(_instance_row, instances_from(dataset)), backend)
 
 
 def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Any:
@@ -73,7 +72,7 @@ def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend
     ((66, 6), 16)
     """
     rows = (row for instance in instances_from(dataset) for row in _sentence_rows(instance))
-    return _frame(("id", "kind", "text"), ("sentence", "n_aspects", "n_result_aspects"), (), rows, backend)
+    return _frame(_kinds(("id", "kind", "text"), ("sentence", "n_aspects", "n_result_aspects")), rows, backend)
 
 
 def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
@@ -101,32 +100,24 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
             scored.ids, scored.clusters, *(scored.scores[key].tolist() for key in keys), strict=True
         )
     )
-    return _frame(("system", "task", "id", "cluster"), (), keys, rows, backend)
+    return _frame(_kinds(("system", "task", "id", "cluster"), shares=keys), rows, backend)
 
 
 def frame_of(table: Table, backend: str | None = None) -> Any:
     """Return a table of figures as a data frame; a column of numbers or truths that has gaps is one of floats."""
-    columns = [[row[place] for row in table.rows] for place in range(len(table.columns))]
-    return _native(list(table.columns), list(map(_kind_of, columns)), columns, backend)
+    types = [set(map(type, (row[place] for row in table.rows))) for place in range(len(table.columns))]
+    kinds = [
+        "String" if str in of else "Boolean" if of == {bool} else "Int64" if of == {int} else "Float64" for of in types
+    ]
+    return _frame(dict(zip(table.columns, kinds, strict=True)), table.rows, backend)
 
 
-def _kind_of(column: Sequence[Cell]) -> str:
-    found = set(map(type, column))
-    if str in found:
-        return "String"
-    return "Boolean" if found == {bool} else "Int64" if found == {int} else "Float64"
+def _kinds(words: Sequence[str], counts: Sequence[str] = (), shares: Sequence[str] = ()) -> dict[str, str]:
+    return dict.fromkeys(words, "String") | dict.fromkeys(counts, "Int64") | dict.fromkeys(shares, "Float64")
 
 
-def _frame(
-    words: Sequence[str], counts: Sequence[str], shares: Sequence[str], rows: Iterable[_Row], backend: str | None
-) -> Any:
-    """Return a data frame: columns of text, then of whole numbers, then of numbers, as the cells of a row stand."""
-    names = [*words, *counts, *shares]
-    kinds = ["String"] * len(words) + ["Int64"] * len(counts) + ["Float64"] * len(shares)
-    return _native(names, kinds, list(zip(*rows, strict=True)) or [()] * len(names), backend)
-
-
-def _native(names: Sequence[str], kinds: Sequence[str], columns: Sequence[Sequence[Cell]], backend: str | None) -> Any:
+def _frame(kinds: Mapping[str, str], rows: Iterable[Sequence[Cell]], backend: str | None) -> Any:
+    """Return a data frame of columns, name -> kind, in which the cells of a row stand."""
     require_extra("data frames", "frames", "narwhals")
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend: expected {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}, got {backend!r}")
@@ -138,12 +129,13 @@ def _native(names: Sequence[str], kinds: Sequence[str], columns: Sequence[Sequen
         )
     import narwhals as nw  # noqa: PLC0415 - an optional package
 
-    data = {name: list(column) for name, column in zip(names, columns, strict=True)}
-    schema = {name: getattr(nw, kind)() for name, kind in zip(names, kinds, strict=True)}
+    columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+    data = {name: list(column) for name, column in zip(kinds, columns, strict=True)}
+    schema = {name: getattr(nw, kind)() for name, kind in kinds.items()}
     return nw.from_dict(data, schema=schema, backend=chosen).to_native()
 
 
-def _instance_row(instance: Instance) -> _Row:
+def _instance_row(instance: Instance) -> Sequence[Cell]:
     query, labels = instance.query, instance.labels
     sources = [labels.sources.get(aspect, ()) for aspect in labels.aspects]
     n_sources = len({index for indices in sources for index in indices})
@@ -152,7 +144,7 @@ def _instance_row(instance: Instance) -> _Row:
     return (*names, *counts)
 
 
-def _sentence_rows(instance: Instance) -> Iterator[_Row]:
+def _sentence_rows(instance: Instance) -> Iterator[Sequence[Cell]]:
     query, labels = instance.query, instance.labels
     n_stated, n_results = [0] * len(query.sentences), [0] * len(query.sentences)
     for aspect in labels.aspects:
