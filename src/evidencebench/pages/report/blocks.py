@@ -80,13 +80,15 @@ def table_node(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]
             cells.append(node("td", look, text) if cells else node("th", {"scope": "row", **look}, text))
         return node("tr", None, *cells)
 
-    inner = (node("thead", None, node("tr", None, *head)), node("tbody", None, *map(line, rows)))
-    return framed(beginning_of(title), node("table", None, node("caption", None, title), *inner))
+    return framed_table(beginning_of(title), "", head, map(line, rows), caption=title)
 
 
-def framed(label: str, inner: Node) -> Node:
-    """Return an element in a frame, which scrolls (by keyboard too) where the element is wider than the page."""
-    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
+def framed_table(label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "") -> Node:
+    """Return a table in a frame, which scrolls (by keyboard too) where the table is wider than the page."""
+    head = node("thead", None, node("tr", None, *heads))
+    above = node("caption", None, caption) if caption else None
+    table = node("table", {"class": look} if look else None, above, head, node("tbody", None, *rows))
+    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, table)
 
 
 def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:

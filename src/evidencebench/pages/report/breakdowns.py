@@ -26,7 +26,7 @@ from evidencebench.pages.report.blocks import (
     axis_head,
     by_task,
     folding_part,
-    framed,
+    framed_table,
     isolated_name,
     note,
     section,
@@ -303,9 +303,8 @@ def _plots(findings: Findings, task: Task, title: str, bins: Bins) -> Node:
         )
         for row in findings.foremost(task)
     )
-    head = node("thead", None, node("tr", None, node("th", {"scope": "col"}, "system"), *heads))
-    inner = (node("caption", None, title), head, node("tbody", None, *body))
-    return framed(title, node("table", {"class": "forest bins"}, *inner))
+    system = node("th", {"scope": "col"}, "system")
+    return framed_table(title, "forest bins", [system, *heads], body, caption=title)
 
 
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.

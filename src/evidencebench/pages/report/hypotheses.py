@@ -16,7 +16,7 @@ from evidencebench.pages.report.blocks import (
     by_task,
     code,
     folding_part,
-    framed,
+    framed_table,
     isolated_name,
     isolated_names,
     list_node,
@@ -146,8 +146,7 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult], *
         head("p"),
     )
     name = f"Own against changed queries: {control}"
-    inner = (node("caption", None, name), node("thead", None, node("tr", None, *columns)))
-    return framed(name, node("table", {"class": "forest uses"}, *inner, node("tbody", None, *map(row, results))))
+    return framed_table(name, "forest uses", columns, map(row, results), caption=name)
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:

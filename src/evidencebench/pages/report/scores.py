@@ -13,7 +13,7 @@ from evidencebench.pages.report.blocks import (
     axis_head,
     by_task,
     folding_part,
-    framed,
+    framed_table,
     isolated_name,
     note,
     section,
@@ -85,9 +85,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
     rows = [row for row in board.standings if row is not ceiling]
     names = ("".join(letters) for length in count(1) for letters in product(ascii_lowercase, repeat=length))
     groups = [(tuple(map(rows.index, group)), name) for group, name in zip(board.level_groups(), names, strict=False)]
-    head = node(
-        "tr",
-        None,
+    heads = (
         node("th", {"scope": "col", "class": "forest-ranks"}, "ranks"),
         node("th", {"scope": "col"}, "system"),
         axis_head("plot", axis),
@@ -105,8 +103,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
             node("td", {"class": "forest-value"}, mean, space, interval),
         )
         body.append(node("tr", None, *cells, *(_level(position, group, letter) for group, letter in groups)))
-    table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
-    chart = framed(f"Chart: mean aspect recall, {task_title(task)}", table)
+    chart = framed_table(f"Chart: mean aspect recall, {task_title(task)}", "forest", heads, body)
     return [chart, note(_explanation(findings, task, ceiling, has_groups=bool(groups)))]
 
 
@@ -185,9 +182,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     heads = (
         node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
     )
-    head = node("thead", None, node("tr", None, node("td"), *heads))
-    table = node("table", {"class": "pairs"}, head, node("tbody", None, *rows))
-    return framed(f"Differences of all pairs, {task_title(task)}", table)
+    return framed_table(f"Differences of all pairs, {task_title(task)}", "pairs", [node("td"), *heads], rows)
 
 
 def _pairs_data(findings: Findings) -> dict[str, object]:
