@@ -170,6 +170,14 @@ def test_a_report_of_the_experiment_is_one_page(experiment: Experiment, tmp_path
 def test_wrong_names_are_told_in_words(experiment: Experiment) -> None:
     with pytest.raises(ValueError, match="no system 'bm52' in this experiment; expected two of 'bm25', 'cues'"):
         experiment.compare("bm25", "bm52")
+    with pytest.raises(ValueError, match="uncertainty: expected interval, error, epochs or none, got 'std'"):
+        experiment.table(uncertainty="std")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"controls: nothing here was asked changed queries; give the experiment cont"):
+        Experiment(["lead"], "sample", tasks="er_at_10", controls=()).controls()
+    with pytest.raises(ValueError, match="systems: expected at least one"):
+        Experiment([], "sample")
+    with pytest.raises(ValueError, match="seeds: expected at least one"):
+        Experiment(["random"], "sample", seeds=0)
     with pytest.raises(TypeError, match="two are named 'bm25'"):
         Experiment(["bm25", "bm25"], "sample")
     with pytest.raises(TypeError, match="answers in a dict have no name"):

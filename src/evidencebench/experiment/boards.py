@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
@@ -127,6 +127,8 @@ def paper_result(
     published: bool = False,
 ) -> ResultTable[SystemsTable]:
     """Return the table of systems x tasks; ``names`` are by label, ``against`` is of `systems_table`."""
+    if uncertainty not in (known := get_args(Uncertainty)):
+        raise ValueError(f"uncertainty: expected {', '.join(known[:-1])} or {known[-1]}, got {uncertainty!r}")
     table = systems_table(scored, names=names, against=against, resampling=resampling, measure=measure)
     shown = [row for row in PUBLISHED if any(task.name in row.percents for task in table.tasks)] if published else []
     columns = _columns(table, uncertainty)

@@ -122,6 +122,9 @@ class Experiment:
         self.seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
         self._controls = controls
         self.systems = _named([systems] if isinstance(systems, str) else systems)
+        for name, several in {"systems": self.systems, "seeds": self.seeds}.items():
+            if not several:
+                raise ValueError(f"{name}: expected at least one")
         self.folder = Path(tempfile.mkdtemp(prefix="evidencebench-") if folder is None else str(folder))
         if folder is None:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -297,6 +300,11 @@ class Experiment:
     def controls(self, measure: MeasureOrName = ASPECT_RECALL) -> ResultTable[tuple[ControlResult, ...]]:
         """Return what changed queries do to each system: whether it uses the hypothesis.
 
+        Raises
+        ------
+        ValueError
+            If nothing was asked changed queries.
+
         Examples
         --------
         >>> experiment = Experiment(["bm25", "lead"], "sample", tasks="er_at_10")
@@ -304,6 +312,8 @@ class Experiment:
         [True, False]
         """
         results = results_of_runs(self.scored, self.resampling, measure=measure)
+        if not results:
+            raise ValueError("controls: nothing here was asked changed queries; give the experiment controls=...")
         signatures = {name: run.signature for name, run in self.scored.runs.items()}
         return control_result(results, signatures, self.dataset, self.resampling, measure)
 
