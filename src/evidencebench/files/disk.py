@@ -255,6 +255,10 @@ def packaged_table(module: str, name: str = "") -> dict[str, Any]:
     return tomllib.loads((path.with_name(name) if name else path.with_suffix(".toml")).read_text(encoding="utf-8"))
 
 
+def packaged_text(module: str, suffix: str) -> str:
+    return Path(module).with_suffix(suffix).read_text(encoding="utf-8")
+
+
 def read_bytes(
     path: Path, *, at_most: int = MOST_BYTES, error: type[EvidenceBenchError] = UnreadableError, advice: str = ""
 ) -> bytes:

@@ -15,7 +15,7 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import write_folder
-from evidencebench.files.disk import PathText
+from evidencebench.files.disk import PathText, packaged_table
 from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Query, Wish
@@ -44,18 +44,8 @@ from evidencebench.training.verdicts import NO_FOREIGN, Foreign, fit_verdict, fo
 
 SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
-WORDINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "as converted": "{I}, compared with {C}, changes {O}.",
-        "does it affect": "Does {i} affect {o} compared with {c}?",
-        "it reduces": "{I} reduces {o} compared to {c}.",
-        "what is the effect": "What is the effect of {i} versus {c} on {o}?",
-        "keywords": "{i} {c} {o}",
-        "negated": "{I} does not improve {o} compared with {c}.",
-        "without comparator": "Does {i} affect {o}?",
-        "is it lower": "Is {o} lower with {i} than with {c}?",
-    }
-)
+_TABLE = packaged_table(__file__)
+WORDINGS: Mapping[str, str] = _TABLE["wordings"]
 """How people ask what a comparison was converted to; small letters stand for parts within a sentence."""
 
 
@@ -181,23 +171,7 @@ STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
 """Whether papers are trained on beside another's sentences too. It helps to find what answers."""
 
-# Small trees, a low learning rate, thresholds drawn at random and few features a tree: with some hundred papers, larger
-# or more trees found no more.
-_PARAMETERS: Mapping[str, Any] = {
-    "objective": "regression",
-    "learning_rate": 0.05,
-    "num_leaves": 15,
-    "min_data_in_leaf": 40,
-    "feature_fraction": 0.3,
-    "bagging_fraction": 0.7,
-    "bagging_freq": 1,
-    "lambda_l2": 5.0,
-    "extra_trees": True,
-    "verbose": -1,
-    "num_threads": 1,
-    "deterministic": True,
-    "force_row_wise": True,
-}
+_PARAMETERS: Mapping[str, Any] = _TABLE["parameters"]
 _N_TREES, _N_FORESTS, _N_ORDERS = 200, 3, 2
 _RIDGE = 1000.0
 # Of more sentences, those that are no evidence are sampled, and of more that are, those too.

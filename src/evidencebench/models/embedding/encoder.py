@@ -9,13 +9,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.errors import CacheError, ModelError
+from evidencebench.files.disk import packaged_table, packaged_text
 from evidencebench.files.sqlite import Database, DatabaseFormat, compact, connect, release_space, reserve_space
 from evidencebench.query import AspectScope, Query, headings_of, sections_of
 
@@ -25,18 +26,8 @@ Floats = NDArray[np.float32]
 Similarity = Literal["cosine", "dot"]
 Pooling = Literal["model", "mean", "cls", "last"]
 
-INSTRUCTIONS: Mapping[AspectScope, str] = MappingProxyType(
-    {
-        "all": (
-            "Given a biomedical hypothesis, find the sentences of a paper that hold its evidence for or against the "
-            "hypothesis: who or what was studied, how, and what was found"
-        ),
-        "results": (
-            "Given a biomedical hypothesis, find the sentences of a paper that report results for or against the "
-            "hypothesis: measured outcomes and the analyses of them"
-        ),
-    }
-)
+_TABLE = packaged_table(__file__)
+INSTRUCTIONS: Mapping[AspectScope, str] = _TABLE["instructions"]
 """Scope of the aspects that count -> the instruction for models that take one."""
 
 _INSTRUCTION = "{instruction}"
@@ -55,18 +46,8 @@ class TextFormat:
         return _INSTRUCTION in self.query_prefix or _INSTRUCTION in self.sentence_prefix
 
 
-FORMATS: Mapping[str, TextFormat] = MappingProxyType(
-    {
-        "plain": TextFormat(),
-        "e5": TextFormat(query_prefix="query: ", sentence_prefix="passage: "),
-        "e5_mistral": TextFormat(query_prefix="Instruct: {instruction}\nQuery: "),
-        "gritlm": TextFormat(query_prefix="<|user|>\n{instruction}\n<|embed|>\n", sentence_prefix="<|embed|>\n"),
-        "bge": TextFormat(query_prefix="Represent this sentence for searching relevant passages: "),
-        "medcpt": TextFormat(has_titles=True, pooling="cls", similarity="dot"),
-    }
-)
-"""Preset name -> format. Source: the model cards of intfloat/e5-large-v2, intfloat/e5-mistral-7b-instruct,
-GritLM/GritLM-7B, BAAI/bge-large-en-v1.5, and ncbi/MedCPT-Query-Encoder with ncbi/MedCPT-Article-Encoder."""
+FORMATS: Mapping[str, TextFormat] = msgspec.convert(_TABLE["formats"], dict[str, TextFormat])
+"""Preset name -> format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +84,9 @@ FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
 _N_CHECK_BYTES = 8
 _VECTORS = "SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN"
-_TABLES = """
-CREATE TABLE encoder (
-    id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
-);
-CREATE TABLE embedding (
-    encoder INTEGER NOT NULL, text BLOB NOT NULL, is_truncated INTEGER NOT NULL, vector BLOB NOT NULL,
-    UNIQUE (encoder, text)
-);
-"""
-EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, version=0, tables=_TABLES)  # "EBMB"
+EMBEDDINGS = DatabaseFormat(
+    keeps="embeddings", application_id=0x45424D42, version=0, tables=packaged_text(__file__, ".sql")
+)  # "EBMB"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from evidencebench.models.llm.batch_apis import (
     ResultRow,
     UnresolvedError,
     UnsureError,
+    read_rows,
     submit,
 )
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus, DamagedRequestError
@@ -321,7 +322,7 @@ class _Results:
         for path in self.remote.paths:
             with TemporaryFile(dir=folder) as file:
                 self.calls.fetch(path, file, most_bytes=16 << 30)
-                rows = self.api.rows(file)
+                rows = read_rows(self.api, file)
                 while window := list(islice(rows, 256)):
                     self._damaged += [row for row in window if row.is_damaged]
                     sound = [row for row in window if not row.is_damaged]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 
 from evidencebench.errors import CacheError, EvidenceBenchError
+from evidencebench.files.disk import packaged_text
 from evidencebench.files.places import call_in_forks
 from evidencebench.files.sqlite import Database, DatabaseFormat, release_space, reserve_space
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
@@ -25,26 +26,9 @@ T = TypeVar("T")
 
 FILE_NAME = "replies.sqlite"
 
-_TABLES = """
-CREATE TABLE reply (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, created REAL NOT NULL,
-    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL,
-    reply BLOB NOT NULL, digest BLOB NOT NULL, request BLOB NOT NULL
-);
-CREATE INDEX reply_by_model ON reply (model, created, prompt_tokens, completion_tokens, cost_usd);
-CREATE TABLE batch (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, intent TEXT NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
-    n_requests INTEGER NOT NULL, created REAL NOT NULL, name TEXT, state TEXT NOT NULL
-);
-CREATE TABLE waiting (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
-    created REAL NOT NULL, n_bytes INTEGER NOT NULL, batch INTEGER REFERENCES batch (id), request BLOB NOT NULL
-);
-CREATE INDEX waiting_by_batch ON waiting (batch, model, base_url, key_env);
-CREATE TABLE wanted (key BLOB NOT NULL, sender TEXT NOT NULL, PRIMARY KEY (key, sender)) WITHOUT ROWID;
-CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted WHERE key = OLD.key; END;
-"""
-REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
+REPLIES = DatabaseFormat(
+    keeps="replies", application_id=0x45425250, version=1, tables=packaged_text(__file__, ".sql")
+)  # "EBRP"
 
 _MOST_BYTES = 256 << 20  # of one request or reply, unpacked
 _INSERT = """
