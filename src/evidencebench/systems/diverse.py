@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.fusion import Floats, scores_of, unit_scores
-from evidencebench.systems.words import words_of
+from evidencebench.systems.fusion import scores_of, unit_scores
+from evidencebench.systems.words import Floats, Indices, words_of
 
 Rows = Callable[[int], Floats]
 """Sentence index -> the similarities of all n sentences to that sentence, shape (n,)."""
@@ -48,7 +47,7 @@ def discounted_order(scores: Floats, rows: Rows, *, strength: float) -> tuple[in
     return tuple(by_score[[*order, *others]].tolist()) if len(worth) else ()
 
 
-def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
+def _rows_by_place(rows: Rows, by_score: Indices) -> Rows:
     """Return a function: place in the order -> the similarities to its sentence, in that order, clipped and rounded."""
 
     def ready(similarities: Floats) -> Floats:
@@ -133,13 +132,13 @@ class WordSimilarity:
 class _Entries:
     """A sparse matrix: each entry has a key (its row), another index (its column) and a weight."""
 
-    def __init__(self, keys: NDArray[np.intp], others: NDArray[np.intp], weights: Floats, n_keys: int) -> None:
+    def __init__(self, keys: Indices, others: Indices, weights: Floats, n_keys: int) -> None:
         order = np.argsort(keys, kind="stable")
         self._others, self._weights = others[order], weights[order]
         self._lengths = np.bincount(keys, minlength=n_keys)
         self._starts = np.cumsum(self._lengths) - self._lengths
 
-    def of(self, keys: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
+    def of(self, keys: Indices) -> tuple[Indices, Floats, Indices]:
         """Return the other indices and the weights of all entries of these keys, and the number of entries a key."""
         starts, lengths = self._starts[keys], self._lengths[keys]
         ends = np.cumsum(lengths)
