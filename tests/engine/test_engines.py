@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,7 @@ def test_an_item_whose_worker_died_is_tried_once_more(tmp_path: Path) -> None:
     assert found == [2 * item for item in range(100)]
     times = [(tmp_path / str(item)).stat().st_size for item in range(100)]
     assert [times[item] for item in (0, 33, 34, 90)] == [2, 2, 2, 2]
-    assert sum(times) <= 100 + 4 * 64  # a worker replies to a whole batch
+    assert sum(times) == 100 + 4
 
 
 def test_workers_that_die_as_they_start_are_not_started_for_ever(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_workers_that_die_as_they_start_are_not_started_for_ever(tmp_path: Path)
     assert 3 <= len((tmp_path / "log").read_text().splitlines()) <= 4
 
 
-def test_processes_share_slow_items_though_quick_ones_came_in_batches() -> None:
+def test_processes_share_slow_items() -> None:
     found = list(results(Processes(2), slow_from, (0.6,), range(48)))
     assert sorted(item for item, _ in found) == list(range(48))
     assert len({process for item, process in found if item >= 40}) == 2
@@ -280,7 +280,7 @@ def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:
 class DyingWorkers:
     """Workers that answer with the item, but die ``n_deaths`` times of ``"bad"``; with their machine if ``is_lost``."""
 
-    share_memory_of_machine, most_in_batch = False, 64
+    share_memory_of_machine = False
 
     def __init__(self, n_deaths: int, *, is_lost: bool) -> None:
         self.n_started, self.is_ended = 0, False
@@ -293,12 +293,12 @@ class DyingWorkers:
         self._events.append(Event(self.n_started))
         return self.n_started
 
-    def send(self, worker: int, items: Sequence[Any]) -> None:
-        if "bad" in items and self._n_left:
+    def send(self, worker: int, item: Any) -> None:
+        if item == "bad" and self._n_left:
             self._n_left -= 1
             self._events.append(Event(worker, died="it went away", is_lost=self._is_lost))
         else:
-            self._events.append(Event(worker, replies=[(item, None) for item in items]))
+            self._events.append(Event(worker, (item, None)))
 
     def wait(self) -> Iterable[Event[int]]:
         return [self._events.popleft()] if self._events else []

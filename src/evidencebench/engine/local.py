@@ -39,6 +39,7 @@ def outcome_of(work: Callable[[Item], Result], number: int, item: Item) -> Outco
 
 
 T = TypeVar("T")
+_END = object()  # in place of an item: a thread ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +68,21 @@ class Threads:
 class _WorkerThreads:
     """The threads of one call, each named by the queue from which it takes its items."""
 
-    share_memory_of_machine, most_in_batch = False, 1
+    share_memory_of_machine = False
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
-        self._work, self._queues = work, list[queue.SimpleQueue[Sequence[Any]]]()
+        self._work, self._queues = work, list[queue.SimpleQueue[Any]]()
         self._events: queue.SimpleQueue[Event[Any] | BaseException] = queue.SimpleQueue()
 
-    def start(self) -> "queue.SimpleQueue[Sequence[Any]]":
+    def start(self) -> "queue.SimpleQueue[Any]":
         self._queues.append(queue.SimpleQueue())
         # A daemon, so that a second Ctrl-C ends the program though a thread waits for a silent server.
         name = f"evidencebench-{len(self._queues)}"
         threading.Thread(target=self._serve, args=(self._queues[-1],), name=name, daemon=True).start()
         return self._queues[-1]
 
-    def send(self, worker: "queue.SimpleQueue[Sequence[Any]]", items: Sequence[Any]) -> None:
-        worker.put(items)
+    def send(self, worker: "queue.SimpleQueue[Any]", item: Any) -> None:
+        worker.put(item)
 
     def wait(self) -> Iterator[Event[Any]]:
         try:
@@ -94,16 +95,16 @@ class _WorkerThreads:
 
     def end(self) -> None:
         for worker in self._queues:
-            worker.put(())
+            worker.put(_END)
 
     kill = end
 
-    def _serve(self, worker: "queue.SimpleQueue[Sequence[Any]]") -> None:
+    def _serve(self, worker: "queue.SimpleQueue[Any]") -> None:
         self._events.put(Event(worker))
         try:
-            while items := worker.get():
-                outcome = outcome_of(self._work, 0, items[0])
-                self._events.put(Event(worker, [(outcome.result, outcome.error)]))
+            while (item := worker.get()) is not _END:
+                outcome = outcome_of(self._work, 0, item)
+                self._events.put(Event(worker, (outcome.result, outcome.error)))
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             self._events.put(error)
 

@@ -1,6 +1,6 @@
 """Work in processes of this machine, and what engines share whose workers may die: these are replaced.
 
-What a dead worker had is tried again, each item alone, and the rest is finished.
+What a dead worker had is tried again, alone, and the rest is finished.
 """
 
 import multiprocessing
@@ -8,7 +8,6 @@ import os
 import pickle
 import signal
 import threading
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -33,10 +32,6 @@ from evidencebench.errors import EvidenceBenchError, WorkerError
 
 Worker = TypeVar("Worker", bound=Hashable)
 
-MOST_IN_BATCH = 64
-_BATCH_SECONDS = 0.05
-_MOST_BATCH_SECONDS = 1.0  # the rest of a batch that takes longer is given back, so that another worker has it
-
 _MOST_EARLY_DEATHS = 3
 
 Reply = tuple[Any, Exception | None]
@@ -44,30 +39,26 @@ Reply = tuple[Any, Exception | None]
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[Worker]):
-    """What a worker told: that it is ready (no replies), replies to the first of its items, or that it died."""
+    """What a worker told: that it is ready, the reply to its item, or that it died."""
 
     worker: Worker
-    replies: Sequence[Reply] = ()
+    reply: Reply = (None, None)
     died: str | None = None  # why, in words
     is_lost: bool = False  # it died with its machine, or cannot be reached: no item is to blame
 
 
 class Workers(Protocol[Worker]):
-    """The workers of an engine. Each calls the setup when it starts, and then answers batches of items."""
+    """The workers of an engine. Each calls the setup when it starts, and then answers one item after the other."""
 
     @property
     def share_memory_of_machine(self) -> bool:
         """Whether one worker may die since others take the memory; what it had begun is then tried again all alone."""
 
-    @property
-    def most_in_batch(self) -> int:
-        """How many items a worker gets at a time, at most."""
-
     def start(self) -> Worker:
         """Start a worker; a later event tells that it is ready or died."""
 
-    def send(self, worker: Worker, items: Sequence[Any]) -> None:
-        """Give a batch to a worker that is ready and has none; a later event has its replies."""
+    def send(self, worker: Worker, item: Any) -> None:
+        """Give an item to a worker that is ready and has none; a later event has its reply."""
 
     def wait(self) -> Iterable[Event[Worker]]:
         """Return the next events, or none after half a second; raise what keeps a worker from beginning."""
@@ -84,8 +75,8 @@ def dispatch(
 ) -> Iterator[Outcome[Item, Any]]:
     """Yield outcomes as `Engine.outcomes` says; at most ``n_workers`` work at once, and all are ended.
 
-    What a dead worker had is tried again, each item alone. An item fails with a `WorkerError` where two workers died
-    that had nothing else, machines that left not counted.
+    What a dead worker had is tried again, alone. An item fails with a `WorkerError` where two workers died of it,
+    machines that left not counted.
     """
     with catch_first_interrupt(on_interrupt) as interrupt:
         work = _Dispatch(workers, n_workers, items, interrupt)
@@ -104,7 +95,7 @@ _Numbered = tuple[int, Any]  # the number of an item, and the item
 
 
 class _Dispatch(Generic[Worker]):
-    """Which worker has which items, and which items no worker has."""
+    """Which worker has which item, and which items no worker has."""
 
     def __init__(
         self, workers: Workers[Worker], n_workers: int, items: Iterable[Any], interrupt: InterruptFlag
@@ -113,10 +104,10 @@ class _Dispatch(Generic[Worker]):
         self._items: Iterator[_Numbered] = enumerate(items)
         self._taken: deque[_Numbered] = deque()
         self._suspects: deque[_Numbered] = deque()  # a worker died that had them
-        self._died_alone: set[int] = set()  # numbers of items
+        self._died: set[int] = set()  # numbers of items that a worker died of
         self._starting: set[Worker] = set()
-        self._idle: dict[Worker, int] = {}  # worker -> how many items it gets next
-        self._begun: dict[Worker, tuple[float, list[_Numbered]]] = {}  # worker -> when it got its items, and they
+        self._idle: set[Worker] = set()
+        self._begun: dict[Worker, _Numbered] = {}  # worker -> the item that it has
         self._n_early_deaths = 0
 
     def give(self) -> bool:
@@ -124,17 +115,15 @@ class _Dispatch(Generic[Worker]):
         if self._interrupt.is_set:
             self._taken.clear()
             self._suspects.clear()
-        for worker, size in list(self._idle.items()):
-            if self._suspects:
-                is_alone = not (self._begun and self._workers.share_memory_of_machine)
-                batch = [self._suspects.popleft()] if is_alone else []
-            else:
-                self._take_up_to(size)
-                batch = [self._taken.popleft() for _ in range(min(size, len(self._taken)))]
-            if batch:
-                del self._idle[worker]
-                self._begun[worker] = time.monotonic(), batch
-                self._workers.send(worker, [item for _, item in batch])
+        for worker in list(self._idle):
+            if not self._suspects:
+                self._take_up_to(1)
+            elif self._begun and self._workers.share_memory_of_machine:
+                break
+            if waiting := self._suspects or self._taken:
+                self._idle.remove(worker)
+                self._begun[worker] = waiting.popleft()
+                self._workers.send(worker, self._begun[worker][1])
         n_missing = self._n_workers - len(self._starting) - len(self._idle) - len(self._begun)
         self._take_up_to(n_missing)
         n_without_worker = len(self._taken) + len(self._suspects) - len(self._starting)
@@ -149,37 +138,32 @@ class _Dispatch(Generic[Worker]):
     def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
         if event.died is not None:
             yield from self._bury(event.worker, event.died, is_lost=event.is_lost)
-        elif event.worker in self._starting:
+            return
+        self._idle.add(event.worker)
+        if event.worker in self._starting:
             self._starting.remove(event.worker)
-            self._idle[event.worker], self._n_early_deaths = 1, 0
+            self._n_early_deaths = 0
         else:
-            sent_at, batch = self._begun.pop(event.worker)
-            n_replies = len(event.replies)
-            # A batch takes some 50 ms, so that quick items share a message.
-            pace = n_replies / max(time.monotonic() - sent_at, 1e-9)
-            self._idle[event.worker] = max(
-                1, min(2 * n_replies, int(pace * _BATCH_SECONDS), self._workers.most_in_batch)
-            )
-            self._taken.extendleft(reversed(batch[n_replies:]))
-            for (number, item), (result, error) in zip(batch, event.replies, strict=False):
-                yield Outcome(number, item, result, error)
+            number, item = self._begun.pop(event.worker)
+            yield Outcome(number, item, *event.reply)
 
     def _bury(self, worker: Worker, why: str, *, is_lost: bool) -> Iterator[Outcome[Any, Any]]:
         """Note what a dead worker had, to be tried again; yield the outcome of an item that two workers died of."""
-        self._idle.pop(worker, None)
+        self._idle.discard(worker)
         if worker in self._starting:
             self._starting.remove(worker)
             self._n_early_deaths += 1
             if self._n_early_deaths == _MOST_EARLY_DEATHS:
                 raise WorkerError(f"{_MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {why}")
-        _, batch = self._begun.pop(worker, (0.0, []))
-        if len(batch) == 1 and not is_lost:
-            number, item = batch[0]
-            if number in self._died_alone:
-                yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
-                return
-            self._died_alone.add(number)
-        self._suspects.extend(batch)
+        if (begun := self._begun.pop(worker, None)) is None:
+            return
+        number, item = begun
+        if number in self._died and not is_lost:
+            yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
+            return
+        if not is_lost:
+            self._died.add(number)
+        self._suspects.append(begun)
 
 
 def why_it_died(status: int | None) -> str:
@@ -192,20 +176,13 @@ def why_it_died(status: int | None) -> str:
     return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
 
 
-def replies_to(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Reply]:
-    """Return what a worker replies to the first of its items: the others it gives back once a second is over."""
-    replies: list[Reply] = []
-    ends_at = time.monotonic() + _MOST_BATCH_SECONDS
-    for item in items:
-        try:
-            result = work(item)
-            pickle.dumps(result)  # so that what cannot be sent is an error of this item
-            replies.append((result, None))
-        except Exception as error:  # noqa: BLE001 - it is the item's outcome
-            replies.append((None, sendable(error)))
-        if time.monotonic() > ends_at:
-            break
-    return replies
+def reply_to(work: Callable[[Any], Any], item: Any) -> Reply:
+    try:
+        result = work(item)
+        pickle.dumps(result)  # so that what cannot be sent is an error of this item
+    except Exception as error:  # noqa: BLE001 - it is the item's outcome
+        return None, sendable(error)
+    return result, None
 
 
 def sendable(error: Exception) -> Exception:
@@ -250,7 +227,7 @@ class Processes:
 class _WorkerProcesses:
     """The processes of one call, each named by this end of the pipe to it."""
 
-    share_memory_of_machine, most_in_batch = True, MOST_IN_BATCH
+    share_memory_of_machine = True
 
     def __init__(self, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
         self._setup, self._arguments = setup, arguments
@@ -271,9 +248,9 @@ class _WorkerProcesses:
         self._processes[here] = process
         return here
 
-    def send(self, worker: Connection, items: Sequence[Any]) -> None:
+    def send(self, worker: Connection, item: Any) -> None:
         with suppress(BrokenPipeError, ConnectionResetError):  # it died; `wait` tells so
-            worker.send(items)
+            worker.send(item)
 
     def wait(self) -> Iterator[Event[Connection]]:
         for ready in wait(list(self._processes), WAIT_SECONDS):
@@ -315,7 +292,7 @@ def _set_safe_path(value: str | None) -> None:
 
 
 def _serve(there: Connection, setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
-    """Answer batches of items until the pipe ends: the main function of a worker process."""
+    """Answer items until the pipe ends: the main function of a worker process."""
     _set_safe_path(safe_path)  # a user's own code may start processes; they get the user's setting
     # Ctrl-C reaches every process of the terminal, and others all of a job; only the parent handles them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -328,9 +305,9 @@ def _serve(there: Connection, setup: Setup[Any, Any], arguments: tuple[Any, ...]
         except Exception as error:  # noqa: BLE001 - raised in the parent
             there.send(sendable(error))
             return
-        there.send([])
+        there.send((None, None))
         while True:
-            there.send(replies_to(work, there.recv()))
+            there.send(reply_to(work, there.recv()))
 
 
 def _die_with_parent() -> None:

@@ -9,7 +9,7 @@ from math import ceil, inf
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evidencebench.engine.processes import MOST_IN_BATCH, Event, Reply, dispatch, replies_to, sendable, why_it_died
+from evidencebench.engine.processes import Event, Reply, dispatch, reply_to, sendable, why_it_died
 from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
 from evidencebench.errors import EngineError
 from evidencebench.provenance import require_extra
@@ -142,7 +142,6 @@ class _Actors:
     """The actors of one call, each named by its handle."""
 
     share_memory_of_machine = False  # others go on, though a slow item is tried again
-    most_in_batch = MOST_IN_BATCH
 
     def __init__(self, ray: Any, cluster: RayCluster, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
         self._ray, self._begin = ray, ray.put((setup, arguments, str(Path.cwd()), __version__))
@@ -157,8 +156,8 @@ class _Actors:
         self._waited_for[handle.begin.remote(self._begin)] = handle
         return handle
 
-    def send(self, worker: Any, items: Sequence[Any]) -> None:
-        self._waited_for[worker.answer.remote(items)] = worker
+    def send(self, worker: Any, item: Any) -> None:
+        self._waited_for[worker.answer.remote(item)] = worker
 
     def wait(self) -> Iterator[Event[Any]]:
         done, _ = self._ray.wait(list(self._waited_for), num_returns=1, timeout=_WAIT_SECONDS)
@@ -195,18 +194,18 @@ class _Actor:
 
     _work: Callable[[Any], Any]
 
-    def begin(self, given: tuple[Setup[Any, Any], tuple[Any, ...], str, str]) -> list[Reply] | Exception:
-        """Open what the work needs; return no reply, or what keeps it from beginning."""
+    def begin(self, given: tuple[Setup[Any, Any], tuple[Any, ...], str, str]) -> Reply | Exception:
+        """Open what the work needs; return an empty reply, or what keeps it from beginning."""
         setup, arguments, folder, version = given
         try:
             _require_same_place(folder, version)
             self._work = setup(*arguments)
         except Exception as error:  # noqa: BLE001 - raised where the work was asked for
             return sendable(error)
-        return []
+        return None, None
 
-    def answer(self, items: Sequence[Any]) -> list[Reply]:
-        return replies_to(self._work, items)
+    def answer(self, item: Any) -> Reply:
+        return reply_to(self._work, item)
 
 
 def _require_same_place(folder: str, version: str) -> None:

@@ -18,9 +18,6 @@ Rows = Callable[[int], Floats]
 MOST_CHOSEN = 2_000
 """The most sentences that are chosen one by one, which takes time for all n sentences each. Papers have hundreds."""
 
-# The similarities of so many sentences are made ready together, 2 MB of them: row by row takes longer.
-_MOST_TOGETHER = 512
-
 # Decimals of a similarity: rounding removes differences between machines, which would decide ties.
 _DECIMALS = 9
 
@@ -33,7 +30,6 @@ def discounted_order(scores: Floats, rows: Rows, *, strength: float) -> tuple[in
     paper. Behind the first `MOST_CHOSEN`, the others follow by the value that they have then.
     """
     by_score = np.argsort(-scores, kind="stable")
-    alike = _rows_by_place(rows, by_score)
     worth = scores[by_score]
     is_open = np.ones(len(worth), dtype=bool)
     order = []
@@ -42,21 +38,10 @@ def discounted_order(scores: Floats, rows: Rows, *, strength: float) -> tuple[in
         order.append(chosen)
         is_open[chosen] = False
         worth[chosen] = -1.0  # below every product
-        np.multiply(worth, 1.0 - strength * alike(chosen), out=worth, where=is_open)
+        alike = rows(int(by_score[chosen]))[by_score].clip(0.0, 1.0).round(_DECIMALS)
+        np.multiply(worth, 1.0 - strength * alike, out=worth, where=is_open)
     others = np.argsort(-worth, kind="stable")[: len(worth) - len(order)]
     return tuple(by_score[[*order, *others]].tolist()) if len(worth) else ()
-
-
-def _rows_by_place(rows: Rows, by_score: Indices) -> Rows:
-    """Return a function: place in the order -> the similarities to its sentence, in that order, clipped and rounded."""
-
-    def ready(similarities: Floats) -> Floats:
-        return similarities[..., by_score].clip(0.0, 1.0).round(_DECIMALS)
-
-    if 0 < len(by_score) <= _MOST_TOGETHER:
-        together: Rows = ready(np.stack([rows(index) for index in by_score.tolist()])).__getitem__
-        return together
-    return lambda place: ready(rows(int(by_score[place])))
 
 
 MOST_PAIRS = 2_000_000

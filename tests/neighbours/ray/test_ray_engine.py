@@ -59,7 +59,7 @@ def test_workers_that_die_as_they_start_are_not_started_for_ever(tmp_path: Path)
         list(RAY.outcomes(dying_at_start, (tmp_path / "log",), range(100)))
 
 
-def test_actors_share_slow_items_though_quick_ones_came_in_batches() -> None:
+def test_actors_share_slow_items() -> None:
     found = list(results(RAY, slow_from, (0.6,), range(46)))
     assert sorted(item for item, _ in found) == list(range(46))
     assert len({process for item, process in found if item >= 40}) == 2

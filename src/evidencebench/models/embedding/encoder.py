@@ -81,9 +81,8 @@ def sentence_texts(
 
 
 FILE_NAME = "embeddings.sqlite"
-_MOST_PARAMETERS = 500
 _N_CHECK_BYTES = 8
-_VECTORS = "SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN"
+_VECTOR = "SELECT is_truncated, vector FROM embedding WHERE encoder = ? AND text = ?"
 EMBEDDINGS = DatabaseFormat(
     keeps="embeddings", application_id=0x45424D42, version=0, tables=packaged_text(__file__, ".sql")
 )  # "EBMB"
@@ -106,17 +105,15 @@ class VectorCache:
 
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
         """Return text -> vector for the texts that are stored; damaged vectors are left out and so computed again."""
-        by_key = {digest_of(text): text for text in texts}
-        keys, stored = list(by_key), dict[EncodedText, CachedVector]()
+        stored: dict[EncodedText, CachedVector] = {}
         with self._open() as connection:
             encoder, length = self._encoder(connection) or (None, 0)
-            for start in range(0, len(keys), _MOST_PARAMETERS):
-                window = keys[start : start + _MOST_PARAMETERS]
-                statement = f"{_VECTORS} ({','.join('?' * len(window))})"
-                for key, is_truncated, blob in connection.execute(statement, (encoder, *window)):
-                    vector = self._vector(key, is_truncated, blob)
-                    if vector is not None and len(vector) == length and key in by_key:
-                        stored[by_key[key]] = CachedVector(vector, bool(is_truncated))
+            for text in dict.fromkeys(texts):
+                key = digest_of(text)
+                is_truncated, blob = connection.execute(_VECTOR, (encoder, key)).fetchone() or (None, None)
+                vector = self._vector(key, is_truncated, blob)
+                if vector is not None and len(vector) == length:
+                    stored[text] = CachedVector(vector, bool(is_truncated))
         return stored
 
     def require_writable(self) -> None:
@@ -160,8 +157,8 @@ class VectorCache:
         ).fetchone()
         return row
 
-    def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
-        if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
+    def _vector(self, key: bytes, is_truncated: object, blob: object) -> Floats | None:
+        if not (isinstance(blob, bytes) and is_truncated in {0, 1}):
             return None
         content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
         if check != self._check(key, int(bool(is_truncated)), content) or len(content) % 4:
