@@ -202,12 +202,15 @@ class MiniLM:
     neighbours: int = 0
     title: bool = False
     backend: Backend = "onnx"
+    as_dense: Dense = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_extra("minilm", "minilm", "torch", "sentence_transformers", MINILM_PACKAGE)
         if self.backend == "onnx":
             require_extra("minilm", "minilm", "onnx", "onnxruntime")
-        self.as_dense  # noqa: B018 - checks the options
+        device = "auto" if self.backend == "onnx" else "cpu"
+        options: dict[str, Any] = {"neighbours": self.neighbours, "title": self.title, "backend": self.backend}
+        object.__setattr__(self, "as_dense", Dense(model=str(minilm_folder()), device=device, **options))
 
     @property
     def traits(self) -> Traits:
@@ -219,16 +222,6 @@ class MiniLM:
     def _versions(self) -> dict[str, str]:
         versions = self.as_dense.traits.versions()
         return {"model minilm" if name.startswith("model ") else name: value for name, value in versions.items()}
-
-    @property
-    def as_dense(self) -> Dense:
-        return Dense(
-            model=str(minilm_folder()),
-            neighbours=self.neighbours,
-            title=self.title,
-            backend=self.backend,
-            device="auto" if self.backend == "onnx" else "cpu",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,11 +69,7 @@ class SentenceWords:
 
     def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
         """Return `numbers` and `sentences`; with ``stopwords``, without those of the words in `STOPWORDS`."""
-        return self._content if stopwords else (self.numbers, self.sentences)
-
-    @cached_property
-    def _content(self) -> tuple[Indices, Indices]:
-        is_kept = ~self._is_stopword[self.numbers]
+        is_kept = ~self._is_stopword[self.numbers] if stopwords else slice(None)
         return self.numbers[is_kept], self.sentences[is_kept]
 
     def where(self, words: Iterable[str]) -> Flags:
