@@ -79,16 +79,6 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
         ) from error
 
 
-def read_named_part(folder: Path, file: str, sha256: str) -> str:
-    path = folder / file
-    if Path(file).name != file or not path.is_file():
-        raise ModelError(f"the file '{file}' of the card is missing")
-    content = read_bytes(path, at_most=1 << 30, error=ModelError)  # a hundred times what training writes
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelError(f"{file}: expected the sha256 of the card, {sha256}")
-    return content.decode(errors="replace")
-
-
 def _card_bytes(folder: Path) -> bytes:
     path = folder / CARD
     if not path.is_file():

@@ -73,7 +73,9 @@ def converse(asker: Asker, question: Question) -> Conversation:
         if is_answer(reading, question):
             if longer is None and question.budget is not None and len(reading.indices) > question.budget:
                 longer = reading
-                messages = _next_messages(asker.chat, messages, reply, fewer_text(reading, question))
+                n_selected = str(len(reading.indices))
+                fields = {"n_selected": n_selected, "budget": budget_words(question.budget), "form": question.form}
+                messages = _next_messages(asker.chat, messages, reply, prompt_named("over_length").render(**fields))
                 continue
             return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
         if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
@@ -85,7 +87,8 @@ def converse(asker: Asker, question: Question) -> Conversation:
         if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
             return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
-        messages = _next_messages(asker.chat, messages, reply, repair_text(reply, question))
+        repair = prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
+        messages = _next_messages(asker.chat, messages, reply, repair)
 
 
 def _with_more_room(asker: Asker, messages: tuple[Message, ...], reply: ChatReply) -> Asker | None:
@@ -95,16 +98,6 @@ def _with_more_room(asker: Asker, messages: tuple[Message, ...], reply: ChatRepl
     chat, used = asker.chat, sum(round(1.1 * estimated_tokens(message.text)) for message in messages)
     most = min(ROOM_TO_THINK if chat.max_tokens_if_cut is None else chat.max_tokens_if_cut, chat.context_tokens - used)
     return replace(asker, chat=replace(chat, max_tokens=most)) if most > chat.max_tokens else None
-
-
-def repair_text(reply: ChatReply, question: Question) -> str:
-    return prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
-
-
-def fewer_text(reading: Reading, question: Question) -> str:
-    return prompt_named("over_length").render(
-        n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
-    )
 
 
 def is_answer(reading: Reading, question: Question) -> bool:
