@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass, field
 from itertools import pairwise
 from math import sqrt
@@ -117,11 +118,8 @@ def estimate_construction(
     steps behind it.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
-    client = ChatClient(sender=sender, cache=None, prices=prices)
-    try:
+    with closing(ChatClient(sender=sender, cache=None, prices=prices)) as client:
         return _Estimator(config, sender, client, assumptions, on_progress).estimate()
-    finally:
-        client.close()
 
 
 class _Estimator:

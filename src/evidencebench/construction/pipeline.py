@@ -57,16 +57,11 @@ def steps_of(config: Config) -> tuple[str, ...]:
 
 
 def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
-    judge = config.file.judge
-    if name == "judge":
-        step = judge_step(
-            judge,
-            PaperFolder(config.papers),
-            second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
-        )
-        return step, judge.model or config.file.model
-    others = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
-    return others[name], config.file.model
+    judge, model = config.file.judge, config.file.model
+    if name != "judge":
+        return next(step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS) if step.name == name), model
+    second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
+    return judge_step(judge, PaperFolder(config.papers), second=second), judge.model or model
 
 
 def construct(

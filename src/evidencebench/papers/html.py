@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
-from evidencebench.papers.blocks import paper_of
 from evidencebench.papers.jats import BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
 from evidencebench.papers.paper import Loss, Paper, n_visible
@@ -484,16 +483,7 @@ def paper_of_page(
     units = UnitReader()
     for beside in finder.beside:
         units.read(*beside)
-    return paper_of(
-        blocks,
-        name=name,
-        file_format=file_format,
-        title=paper_title,
-        ids=ids,
-        loss=count,
-        units=tuple(units.units),
-        warnings=units.warnings,
-    )
+    return units.paper(blocks, count, name=name, file_format=file_format, title=paper_title, ids=ids or {})
 
 
 def _text(content: bytes, name: str) -> str:

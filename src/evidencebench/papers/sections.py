@@ -3,6 +3,7 @@
 import re
 from enum import StrEnum
 
+from evidencebench.files.disk import packaged_table
 from evidencebench.query import Kind
 
 
@@ -13,48 +14,16 @@ class SectionSort(StrEnum):
     BACK_MATTER = "other back matter"
 
 
-BACK_MATTER_STEMS = (
-    r"acknowledge?ments?|funding|contributors|ethics approval|availability of data|(?:financial )?disclosures?|"
-    r"(?:declaration|statement)s? of|data (?:availability|sharing)(?: statement)?|(?:potential |financial )?"
-    r"(?:competing|conflicting|conflicts?)(?: of)?(?: financial)? interests?|authors?['\u2019]?s?['\u2019]? "
-    r"(?:contributions?|information|details|disclosures?)"
-)
+_TABLE = packaged_table(__file__)
+
+BACK_MATTER_STEMS = "|".join(_TABLE["stems"][SectionSort.BACK_MATTER])
 """How titles of back matter begin, which often go on, as in "Funding and support"; in small letters."""
 
 # Titles in small letters.
 _TITLES = {
-    SectionSort.ABSTRACT: re.compile(r"abstract|summary|synopsis"),
-    SectionSort.BODY: re.compile(
-        r"backgrounds?|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|methodology|"
-        r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
-        r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?"
-    ),
-    SectionSort.REFERENCES: re.compile(
-        r"references?(?: and notes| cited| list)?|bibliography|literature(?: cited)?|works cited|notes and references"
-    ),
-    SectionSort.BACK_MATTER: re.compile(
-        rf"(?:{BACK_MATTER_STEMS})|"
-        r"declarations|contributions|pre-?publication history|supplementary (?:materials?|information|data)|"
-        r"supporting information|additional (?:files?|information)|(?:list of )?abbreviations(?: used)?|"
-        r"consent for publication|grant support|sources? of (?:funding|support)|footnotes|"
-        r"publisher['\u2019]s note|open access|availability of data and materials?|funding statement|"
-        r"declaration of (?:competing|conflicting) interests?|conflicts? of interests? statement|ethics declarations"
-    ),
+    sort: re.compile("|".join((*_TABLE["stems"].get(sort, ()), *titles))) for sort, titles in _TABLE["titles"].items()
 }
-
-# Parts of a structured abstract, some of which papers have as sections; then those of a section alone.
-_PART = re.compile(
-    r"backgrounds?|introduction|context|objectives?|aims?|purpose|rationale|hypothes[ei]s|importance|question|methods?|"
-    r"(?:materials?|patients|subjects)(?: and |/)methods|methodology|(?:study )?design|setting|participants|patients|"
-    r"subjects|interventions?|exposures?|(?:main |primary )?outcomes?(?: and)?(?: measures?)?|measurements?|"
-    r"data sources|study selection|results?|findings|main results|limitations|discussion|interpretation|"
-    r"conclusions?|significance|(?:clinical )?trial registration(?: number)?|registration|funding|"
-    r"methodology/principal findings|conclusions?/significance|background and aims|methods and (?:findings|results)|"
-    r"design, setting,? and participants|conclusions? and relevance|"
-    r"data collection|procedures?|statistical (?:analys[ei]s|methods)|study population"
-)
-# Sections of their own, though neither body nor back matter.
-_OUTERMOST = re.compile(r"key ?words|ethics|trial registration")
+_PART, _OUTERMOST = (re.compile("|".join(_TABLE["others"][name])) for name in ("part", "outermost"))
 _NUMBER = re.compile(r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?|[IVX]{1,4}\.)\s+(?=[^\W\d_a-z])")
 
 
@@ -78,7 +47,7 @@ def level_of(title: str) -> int:
 def section_of(title: str) -> SectionSort | None:
     """Return what a title announces; None where its words are the paper's own."""
     plain = plain_title(title)
-    return next((section for section, pattern in _TITLES.items() if pattern.fullmatch(plain)), None)
+    return next((SectionSort(sort) for sort, pattern in _TITLES.items() if pattern.fullmatch(plain)), None)
 
 
 def is_abstract_title(title: str) -> bool:

@@ -67,7 +67,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
             "summaries of your own with --table"
         )
-    body = next((element for element in article.elements if element.tag == "body"), Element("body"))
+    body = article.child("body") or Element("body")
     return ReviewSource(
         id=paper_id_of(normal_ids(ids_of_article(article).items())) or file.partition(".")[0],
         paper=paper,
