@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from evidencebench.construction.assemble import AssemblyReport, OnProgress, assemble, progress_of
-from evidencebench.construction.config import Config, read_config
+from evidencebench.construction.config import Config, JudgeTable, read_config
 from evidencebench.construction.draft import (
     DATASET_FOLDER,
     MANIFEST,
@@ -56,17 +56,18 @@ def steps_of(config: Config) -> tuple[str, ...]:
     return MODEL_STEPS[1 if config.file.table else 0 :]
 
 
-def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
+def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None) -> ModelStep:
+    if name != "judge":
+        return next(step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS) if step.name == name)
+    second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
+    return judge_step(judge, PaperFolder(papers), second=second)
+
+
+def configured_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
+    """Return a step, and the model that it asks."""
     judge = config.file.judge
-    if name == "judge":
-        step = judge_step(
-            judge,
-            PaperFolder(config.papers),
-            second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
-        )
-        return step, judge.model or config.file.model
-    others = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
-    return others[name], config.file.model
+    own_model = judge.model if name == "judge" else None
+    return model_step(name, judge, config.papers, client), own_model or config.file.model
 
 
 def construct(
@@ -122,7 +123,7 @@ def construct(
     unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
     reports: list[StepReport] = []
     for name in steps_of(config):
-        step, model = model_step(config, name, client)
+        step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         target = output_of(name, config.work)
         if against and name == steps_of(config)[0]:
