@@ -249,7 +249,7 @@ def ranges_from(
 
 # How the names of notes begin that say what was asked of language models, and what that cost.
 _TOKENS = ("prompt_tokens", "completion_tokens")
-_TIMES = ("milliseconds", "timed_replies")
+_TIMES = ("milliseconds", "timed_replies", "milliseconds_to_first_token", "streamed_replies")
 SPENT = ("requests", *_TOKENS, "cost_microusd", "unpriced_replies", "maybe_charged", "prices_of", *_TIMES)
 
 
@@ -300,8 +300,11 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
 
 def seconds_text(notes: Mapping[str, int]) -> str | None:
     """Return how long the replies took on average, when they were sent; None where that is not known."""
-    n = notes.get("timed_replies", 0)
-    return f"{shown_seconds(notes.get('milliseconds', 0) / 1000 / n)} a reply" if n else None
+    parts = []
+    for sum_of, n_of, what in zip(_TIMES[::2], _TIMES[1::2], ("a reply", "to its first token"), strict=True):
+        if n := notes.get(n_of, 0):
+            parts.append(f"{shown_seconds(notes.get(sum_of, 0) / 1000 / n)} {what}")
+    return ", ".join(parts) or None
 
 
 def spent_line(notes: Mapping[str, int]) -> str:

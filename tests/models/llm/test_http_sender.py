@@ -208,7 +208,36 @@ def test_a_reply_has_the_seconds_of_its_own_attempt() -> None:
     with served(slow(answer(500), 7.0), slow(replies(), 2.5)) as (server, sender, moment):
         reply = outcome(server, sender)
     assert isinstance(reply, ChatReply)
-    assert reply.seconds == 2.5
+    assert (reply.seconds, reply.first_token_seconds) == (2.5, None)
+
+
+def test_a_streamed_reply_has_the_seconds_to_its_first_token_whatever_the_server_refuses() -> None:
+    chunks = [
+        {"choices": [{"delta": {"content": text}, "finish_reason": end}]} for text, end in (("A", None), ("B", "stop"))
+    ]
+    first, last = (f"data: {json.dumps(one)}\n\n".encode() for one in chunks)
+
+    def stream(exchange: Exchange) -> None:
+        exchange.head(200, {"Content-Length": len(first + last)})
+        moment.now += 1.5
+        n_read = moment.n_read
+        exchange.send(first)
+        while moment.n_read == n_read and not exchange.server.closing.wait(0.01):
+            pass
+        moment.now += 2.0
+        exchange.send(last)
+
+    refusal = refusing("Unknown parameter: 'stream_options'")
+    with served(refusal, stream, replies()) as (server, sender, moment):
+        asked = [request_to(server.address("v1"), model="vllm/m", key_env="", seed=n, stream=True) for n in range(2)]
+        streamed, whole = sent(sender, *asked)
+    assert isinstance(streamed, ChatReply)
+    assert isinstance(whole, ChatReply)
+    assert (streamed.text, streamed.seconds, streamed.first_token_seconds) == ("AB", 3.5, 1.5)
+    assert (whole.text, whole.first_token_seconds) == ("ANSWER: [1]", None)  # of a server that does not stream
+    bodies = [json.loads(exchange.body) for exchange in server.log]
+    assert [body["stream"] for body in bodies] == [True] * 3
+    assert ["stream_options" in body for body in bodies] == [True, False, False]
 
 
 @pytest.mark.parametrize("fault", [hang, hang_after(40), drip])

@@ -335,3 +335,122 @@ def test_keys_go_in_the_header_that_each_provider_reads() -> None:
     assert PROVIDERS["azure"].headers("k") == {"api-key": "k"}
     assert PROVIDERS["anthropic"].headers("k") == {"x-api-key": "k", "anthropic-version": "2023-06-01"}
     assert PROVIDERS["local"].headers("") == {}
+
+
+def events(*given: Any, ends: str = "") -> bytes:
+    return "".join(f"event: any\ndata: {json.dumps(one)}\n\n" for one in given).encode() + ends.encode()
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"id": "c", "model": "served", "choices": [{"index": 0, "delta": delta, "finish_reason": finish, **more}]}
+
+
+STREAMS: dict[str, tuple[Any, bytes]] = {
+    "chat completions": (
+        "openai",
+        b": a comment\n\n"
+        + events(
+            chunk({"role": "assistant", "content": ""}),
+            chunk({"content": "ANSWER: "}),
+            chunk({"content": "[1]", "reasoning_content": "thinks"}),
+            chunk({}, "length"),
+            {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}},
+            ends="data: [DONE]\n\n",
+        ),
+    ),
+    "messages": (
+        "anthropic",
+        events(
+            {"type": "message_start", "message": {"model": "served", "content": [], "usage": {"input_tokens": 7}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "thinks"}},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "ANSWER: "}},
+            {"type": "ping"},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "[1]"}},
+            {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 3}},
+            {"type": "message_stop"},
+        ),
+    ),
+    "responses": (
+        "responses",
+        events(
+            {"type": "response.output_text.delta", "delta": "ANSWER: "},
+            {
+                "type": "response.incomplete",
+                "response": {
+                    "model": "served",
+                    "status": "incomplete",
+                    "incomplete_details": {"reason": "max_output_tokens"},
+                    "output": [{"type": "message", "content": [{"type": "output_text", "text": "ANSWER: [1]"}]}],
+                    "usage": {"input_tokens": 7, "output_tokens": 3},
+                },
+            },
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_reply_that_came_word_by_word_is_the_one_that_would_have_come_at_once(name: str) -> None:
+    wire, content = STREAMS[name]
+    usage = Usage(prompt_tokens=7, completion_tokens=3)
+    assert reply_of(wire, content) == ChatReply(text="ANSWER: [1]", finish="length", usage=usage, served_by="served")
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_that_ends_early_or_in_an_error_is_no_reply(name: str) -> None:
+    wire, content = STREAMS[name]
+    parts = content.split(b"event: any\n")
+    begun = b"".join(parts[:-3] if name == "chat completions" else parts[:2])
+    with pytest.raises(TransientError, match="expected a whole reply in the stream, got its end"):
+        reply_of(wire, begun)
+    with pytest.raises(TransientError, match=r"an error.*busy"):
+        reply_of(wire, begun + events({"type": "error", "error": {"message": "busy"}}))
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "responses"])
+@pytest.mark.parametrize(
+    "event", [{"choices": 3}, {"delta": [], "index": []}, {"content_block": 1}, {"choices": [[], 1]}]
+)
+def test_events_of_any_form_are_no_reply(wire: Any, event: dict[str, Any]) -> None:
+    with pytest.raises(TransientError, match="in the stream, got its end"):
+        reply_of(wire, events(event))
+
+
+def test_what_a_stream_calls_and_its_probabilities_are_put_together() -> None:
+    def called(arguments: str) -> dict[str, Any]:
+        return chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]})
+
+    assert (
+        reply_of("openai", events(called('{"answer":'), called("[4]}"), chunk({}, "tool_calls"))).text
+        == '{"answer":[4]}'
+    )
+    tokens = [{"token": text, "logprob": -0.5, "top_logprobs": []} for text in ("0: ", "7")]
+    parts = [chunk({"content": one["token"]}, logprobs={"content": [one]}) for one in tokens]
+    assert reply_of("openai", events(*parts, chunk({}, "stop"))).expected_scores == ((3, 7.0),)
+    block = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "tool_use", "name": "reply", "input": {}},
+    }
+    parts = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}}
+        for text in ('{"answer":', "[4]}")
+    ]
+    last = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}}
+    assert reply_of("anthropic", events(block, *parts, last)).text == '{"answer":[4]}'
+
+
+def test_words_are_asked_for_one_by_one_without_another_key_and_never_in_a_batch() -> None:
+    plain, streamed = (request("vllm/m", stream=stream) for stream in (None, True))
+    assert streamed.key == plain.key
+    assert json.loads(path_and_body(streamed)[1]) == body_of(plain) | {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert body_of(streamed) == body_of(plain)
+    for model in ("anthropic/m", "openai-responses/m"):
+        body = json.loads(path_and_body(request(model, stream=True))[1])
+        assert body["stream"] is True
+        assert "stream_options" not in body

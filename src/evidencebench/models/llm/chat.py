@@ -19,6 +19,7 @@ Finish = Literal["stop", "length", "refused", "tool", "other"]
 _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the same request
 _FIELDS_OF_OPTIONS = {"model", "messages", "input", "stream", "n", "seed", "random_seed", "temperature", "top_p"}
 _FIELDS_OF_OPTIONS |= {"max_tokens", "max_completion_tokens", "max_output_tokens", "reasoning_effort"}
+_DECIDE_NOTHING = ("key_env", "stream")
 ROOM_TO_THINK = 25_000  # tokens that OpenAI's guide to reasoning advises to keep at first for thinking and reply
 
 
@@ -56,6 +57,9 @@ class ChatModel:
         The longest reply where one that was cut while the model thought is asked for again; None: 25,000; 0: never.
     extra_body
         More fields of a request's body, as the text of a JSON object. They stand in a run's header: no keys.
+    stream
+        Whether a reply is asked for word by word, so that the time to its first is known, and no proxy ends a long one
+        for silence. It is the same reply, so a stored one serves.
     """
 
     model: str
@@ -70,6 +74,7 @@ class ChatModel:
     context_tokens: int = 128_000
     max_tokens_if_cut: int | None = None
     extra_body: str | None = None
+    stream: bool | None = None
 
     def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
         shared = {name: getattr(self, name) for name in ChatRequest.__struct_fields__ if name in self.__slots__}
@@ -103,11 +108,12 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
     reasoning_effort: str | None = None
     schema: Mapping[str, Any] | None = None  # JSON schema that the reply must fit; None: free text
     extra_body: Mapping[str, Any] | None = None  # more fields of the body
+    stream: bool | None = None  # decides nothing of the reply
 
     @cached_property
     def key(self) -> str:
         """The name in the cache: a SHA-256. A provider's own address, spelled out, is another than None."""
-        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
+        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _DECIDE_NOTHING}
         if self.extra_body is None:  # so that replies of before there was this field are found
             del fields["extra_body"]
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
@@ -151,6 +157,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     maybe_charged: int = 0  # attempts before it without a usable reply, whose cost, if any, is not known
     expected_scores: tuple[tuple[int, float], ...] = ()  # place in the text, mean of what might stand there
     seconds: float | None = None  # from sending to its last byte; None: stored by an earlier version, or in a batch
+    first_token_seconds: float | None = None  # from sending to its first byte; None: it was not streamed
 
 
 def fault_of_end(finish: Finish, text: str) -> str:

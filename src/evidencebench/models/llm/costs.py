@@ -252,7 +252,9 @@ def reply_facts(reply: ChatReply, cost_usd: float | None) -> str:
     counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
     tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
     cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
-    return f"{tokens} tokens; {cost}; {shown_seconds(reply.seconds)}"
+    first = reply.first_token_seconds
+    streamed = "" if first is None else f", {shown_seconds(first)} to its first token"
+    return f"{tokens} tokens; {cost}; {shown_seconds(reply.seconds)}{streamed}"
 
 
 def _short(count: int) -> str:

@@ -25,7 +25,15 @@ from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, 
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
-from evidencebench.models.llm.wire import KEEP, Form, path_and_body, read_reply, shared_beginning, untaken_field
+from evidencebench.models.llm.wire import (
+    KEEP,
+    Form,
+    is_stream,
+    path_and_body,
+    read_reply,
+    shared_beginning,
+    untaken_field,
+)
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
@@ -318,7 +326,7 @@ class HttpSender:
         self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
         correct = post.target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
         tries.deadline += clock() - asked_at
-        is_first, sent_at = not post.is_sent, clock()
+        is_first, sent_at, first_byte_at = not post.is_sent, clock(), list[float]()
         self._totals.count(attempts=1, retries=int(tries.n > 0), sent=int(is_first))
         post.is_sent = True
         try:
@@ -330,8 +338,10 @@ class HttpSender:
                 seconds=min(self._bounds.timeout_seconds, tries.deadline - clock()),
                 most_bytes=self._bounds.max_reply_bytes,
                 key=post.key.value,
+                on_first_byte=lambda: first_byte_at.append(clock()),
             )
-            reply = _read(post, answer, round(clock() - sent_at, 3)) if answer.status in OK else None
+            times = [round(at - sent_at, 3) for at in (clock(), *first_byte_at)]
+            reply = _read(post, answer, *times) if answer.status in OK else None
         except (NotSentError, FailingServerError):
             correct(0)
             self._totals.count(sent=-int(is_first))
@@ -369,10 +379,11 @@ class HttpSender:
             )
 
 
-def _read(post: _Post, answer: HttpAnswer, seconds: float) -> ChatReply:
+def _read(post: _Post, answer: HttpAnswer, seconds: float, to_first: float | None = None) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        reply = msgspec.structs.replace(read_reply(post.server.provider.wire, answer.content), seconds=seconds)
+        times = {"seconds": seconds, "first_token_seconds": to_first if is_stream(answer.content) else None}
+        reply = msgspec.structs.replace(read_reply(post.server.provider.wire, answer.content), **times)
         is_cut = post.server.provider.wire == "responses" and (
             (reply.usage.completion_tokens or 0) >= post.request.max_tokens and reply.finish == "stop"
         )  # which the servers of llama.cpp and transformers do not tell

@@ -19,6 +19,7 @@ _MOST_USD = 1_000_000  # that a reply can cost
 _MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
 _PATHS: Mapping[Wire, str] = {"openai": "/chat/completions", "anthropic": "/messages", "responses": "/responses"}
 _TOOL = "reply"
+_STREAM_OPTIONS = "stream_options"
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")  # the longest reply, in the words of servers
 Form = frozenset[str]  # how a body differs from the usual one: names of fields that the server does not take, and
 _SCHEMA, KEEP = "schema", "keep"  # to ask for no schema, and to ask the provider to keep the beginning of the prompt
@@ -62,7 +63,12 @@ def shared_beginning(request: ChatRequest) -> tuple[str, str]:
 
 
 def path_and_body(request: ChatRequest, form: Form = frozenset()) -> tuple[str, bytes]:
-    return _PATHS[provider_of(request.model).wire], msgspec.json.encode(request_body(request, form))
+    wire, body = provider_of(request.model).wire, request_body(request, form)
+    if request.stream:
+        body["stream"] = True
+        if wire == "openai" and _STREAM_OPTIONS not in form:
+            body[_STREAM_OPTIONS] = {"include_usage": True}
+    return _PATHS[wire], msgspec.json.encode(body)
 
 
 def untaken_field(request: ChatRequest, form: Form, said: str) -> str | None:
@@ -70,6 +76,8 @@ def untaken_field(request: ChatRequest, form: Form, said: str) -> str | None:
     body, said = request_body(request, form), said.lower()
     names, is_refused = re.findall("[a-z_]+", said), _REFUSED.search(said)
     is_wanted = "required" in said or "missing" in said
+    if request.stream and _STREAM_OPTIONS in names and _STREAM_OPTIONS not in form:
+        return _STREAM_OPTIONS
     for name, other in (_TOKEN_FIELDS, _TOKEN_FIELDS[::-1]):
         is_named = (name in names and is_refused) or (other in names and is_wanted)
         if name in body and other not in form and is_named:
@@ -77,9 +85,14 @@ def untaken_field(request: ChatRequest, form: Form, said: str) -> str | None:
     return _SCHEMA if request.schema is not None and _SCHEMA not in form and _OF_SCHEMA.search(said) else None
 
 
+def is_stream(content: bytes) -> bool:
+    """Say whether a body is one of events, which a server may send unasked; JSON begins otherwise."""
+    return content.lstrip().startswith((b"data:", b"event:", b"id:", b"retry:", b":"))
+
+
 def read_reply(wire: Wire, content: bytes) -> ChatReply:
     try:
-        return reply_in(wire, decode_served(content, dict[str, Any]))
+        return reply_in(wire, (_body_of_stream(wire, content) if is_stream(content) else decode_served(content, dict)))
     except msgspec.DecodeError as error:
         raise TransientError(f"expected a reply as JSON: {error}") from error
 
@@ -88,6 +101,60 @@ def reply_in(wire: Wire, body: Any) -> ChatReply:
     """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
     body = _as_completion(_dict(body)) if wire == "responses" else _dict(body)
     return (_anthropic_reply if wire == "anthropic" else _openai_reply)(body)
+
+
+def _body_of_stream(wire: Wire, content: bytes) -> dict[str, Any]:
+    """Return the body that a server would have sent at once; raise where its events end before the reply does."""
+    data = [line.removeprefix(b"data:").strip() for line in content.splitlines() if line.startswith(b"data:")]
+    events = [decode_served(one, dict[str, Any]) for one in data if one not in (b"", b"[DONE]")]
+    failed = next((event for event in events if event.get("error") or event.get("type") == "error"), None)
+    whole = {"openai": _streamed_completion, "anthropic": _streamed_message, "responses": _streamed_response}
+    body = whole[wire](events)
+    if body is None:
+        got = "its end" if failed is None else f"an error: {msgspec.json.encode(failed.get('error')).decode()}"
+        raise TransientError(f"expected a whole reply in the stream, got {got}")
+    return body
+
+
+def _streamed_completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    body, message, calls = dict[str, Any](), {"content": "", "refusal": ""}, dict[str, str]()
+    tokens, reason = list[Any](), None
+    for event in events:
+        body |= {name: value for name, value in event.items() if value}  # the last has the usage
+        for choice in map(_dict, _list(event.get("choices"))):
+            reason, delta = choice.get("finish_reason") or reason, _dict(choice.get("delta"))
+            message = {name: _grown(text, delta.get(name)) for name, text in message.items()}
+            for call in map(_dict, _list(delta.get("tool_calls"))):
+                place, function = str(call.get("index")), _dict(call.get("function"))
+                calls[place] = _grown(calls.get(place, ""), function.get("arguments"))
+            tokens += _list(_dict(choice.get("logprobs")).get("content"))
+    whole = {**message, "tool_calls": [{"arguments": given} for given in calls.values()]}
+    choice = {"message": whole, "finish_reason": reason, "logprobs": {"content": tokens}}
+    return None if reason is None else {**body, "choices": [choice]}
+
+
+def _streamed_message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    body, blocks = dict[str, Any](), dict[str, dict[str, Any]]()
+    for event in events:
+        delta, block = _dict(event.get("delta")), blocks.setdefault(str(event.get("index")), {"text": "", "input": ""})
+        block |= {name: value for name, value in _dict(event.get("content_block")).items() if name not in block}
+        block |= {"text": _grown(block["text"], delta.get("text"))}
+        block |= {"input": _grown(block["input"], delta.get("partial_json"))}
+        if event.get("type") == "message_start":
+            body = _dict(event.get("message"))
+        elif event.get("type") == "message_delta":
+            body = {**body, **delta, "usage": _dict(body.get("usage")) | _dict(event.get("usage"))}
+    content = [block for block in blocks.values() if "type" in block]
+    return {**body, "content": content} if body.get("stop_reason") else None
+
+
+def _streamed_response(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    last = ("response.completed", "response.incomplete")
+    return next((_dict(event.get("response")) for event in events if event.get("type") in last), None)
+
+
+def _grown(text: str, more: Any) -> str:
+    return text + more if isinstance(more, str) else text
 
 
 def _openai_fields(request: ChatRequest, provider: Provider) -> dict[str, Any]:
@@ -214,6 +281,10 @@ def _finish(reason: Any) -> Finish:
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _count(usage: dict[str, Any], name: str) -> int | None:

@@ -128,6 +128,8 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         "milliseconds": round(1000 * (reply.seconds or 0)),
         "replies_without_logprobs": int(asker.logprobs and not reply.expected_scores),
         "timed_replies": int(reply.seconds is not None),
+        "milliseconds_to_first_token": round(1000 * (reply.first_token_seconds or 0)),
+        "streamed_replies": int(reply.first_token_seconds is not None),
     }
     for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):
         if name := "".join(letter if letter.isprintable() else "?" for letter in text)[:_MAX_NAME_CHARACTERS]:
