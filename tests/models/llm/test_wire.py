@@ -426,7 +426,7 @@ def test_what_a_stream_calls_and_its_probabilities_are_put_together() -> None:
         reply_of("openai", events(called('{"answer":'), called("[4]}"), chunk({}, "tool_calls"))).text
         == '{"answer":[4]}'
     )
-    tokens = [{"token": text, "logprob": -0.5, "top_logprobs": []} for text in ("0: ", "7")]
+    tokens: list[dict[str, Any]] = [{"token": text, "logprob": -0.5, "top_logprobs": []} for text in ("0: ", "7")]
     parts = [chunk({"content": one["token"]}, logprobs={"content": [one]}) for one in tokens]
     assert reply_of("openai", events(*parts, chunk({}, "stop"))).expected_scores == ((3, 7.0),)
     block = {
