@@ -63,10 +63,6 @@ class ScoringOptions(ExportScoring):
         return 1 if self.require_complete and not is_complete(scored) else 0
 
 
-def json_head(scored: ScoredRuns) -> dict[str, Any]:
-    return {"data": str(scored.dataset.path), "warnings": [row.fields() for row in scored.warnings]}
-
-
 class _PictureType(click.ParamType[Path]):
     """A path that a picture can be written to; a path that cannot be used is refused before anything is computed."""
 

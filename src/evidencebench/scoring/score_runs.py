@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -33,7 +33,7 @@ from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.oddities import is_changed, oddities
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
-from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.scoring.task_scores import TaskScores, summed
 from evidencebench.system import traits_of
 from evidencebench.wording import counted, one_line, without_folders
 
@@ -236,19 +236,14 @@ def _block_scorer(
 
 
 def _joined(parts: Sequence[TaskScores]) -> TaskScores:
-    notes, counts = Counter[str](), Counter[str]()
-    for part in parts:
-        notes.update(part.notes)
-        counts.update(asdict(part.counts))
     each_instance = ("ids", "clusters", "selections", "over_length", "n_sentences", "cut_short", "answer_keys")
     rows: dict[str, Any] = {name: tuple(chain(*(getattr(part, name) for part in parts))) for name in each_instance}
     return TaskScores(
         task=parts[0].task,
         scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
         epoch_recalls=tuple(map(np.concatenate, zip(*(part.epoch_recalls for part in parts), strict=True))),
-        counts=Counts(**counts),
-        notes=dict(sorted(notes.items())),
         errors={name: error for part in parts for name, error in part.errors.items()},
+        **summed(parts),
         **rows,
     )
 
