@@ -19,7 +19,6 @@ from evidencebench.engine.local import InProcess, engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import EvidenceWarning, RunError, RunMismatchError, TaskError, WorkerError
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
-from evidencebench.execution.system_table import PACKAGED, SYSTEMS
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.header import SHOWN_DIGITS, ControlName, QueryControl, RunHeader, SystemHeader, option_text
@@ -30,11 +29,10 @@ from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
 from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
-from evidencebench.scoring.oddities import is_changed, oddities
+from evidencebench.scoring.oddities import is_changed, oddities, traits_of_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import TaskScores, summed
-from evidencebench.system import traits_of
 from evidencebench.wording import counted, one_line, without_folders
 
 
@@ -355,6 +353,4 @@ def _control_words(controls: Collection[QueryControl]) -> dict[QueryControl, str
 
 
 def reads_hypothesis(run: RunFile) -> bool:
-    """Say whether a run's system reads the hypothesis; others than of this package are taken to."""
-    name = "" if run.header is None else run.header.system.name
-    return name not in PACKAGED or traits_of(SYSTEMS[name]).reads_hypothesis
+    return traits_of_run(run).reads_hypothesis
