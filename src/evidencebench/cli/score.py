@@ -159,7 +159,7 @@ def score(
     breakdowns = {task.name: place_breakdown(scores[task.name], scored.dataset, resampling) for task in tasks if places}
     curves = _curves(scored, curve, scoring) if curve else {}
     if per_instance is not None:
-        write_instance_scores(per_instance, {label: scores.values()})
+        write_instance_scores(per_instance, {label: scores})
     if plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
         write_picture(plot, chart)

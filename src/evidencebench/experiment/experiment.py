@@ -5,9 +5,8 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +37,7 @@ from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, PairTest, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns, results_of_runs, score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
-from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.scoring.task_scores import TaskScores, summed
 from evidencebench.system import NamedSystem, System
 from evidencebench.wording import counted, one_line
 
@@ -402,15 +401,10 @@ def _mean_over(of_seeds: Sequence[TaskScores]) -> TaskScores:
     first = of_seeds[0]
     if len(of_seeds) == 1:
         return first
-    counts, notes = Counter[str](), Counter[str]()
-    for scores in of_seeds:
-        counts.update(asdict(scores.counts))
-        notes.update(scores.notes)
     return replace(
         first,
         scores={key: np.mean([scores.scores[key] for scores in of_seeds], axis=0) for key in first.scores},
-        counts=Counts(**counts),
-        notes=dict(sorted(notes.items())),
         answer_keys=tuple(map(hash, zip(*(scores.answer_keys for scores in of_seeds), strict=True))),
         epoch_recalls=tuple(scores.recalls for scores in of_seeds),
+        **summed(of_seeds),
     )

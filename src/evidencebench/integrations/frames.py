@@ -4,7 +4,6 @@ Shares and scores are in 0..1, not in percent. A value that is undefined is null
 """
 
 import importlib.util
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import MissingExtraError
 from evidencebench.files.disk import PathText
 from evidencebench.provenance import require_extra
-from evidencebench.scoring.measures import MEASURES
+from evidencebench.scoring.output import SCORE_NAMES, score_rows
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import check_type
@@ -91,16 +90,8 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     0.37
     """
     check_type(scores, Mapping, "what evaluate returns")
-    keys = tuple(next((scored.scores for by_task in scores.values() for scored in by_task.values()), MEASURES))
-    rows = (
-        (system, task, instance_id, cluster, *(None if math.isnan(value) else value for value in values))
-        for system, by_task in scores.items()
-        for task, scored in by_task.items()
-        for instance_id, cluster, *values in zip(
-            scored.ids, scored.clusters, *(scored.scores[key].tolist() for key in keys), strict=True
-        )
-    )
-    return _frame(_kinds(("system", "task", "id", "cluster"), shares=keys), rows, backend)
+    keys, rows = score_rows(scores)
+    return _frame(_kinds(SCORE_NAMES, shares=keys), rows, backend)
 
 
 def frame_of(table: Table, backend: str | None = None) -> Any:

@@ -18,7 +18,7 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.significance import Name
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.system import Ranking, traits_of
+from evidencebench.system import Ranking, Traits, traits_of
 from evidencebench.wording import counted
 
 # This share of the answers stands for all of them.
@@ -108,6 +108,12 @@ def is_changed(source: object) -> bool:
     return isinstance(source, RunFile) and source.header is not None and source.header.control is not None
 
 
+def traits_of_run(run: RunFile) -> Traits:
+    """Return what a run's system declares; others than of this package are taken to read the query and rank all."""
+    name = "" if run.header is None else run.header.system.name
+    return traits_of(SYSTEMS[name]) if name in PACKAGED else Traits()
+
+
 def _is_system(source: object) -> bool:
     if isinstance(source, RunFile | Mapping | AnswersByInstance):
         return False
@@ -116,8 +122,7 @@ def _is_system(source: object) -> bool:
 
 def _ranks_all(source: object) -> bool:
     if isinstance(source, RunFile):
-        name = "" if source.header is None else source.header.system.name
-        return name not in PACKAGED or not traits_of(SYSTEMS[name]).selects
+        return not traits_of_run(source).selects
     return not (_is_system(source) and named_system(source).selects)
 
 

@@ -1,12 +1,11 @@
 """Scores as text, JSON, files; signatures; published figures."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import isnan
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
@@ -20,7 +19,7 @@ from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resam
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.tables import Table, as_csv
+from evidencebench.tables import Cell, Table, as_csv
 from evidencebench.version import __version__
 
 
@@ -110,7 +109,24 @@ def signature_of_all(
     )
 
 
-_NAMES = ("system", "task", "id", "cluster")
+SCORE_NAMES = ("system", "task", "id", "cluster")
+
+
+def score_rows(scores: Mapping[str, Mapping[str, TaskScores]]) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Return the measures, and a row for each system, task and instance: `SCORE_NAMES`, then a score of each measure.
+
+    A score that is undefined is None.
+    """
+    keys = tuple(next((scored.scores for by_task in scores.values() for scored in by_task.values()), MEASURES))
+    rows: list[tuple[Cell, ...]] = [
+        (system, task, instance_id, cluster, *(None if isnan(value) else value for value in values))
+        for system, by_task in scores.items()
+        for task, scored in by_task.items()
+        for instance_id, cluster, *values in zip(
+            scored.ids, scored.clusters, *(scored.scores[key].tolist() for key in keys), strict=True
+        )
+    ]
+    return keys, rows
 
 
 def require_scores_name(path: Path) -> None:
@@ -121,30 +137,21 @@ def require_scores_name(path: Path) -> None:
         require_extra(str(path), "parquet", "pyarrow")
 
 
-def write_instance_scores(path: Path, scores: Mapping[str, Iterable[TaskScores]]) -> int:
-    """Write a row for each system, task and instance, and return how many; an undefined score is null."""
+def write_instance_scores(path: Path, scores: Mapping[str, Mapping[str, TaskScores]]) -> None:
+    """Write a row for each system, task and instance; an undefined score is null."""
     require_scores_name(path)
-    keys = list(next((one.scores for by_task in scores.values() for one in by_task), MEASURES))
-    columns: dict[str, list[Any]] = {name: [] for name in (*_NAMES, *keys)}
-    for system, by_task in scores.items():
-        for task_scores in by_task:
-            columns["system"] += [system] * len(task_scores.ids)
-            columns["task"] += [task_scores.task.name] * len(task_scores.ids)
-            columns["id"] += task_scores.ids
-            columns["cluster"] += task_scores.clusters
-            for key in keys:
-                columns[key] += [None if np.isnan(score) else score for score in task_scores.scores[key].tolist()]
+    keys, rows = score_rows(scores)
+    names = [*SCORE_NAMES, *keys]
     with whole_file(path) as file:
         if path.suffix == ".csv":
-            rows = list(zip(*columns.values(), strict=True))
-            file.write(as_csv(Table(columns=list(columns), rows=rows)).encode(errors="replace"))
+            file.write(as_csv(Table(columns=names, rows=rows)).encode(errors="replace"))
         else:
             import pyarrow as pa  # noqa: PLC0415 - an extra
             import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-            schema = pa.schema([*((name, pa.string()) for name in _NAMES), *((key, pa.float64()) for key in keys)])
-            pq.write_table(pa.table(columns, schema=schema), file, compression="zstd")
-    return len(columns["id"])
+            schema = pa.schema([*((name, pa.string()) for name in SCORE_NAMES), *((key, pa.float64()) for key in keys)])
+            table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema=schema)
+            pq.write_table(table, file, compression="zstd")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,6 @@ from evidencebench.engine.local import InProcess, engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.errors import EvidenceWarning, RunError, RunMismatchError, TaskError, WorkerError
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
-from evidencebench.execution.system_table import PACKAGED, SYSTEMS
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.header import SHOWN_DIGITS, ControlName, QueryControl, RunHeader, SystemHeader, option_text
@@ -30,11 +29,10 @@ from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
 from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
-from evidencebench.scoring.oddities import is_changed, oddities
+from evidencebench.scoring.oddities import is_changed, oddities, traits_of_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
-from evidencebench.scoring.task_scores import Counts, TaskScores
-from evidencebench.system import traits_of
+from evidencebench.scoring.task_scores import TaskScores, summed
 from evidencebench.wording import counted, first_few, one_line, without_folders
 
 
@@ -236,19 +234,14 @@ def _block_scorer(
 
 
 def _joined(parts: Sequence[TaskScores]) -> TaskScores:
-    notes, counts = Counter[str](), Counter[str]()
-    for part in parts:
-        notes.update(part.notes)
-        counts.update(asdict(part.counts))
     each_instance = ("ids", "clusters", "selections", "over_length", "n_sentences", "cut_short", "answer_keys")
     rows: dict[str, Any] = {name: tuple(chain(*(getattr(part, name) for part in parts))) for name in each_instance}
     return TaskScores(
         task=parts[0].task,
         scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
         epoch_recalls=tuple(map(np.concatenate, zip(*(part.epoch_recalls for part in parts), strict=True))),
-        counts=Counts(**counts),
-        notes=dict(sorted(notes.items())),
         errors={name: error for part in parts for name, error in part.errors.items()},
+        **summed(parts),
         **rows,
     )
 
@@ -364,6 +357,4 @@ def _control_words(controls: Collection[QueryControl]) -> dict[QueryControl, str
 
 
 def reads_hypothesis(run: RunFile) -> bool:
-    """Say whether a run's system reads the hypothesis; others than of this package are taken to."""
-    name = "" if run.header is None else run.header.system.name
-    return name not in PACKAGED or traits_of(SYSTEMS[name]).reads_hypothesis
+    return traits_of_run(run).reads_hypothesis

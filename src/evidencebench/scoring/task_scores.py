@@ -1,8 +1,9 @@
 """The scores of one system on one task: `TaskScores`, with how many answers failed, are empty and so on."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import final
+from dataclasses import asdict, dataclass, field
+from typing import Any, final
 
 import numpy as np
 
@@ -150,6 +151,15 @@ class TaskScores:
     ) -> dict[str, Estimate]:
         """Return the mean of each measure, or of all, with its interval, by key; one defined nowhere has no entry."""
         return estimates_by_task([self], measures, resampling)[0]
+
+
+def summed(parts: Iterable[TaskScores]) -> dict[str, Any]:
+    """Return the counts and the notes of all parts, as `TaskScores` takes them."""
+    counts, notes = Counter[str](), Counter[str]()
+    for part in parts:
+        counts.update(asdict(part.counts))
+        notes.update(part.notes)
+    return {"counts": Counts(**counts), "notes": dict(sorted(notes.items()))}
 
 
 def estimates_by_task(

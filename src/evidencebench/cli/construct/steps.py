@@ -55,7 +55,7 @@ class StepOptions:
             def rehearse(client: ChatClient, on_progress: Callable[[int, int], None]) -> Rehearsal:
                 with tempfile.TemporaryDirectory() as scratch:
                     report = step(client, Path(scratch) / "drafts.jsonl", on_progress=on_progress)
-                return rehearsal_of(report.n_drafts, report.failures)
+                return rehearsal_of(report.n_drafts, report.failures.items())
 
             return print_estimate(asking, rehearse)
         with opened_client(asking, name, asks=True) as (client, waiting, shown):
