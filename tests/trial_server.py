@@ -35,6 +35,7 @@ from evidencebench.integrations.fake_server import (
     FakeServer,
     PatientConnection,
     Served,
+    chat_response,
     convert,
     json_response,
 )
@@ -226,7 +227,9 @@ class TrialServer(FakeServer):
             if method == request.method and (match := path.match(request.scope["path"])):
                 request.scope["path_params"] = match.groupdict()
                 response = endpoint(served)
-                return response if isinstance(response, Response) else json_response(response)
+                if isinstance(response, Response):
+                    return response
+                return chat_response(served, response) if endpoint == self.complete else json_response(response)
         raise BadCallError("no such path here", status=404)
 
     def complete(self, served: Served) -> dict[str, Any]:
