@@ -21,6 +21,7 @@ from evidencebench import (
     TASKS,
     Brief,
     EvidenceWarning,
+    Experiment,
     Instance,
     Labels,
     Query,
@@ -35,7 +36,6 @@ from evidencebench import (
     execute,
     load_sample,
     make_system,
-    measure_query_controls,
     open_dataset,
     open_run,
     place_breakdown,
@@ -173,7 +173,7 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
         assert set(evaluate({"bm25": BM25()}, SAMPLE, tasks)["bm25"]) == {"er_at_10"}
         execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)  # the same run each time
         assert set(score_runs(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
-        (one,) = measure_query_controls(BM25(), SAMPLE, tasks, resampling=FEW)
+        (one,) = Experiment([BM25()], SAMPLE, tasks=tasks, draws=20).controls().found
         assert one.comparison.task.name == "er_at_10"
         folds = CrossValidation(systems="bm25", tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW)
         (found,) = cross_validate(folds, SAMPLE)
@@ -350,7 +350,7 @@ def test_a_function_of_query_and_brief_is_a_system_everywhere(tmp_path: Path) ->
     assert run.header is not None
     assert run.header.system.name == f"{__name__}:first_sentences"
     assert recall(run) == lead.mean_recall
-    (control,) = measure_query_controls(first_sentences, SAMPLE, TASK)
+    (control,) = Experiment([first_sentences], SAMPLE, tasks=TASK).controls().found
     assert control.comparison.test.difference.mean == 0
 
 
@@ -465,8 +465,8 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
     with pytest.raises(ZeroDivisionError) as raised:
         evaluate({"mine": Divides()}, "sample", "er_at_10", raise_errors=True)
     assert raised.traceback[-1].name == "share"
-    with pytest.warns(EvidenceWarning, match="^mine: 9 of 10 answers to er_at_10 failed"):
-        measure_query_controls({"mine": Divides()}, SAMPLE, "er_at_10", "two_papers")
+    with pytest.warns(EvidenceWarning, match="Divides, two papers: 9 of 10 answers to er_at_10 failed"):
+        Experiment({"mine": Divides()}, SAMPLE, tasks="er_at_10", controls="two_papers").controls()
 
 
 def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -> None:

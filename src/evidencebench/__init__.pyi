@@ -57,7 +57,6 @@ from evidencebench.scoring.measures import MEASURES as MEASURES
 from evidencebench.scoring.measures import Measure as Measure
 from evidencebench.scoring.measures import MeasureInput as MeasureInput
 from evidencebench.scoring.measures import aspect_recall as aspect_recall
-from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
 from evidencebench.scoring.resampling import Resampling as Resampling
 from evidencebench.scoring.selection import Rules as Rules
 from evidencebench.scoring.selection import select as select

@@ -18,8 +18,8 @@ from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.engine.local import InProcess
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import RunMismatchError, TaskError
-from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.pages.html import as_html, content_hash
 from evidencebench.pages.report.breakdowns import breakdowns_of, curves_of, curves_section
 from evidencebench.pages.report.data import Findings
@@ -28,7 +28,6 @@ from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.compare import compare, compare_all, use_of_hypothesis
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
@@ -473,8 +472,11 @@ def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_
         ("bm25", "negated"),
         ("bm25", "shuffled words"),
     ]
-    systems = {name: make_system(name) for name in ("bm25", "lead")}
-    measured = measure_query_controls(systems, SAMPLE, "er_at_10", "two_papers", resampling=QUICK)
+    measured = (
+        Experiment(["bm25", "lead"], SAMPLE, tasks="er_at_10", controls="two_papers", draws=QUICK.n_draws)
+        .controls()
+        .found
+    )
     for row, one in zip(rows, measured, strict=False):
         assert one.stranger is not None
         assert row["stranger, %"] == percent(one.stranger.selection, alone="")
@@ -491,7 +493,7 @@ def test_each_system_has_a_word_for_how_it_uses_the_hypothesis(folder: Path) -> 
     words = {term.text: found.text for term, found in zip(told.all("dt"), told.all("dd"), strict=True)}
     assert words == {"changes, no gain shown": "bm25", "cannot": "lead", "not measured": "tfidf"}
     (row,) = section.table("Own against changed queries: wrong hypothesis")
-    (one,) = measure_query_controls(make_system("bm25"), SAMPLE, "er_at_10", resampling=QUICK)
+    (one,) = Experiment("bm25", SAMPLE, tasks="er_at_10", draws=QUICK.n_draws).controls().found
     assert (row["system"], row["verdict"], row["overlap, %"]) == (
         "bm25",
         use_of_hypothesis(one),

@@ -17,6 +17,7 @@ from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreError
 from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.breakdowns import kind_breakdown
@@ -24,7 +25,6 @@ from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, 
 from evidencebench.scoring.evaluate import answers_of, case_of, evaluate, grade
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.output import score_fields, signature
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.significance import ranges_from
@@ -321,8 +321,8 @@ def test_the_wrong_hypothesis_changes_nothing_for_systems_that_do_not_read_it(sy
     named = make_system(system)
     tasks = [task for task in ALL_TASKS if named.selects or task.budget]
     controls = ["wrong_hypothesis", "shuffled_words"]
-    found = measure_query_controls(named, SAMPLE, tasks, controls, resampling=FEW)
-    expected = [(name, task) for name in controls for task in tasks]
+    found = Experiment([named], SAMPLE, tasks=tasks, controls=controls, draws=200).controls().found
+    expected = [(name.replace("_", " "), task) for name in controls for task in tasks]
     assert [(one.control, one.comparison.task) for one in found] == expected
     assert not any(one.reads_hypothesis for one in found)
     for one in found:

@@ -8,9 +8,9 @@ import pytest
 
 from evidencebench import BM25, Measure, Processes, Resampling, compare, evaluate, execute, load_sample, make_system
 from evidencebench.errors import UndefinedScoreError
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.scoring.leaderboard import board_of, systems_table
 from evidencebench.scoring.measures import MeasureInput
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.score_runs import results_of_runs, score_runs
 from evidencebench.scoring.significance import paired_test
 
@@ -110,7 +110,7 @@ def test_other_processes_compute_a_measure_that_they_can_import(runs: list[Path]
 
 
 def test_query_controls_compare_a_measure_of_ones_own() -> None:
-    (found,) = measure_query_controls(BM25(), SAMPLE, AT_10, measure=COVERED, resampling=FEW)
+    (found,) = Experiment([BM25()], SAMPLE, tasks=AT_10, measures=[COVERED], draws=100).controls(COVERED).found
     scores = evaluate({"bm25": BM25()}, SAMPLE, AT_10, measures=[COVERED])["bm25"][AT_10]
     assert found.comparison.first == scores.estimate(COVERED, FEW)
 

@@ -34,9 +34,9 @@ from evidencebench.errors import (
 from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.training.crossval import SystemFigures, cross_validate
 from evidencebench.training.crossval_splits import DEFAULT_TASKS, CrossValidation, changes_of_seed, make_plan
@@ -183,7 +183,7 @@ def test_a_system_that_is_not_trained_has_the_figures_that_score_and_the_control
     scores = evaluate({spec: answers_from(make_system(spec, seed=0)) for spec in specs}, SAMPLE, tasks)
     measured = validated(*specs, "bm25", n_seeds=1)
     for spec, found in zip(specs, measured, strict=True):
-        controls = measure_query_controls(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
+        controls = Experiment(spec, SAMPLE, tasks=tasks, draws=50).controls().found
         assert list(found.tasks) == list(DEFAULT_TASKS)
         for (name, figures), control in zip(found.tasks.items(), controls, strict=True):
             compared = control.comparison

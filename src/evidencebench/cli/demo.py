@@ -8,6 +8,7 @@ from typing import Annotated
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.controls import WRONG_HYPOTHESIS, measured
 from evidencebench.cli.output import print_prose, print_result, print_signatures
 from evidencebench.cli.scoring_options import board_bars, print_bars
 from evidencebench.data.dataset import Dataset
@@ -21,7 +22,6 @@ from evidencebench.execution.run import execute
 from evidencebench.experiment.boards import leaderboard_result
 from evidencebench.experiment.pairs import control_result
 from evidencebench.scoring.output import signature
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
@@ -92,7 +92,7 @@ def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
     click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
     systems = {name: make_system(name) for name in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards")}
     resampling = Resampling(seed=seed)
-    results = measure_query_controls(systems, dataset, TASKS["er_at_10"], resampling=resampling)
+    results = measured(systems, dataset, [TASKS["er_at_10"]], [WRONG_HYPOTHESIS], resampling=resampling)
     print_result(
         control_result(results, {name: name for name in systems}, dataset, resampling), "text", signatures=False
     )

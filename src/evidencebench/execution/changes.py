@@ -108,22 +108,16 @@ def control_of(function: HypothesisFunction, dataset: Dataset | PathText, path: 
     dataset, path = dataset_from(dataset).whole, Path(path)
     if path.suffix != ".jsonl":
         raise ValueError(f"{path}: expected a name that ends in .jsonl")
-    own = {query.instance_id: query.hypothesis for query in dataset.queries()}
-    write_hypotheses(path, own_hypotheses(function, dataset), own)
-    return QueryControl(name="changed", path=str(path))
-
-
-def own_hypotheses(function: HypothesisFunction, dataset: Dataset, limit: int | None = None) -> dict[str, str]:
-    """Return what a control of a user's own asks: instance id -> hypothesis."""
     hypotheses: dict[str, str] = {}
-    for query in dataset.queries(limit):
+    for query in dataset.queries():
         text = function(query)
         if not isinstance(text, str) or not text.strip():
             raise TypeError(
                 f"control '{name_of(function)}': {query.instance_id}: expected a hypothesis as text, got {text!r}"
             )
         hypotheses[query.instance_id] = text.strip()
-    return hypotheses
+    write_hypotheses(path, hypotheses, {query.instance_id: query.hypothesis for query in dataset.queries()})
+    return QueryControl(name="changed", path=str(path))
 
 
 def query_control(given: str | QueryControl) -> QueryControl:

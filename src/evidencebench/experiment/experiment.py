@@ -38,7 +38,7 @@ from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, PairT
 from evidencebench.scoring.score_runs import ScoredRuns, results_of_runs, score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import TaskScores, summed
-from evidencebench.system import NamedSystem, System
+from evidencebench.system import NamedSystem, System, Traits
 from evidencebench.wording import counted, one_line
 
 Control = str | QueryControl | HypothesisFunction
@@ -313,6 +313,9 @@ class Experiment:
         results = results_of_runs(self.scored, self.resampling, measure=measure)
         if not results:
             raise ValueError("controls: nothing here was asked changed queries; give the experiment controls=...")
+        declared = {name: getattr(system, "traits", None) for name, system in self.systems.items()}
+        reads = {name: traits.reads_hypothesis for name, traits in declared.items() if isinstance(traits, Traits)}
+        results = tuple(replace(one, reads_hypothesis=reads.get(one.system, one.reads_hypothesis)) for one in results)
         signatures = {name: run.signature for name, run in self.scored.runs.items()}
         return control_result(results, signatures, self.dataset, self.resampling, measure)
 
@@ -369,8 +372,11 @@ def _opened(given: Given) -> Given:
 def _named_controls(given: Control | Iterable[Control] | Mapping[str, Control]) -> Iterable[tuple[str, Control]]:
     if isinstance(given, Mapping):
         return given.items()
-    several = [given] if isinstance(given, str | QueryControl) or callable(given) else given
-    return [(str(getattr(one, "__name__", one)), one) for one in several]
+    several = [given] if isinstance(given, str | QueryControl) or callable(given) else list(dict.fromkeys(given))
+    named = [(str(getattr(one, "__name__", one)), one) for one in several]
+    if len(dict(named)) < len(named):
+        raise ValueError("controls: expected names that differ; give a dict, {name: control}")
+    return named
 
 
 def _file_name(name: str) -> str:

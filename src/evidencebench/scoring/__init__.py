@@ -15,5 +15,4 @@ In reading order:
 * `leaderboard`: leaderboard(), table(): rows as data
 * `breakdowns`: By place, kind, budget; what each pick adds
 * `output`: Scores as text, JSON, files; signatures; published figures
-* `query_controls`: Query controls: does a system use the hypothesis
 """
