@@ -109,7 +109,7 @@ class ResultTable(Generic[Found]):
         return frame_of(self.figures, backend)
 
     def plot(self, path: PathText) -> Path:
-        """Draw means with intervals, in percent, to a file ``.svg`` or ``.png`` (extra ``plot``); return its path.
+        """Draw means in percent with intervals, grouped by task or by pair, as ``.svg`` or ``.png`` (extra ``plot``).
 
         Raises
         ------
@@ -121,8 +121,8 @@ class ResultTable(Generic[Found]):
         Examples
         --------
         >>> from evidencebench import Experiment
-        >>> board = Experiment(["bm25"], "sample", tasks="er_at_10", controls=()).leaderboard()
-        >>> board.plot("/tmp/board.svg").name
+        >>> experiment = Experiment(["bm25"], "sample", tasks="er_at_10", controls=())
+        >>> experiment.leaderboard().plot(experiment.folder / "board.svg").name
         'board.svg'
         """
         if self.chart is None:
@@ -178,7 +178,6 @@ def board_bars(rows: Sequence[Standing]) -> list[Series]:
 
 
 def comparison_chart(compared: Sequence[Pair[str]], data: str, label: str, resampling: Resampling) -> Node:
-    """Return a chart with a group for each pair of runs, and in it a row for each task, all on one scale."""
     groups = []
     for (first, second), pairs in groupby(compared, key=lambda pair: (pair.first, pair.second)):
         bars = [bar_of(pair.comparison.task.name, pair.comparison.test.difference) for pair in pairs]
