@@ -161,6 +161,25 @@ def test_frames_and_notebooks_show_every_result(experiment: Experiment) -> None:
     assert "first_ten" in page
 
 
+def test_a_result_draws_the_picture_of_its_command(experiment: Experiment, command: Command, tmp_path: Path) -> None:
+    two = Experiment(["bm25", "cues"], "sample", tasks=TASKS, controls=(), folder=experiment.folder)
+    runs = paths(experiment, "bm25", "cues")
+    for name, result in (("leaderboard", two.leaderboard()), ("compare", two.compare())):
+        mine = result.plot(tmp_path / f"{name}.svg")
+        command(f"{name} {runs} --data sample {AT} --plot {tmp_path}/theirs.svg")
+        assert mine.read_text(encoding="utf-8") == (tmp_path / "theirs.svg").read_text(encoding="utf-8")
+        with pytest.raises(ValueError, match=r"picture\.pdf: expected a name that ends in \.svg or \.png"):
+            result.plot(tmp_path / "picture.pdf")
+    for without in (experiment.table(), Experiment(["lead"], "sample", tasks="er_at_10", controls=()).compare()):
+        with pytest.raises(ValueError, match="plot: no chart of this; leaderboard"):
+            without.plot(tmp_path / "none.svg")
+    size = Measure(name="size", of=lambda outcome: outcome.n_selected, label="sentences")
+    sized = Experiment(["lead"], "sample", tasks="er_at_10", controls=(), measures=[size])
+    with pytest.raises(ValueError, match=r"plot: 'lead': expected a share in 0\.\.1, got 10"):
+        sized.leaderboard(size).plot(tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()
+
+
 def test_a_report_of_the_experiment_is_one_page(experiment: Experiment, tmp_path: Path) -> None:
     page = experiment.report(tmp_path / "report.html", title="Mine & yours").read_text(encoding="utf-8")
     assert page.lower().startswith("<!doctype html>")

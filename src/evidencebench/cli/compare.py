@@ -8,12 +8,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_result, progress
-from evidencebench.cli.scoring_options import (
-    PlotFile,
-    ScoringOptions,
-    comparison_chart,
-    write_picture,
-)
+from evidencebench.cli.scoring_options import PlotFile, ScoringOptions
 from evidencebench.experiment.pairs import comparison_result
 
 
@@ -41,7 +36,7 @@ def compare(
     with progress("comparing", scoring.progress_style) as on_progress:
         result = comparison_result(scored, scoring.resampling, details=details, on_progress=on_progress)
     if plot:
-        write_picture(plot, comparison_chart(result.found, scored.dataset.name, scoring.resampling))
+        result.plot(plot)
     print_result(result, scoring.form)
     if len(runs) > 2 and not details and not scoring.as_json and scoring.table_format == "text":  # noqa: PLR2004 - a pair
         click.echo("\n--details shows every pair: intervals, p, overlap, instances better and worse")

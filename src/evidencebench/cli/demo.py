@@ -10,7 +10,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.controls import WRONG_HYPOTHESIS, measured
 from evidencebench.cli.output import print_prose, print_result, print_signatures
-from evidencebench.cli.scoring_options import board_bars, print_bars
+from evidencebench.cli.scoring_options import print_bars
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
@@ -21,6 +21,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.experiment.boards import leaderboard_result
 from evidencebench.experiment.pairs import control_result
+from evidencebench.experiment.result_table import board_bars
 from evidencebench.scoring.output import signature
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs

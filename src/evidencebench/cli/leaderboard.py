@@ -10,15 +10,9 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_result, progress
-from evidencebench.cli.scoring_options import (
-    PlotFile,
-    ScoringOptions,
-    board_bars,
-    board_chart,
-    print_bars,
-    write_picture,
-)
+from evidencebench.cli.scoring_options import PlotFile, ScoringOptions, print_bars
 from evidencebench.experiment.boards import Uncertainty, leaderboard_result, paper_result
+from evidencebench.experiment.result_table import board_bars
 from evidencebench.scoring.leaderboard import BEST
 
 
@@ -43,10 +37,9 @@ def leaderboard(
     scored = scoring.score(runs, with_controls=controls)
     with progress("ranking", scoring.progress_style):
         result = leaderboard_result(scored, scoring.resampling, published=published)
-    board = {task: found.standings for task, found in result.found.items()}
     if plot:
-        write_picture(plot, board_chart(board, scored.dataset.name, scoring.resampling))
-    bars = [partial(print_bars, board_bars(standings)) for standings in board.values()]
+        result.plot(plot)
+    bars = [partial(print_bars, board_bars(board.standings)) for board in result.found.values()]
     print_result(result, scoring.form, bars)
     return scoring.finish(scored)
 

@@ -12,16 +12,10 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress, wrapped
-from evidencebench.cli.scoring_options import (
-    PlotFile,
-    ScoringOptions,
-    control_marks,
-    curve_chart,
-    print_bars,
-    score_chart,
-    write_picture,
-)
+from evidencebench.cli.scoring_options import PlotFile, ScoringOptions, control_marks, print_bars
+from evidencebench.experiment.result_table import Curves, curve_chart, score_chart
 from evidencebench.pages.figures.data import bar_of
+from evidencebench.pages.figures.files import write_chart
 from evidencebench.query import AspectScope
 from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.breakdowns import (
@@ -43,9 +37,6 @@ from evidencebench.tables import Column, Table, printable, share_column, table_f
 
 Fields = Mapping[str, Any]
 """The scores and counts on a task, by name; ``task`` is its name."""
-
-Curves = Mapping[AspectScope, Sequence[Estimate]]
-"""Scope of aspects -> aspect recall at the budgets 1, 2, 3, ..."""
 
 _SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
 _LEGEND = "; ".join(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula)
@@ -162,7 +153,7 @@ def score(
         write_instance_scores(per_instance, {label: scores})
     if plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
-        write_picture(plot, chart)
+        write_chart(plot, chart)
     if scoring.as_json:
         for task, fields in zip(tasks, rows, strict=True):
             if places:

@@ -1,4 +1,4 @@
-"""The options that commands that score share, the scoring they begin with, and what they draw."""
+"""The options that commands that score share, the scoring they begin with, and bars in a terminal."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,10 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_warnings, progress, prose_width
-from evidencebench.files.atomic import write_whole
-from evidencebench.pages.figures.charts import line_chart, row_chart
-from evidencebench.pages.figures.data import Group, Series, bar_of
-from evidencebench.pages.figures.files import png_file, require_png, svg_file
+from evidencebench.pages.figures.data import Series
+from evidencebench.pages.figures.files import require_png
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
-from evidencebench.pages.html import Node
-from evidencebench.query import AspectScope
-from evidencebench.scoring.compare import Pair
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns, is_complete, score_runs
 from evidencebench.tables import printable
 
@@ -87,10 +80,6 @@ PlotFile = Annotated[
 ]
 
 
-def write_picture(path: Path, chart: Node) -> None:
-    write_whole(path, png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart))
-
-
 def print_bars(bars: Sequence[Series], marks: Sequence[Mark] = ()) -> None:
     """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
     try:
@@ -107,65 +96,3 @@ def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
         Mark(letter=control.letter, name=control.short_name, values=[means.get(control.name) for means in controls])
         for control in map(CONTROLS.__getitem__, names)
     ]
-
-
-def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
-    groups = []
-    for task in scored.tasks:
-        bars = [bar_of(label, scored.scores[label][task.name].estimate(resampling=resampling))]
-        bars += [
-            bar_of(name, scores[task.name].estimate(resampling=resampling), is_control=True, number=number)
-            for number, (name, scores) in enumerate(scored.controls.items(), 1)
-            if task.name in scores
-        ]
-        groups.append(Group(task.name, bars))
-    return row_chart(groups, title=f"{label} on {scored.dataset.name}", unit=_unit(resampling))
-
-
-def curve_chart(
-    curves: Mapping[AspectScope, Sequence[Estimate]], scored: ScoredRuns, label: str, resampling: Resampling
-) -> Node:
-    lines = [
-        Series(name="Results aspects" if scope == "results" else "all aspects", points=points, number=number)
-        for number, (scope, points) in enumerate(curves.items())
-    ]
-    title, unit = f"{label} on {scored.dataset.name}, by budget", _unit(resampling)
-    return line_chart(lines, title=title, x_name="sentences that count", y_name=unit, has_bands=True)
-
-
-def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: Resampling) -> Node:
-    groups = [Group(f"{task} on {data}", board_bars(rows)) for task, rows in board.items()]
-    return _groups_chart(groups, f"Leaderboard on {data}", _unit(resampling))
-
-
-def board_bars(rows: Sequence[Standing]) -> list[Series]:
-    bars = []
-    for row in rows:
-        notes = [] if row.rank is None else [f"rank {row.rank_text}"]
-        notes += ["saw this data"] if row.trained_on_it else []
-        look = {"is_control": row.is_control, "unfinished": row.unfinished}
-        bars.append(bar_of(row.system, row.recall, note=", ".join(notes), **look))
-    return bars
-
-
-def comparison_chart(compared: Sequence[Pair[str]], data: str, resampling: Resampling) -> Node:
-    """Return a chart with a group for each pair of runs, and in it a row for each task, all on one scale."""
-    pairs: dict[tuple[str, str], list[Series]] = {}
-    for pair in compared:
-        bar = bar_of(pair.comparison.task.name, pair.comparison.test.difference)
-        pairs.setdefault((pair.first, pair.second), []).append(bar)
-    groups = [
-        Group(f"{first} − {second}, on {data}", bars, sides=(second, first)) for (first, second), bars in pairs.items()
-    ]
-    return _groups_chart(groups, f"Differences on {data}", _unit(resampling, "difference in aspect recall, points"))
-
-
-def _groups_chart(groups: Sequence[Group], title: str, unit: str) -> Node:
-    """Return a chart of all groups; that of a single one has its name as the title."""
-    if len(groups) == 1:
-        title, groups = groups[0].name, [groups[0]._replace(name="")]
-    return row_chart(groups, title=title, unit=unit)
-
-
-def _unit(resampling: Resampling, what: str = "aspect recall in %") -> str:
-    return f"{what}, {100 * resampling.level:g} % intervals"

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
-from evidencebench.experiment.result_table import ResultTable, head_of, label_of
+from evidencebench.experiment.result_table import ResultTable, board_chart, head_of, label_of
 from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import (
     BEST,
@@ -49,6 +50,7 @@ def leaderboard_result(
         figures=_board_csv(rows, dataset, published=published),
         fields={**head_of(scored), **fields, **({"published": _published_fields(dataset)} if published else {})},
         signatures=tuple(row.signature for standings in rows.values() for row in standings if row.signature),
+        chart=partial(board_chart, rows, dataset.name, label_of(measure), resampling),
     )
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import combinations, count, groupby, product
 from string import ascii_uppercase
 from typing import Any
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.experiment.result_table import ResultTable, head_of, label_of
+from evidencebench.experiment.result_table import ResultTable, comparison_chart, head_of, label_of
 from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.compare import OWN, Comparison, ControlResult, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
@@ -58,6 +59,7 @@ def comparison_result(
         )
         if shows_pairs
         else tuple(signature_of_all(scored, label, resampling, measure) for label in labels),
+        chart=partial(comparison_chart, ordered, scored.dataset.name, label_of(measure), resampling) if pairs else None,
     )
 
 

@@ -4,15 +4,26 @@ import importlib.util
 import re
 from copy import copy
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from evidencebench.errors import DataError, MissingExtraError
+from evidencebench.files.atomic import write_whole
 from evidencebench.pages.figures.drawing import size_of
 from evidencebench.pages.html import Node, as_xml, node, read_asset
+from evidencebench.tables import printable
 
 _FONTS = (
     '"Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", "DejaVu Sans", "Noto Sans", Helvetica, sans-serif'
 )
+
+
+def write_chart(path: Path, chart: Node) -> Path:
+    """Write a chart as its name says; raises `ValueError` where it says neither, and `DataError`."""
+    if (suffix := path.suffix.lower()) not in {".svg", ".png"}:
+        raise ValueError(f"{printable(str(path))}: expected a name that ends in .svg or .png")
+    write_whole(path, png_file(chart) if suffix == ".png" else svg_file(chart))
+    return path
 
 
 def svg_file(chart: Node) -> str:
