@@ -147,7 +147,7 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     lines = brief.out.splitlines()
     assert max(map(len, lines)) <= 80
     header = next(line for line in lines if line.startswith("run"))
-    assert header.split() == ["run", "recall", *"ABCDEFGH"]
+    assert header.split() == ["run", "mean", *"ABCDEFGH"]
     note = r"^\* p below 0\.05 by sign flips, Holm over (?:(\d+) to )?(\d+) pairs? of runs a task$"
     tested = re.search(note, brief.out, re.MULTILINE)
     assert tested is not None

@@ -101,7 +101,7 @@ def _matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str], measu
             for label in labels
         ]
         title = f"{task}: {measured} in %, and the difference row - column in points"
-        tables.append(Table(title=title, columns=["run", "recall", *letters.values()], rows=rows, notes=notes))
+        tables.append(Table(title=title, columns=["run", "mean", *letters.values()], rows=rows, notes=notes))
     return tables
 
 
