@@ -28,7 +28,7 @@ from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns
 from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
-UNTESTED = "no test: recall differs on no paper, or on too few to be significant"
+UNTESTED = "no test: scores differ on no paper, or on too few to be significant"
 Uncertainty = Literal["interval", "error", "epochs", "none"]
 
 

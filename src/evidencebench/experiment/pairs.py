@@ -200,9 +200,9 @@ def _control_table(control: str, task: str, members: Sequence[ControlResult], la
     if stranger := members[0].stranger:
         columns = [*columns, _stranger_column("selection", "stranger, %")]
         title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
-    untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
+    untested = "* scores differ on no paper, or on too few to be significant, so there is nothing to test"
     notes = [untested] if any(result.adjusted is None for result in members) else []
-    meaning = "Recall that stays, on selections that overlap, is not the hypothesis's doing."
+    meaning = "A score that stays, on selections that overlap, is not the hypothesis's doing."
     return table_for_readers(columns, members, title=title, notes=[*notes, meaning])
 
 
