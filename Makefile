@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/$(INSTALL) --constraint constraints.txt
 
-.PHONY: demo construction-demo test neighbours check bench docs results finder-model direction-model screenshots clean
+.PHONY: demo construction-demo test neighbours check bench docs site results finder-model direction-model screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -36,11 +36,15 @@ $(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
 	$(if $(filter exports,$*),.venv-$*/bin/$(INSTALL) --no-deps --ignore-requires-python every-eval-ever==0.3.0)
 	touch $@
 
+# Every warning is an error.
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(SITE)
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run_all.py
@@ -65,11 +69,16 @@ direction-model: $(VENV)/.dev
 screenshots: $(VENV)/.dev
 	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py
 
+# What is made of the code, and then the site of it all, which can be read without a network: build/site/index.html.
 docs: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_feature_table.py
 	$(BIN)/python tools/run_notebook.py
+	$(SITE)
+
+site: $(VENV)/.dev
+	$(SITE)
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -78,7 +87,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.core
 	$(PIP) torch==2.13.0 # by itself: where a build for this machine's processor lies at hand, pip then takes that one
-	$(PIP) --editable '.[test,lint]'
+	$(PIP) --editable '.[test,lint,docs]'
 	touch $@
 
 clean:

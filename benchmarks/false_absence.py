@@ -16,7 +16,7 @@ from pathlib import Path
 
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.finding import PaperVerdict, find_evidence
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 from evidencebench.tables import Cell, Table, as_markdown
 
 _MOST = 0.005
@@ -34,7 +34,7 @@ def main() -> None:
     n_asked, n_false, n_shown, n_unreadable = Counter[str](), Counter[str](), Counter[str](), 0
     for path in sorted(options.folder.glob("*.nxml"))[:: options.every]:
         try:
-            paper = read(path)
+            paper = read_paper(path)
         except UnreadableError:
             n_unreadable += 1
             continue

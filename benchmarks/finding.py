@@ -20,7 +20,7 @@ from pypdfium2 import PdfDocument
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 from timing import REPOSITORY, Figure, main_of
 
 _DATA = REPOSITORY.parent / "shared" / "data"
@@ -74,7 +74,7 @@ def _of_many(folder: Path) -> Iterator[Figure]:
 
 def _is_readable(path: Path) -> bool:
     try:
-        read(path)
+        read_paper(path)
     except UnreadableError:  # a scan: its XML has no body
         return False
     return True

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 from evidencebench.query import Kind
 from evidencebench.tables import Cell, Table, as_markdown
 
@@ -38,7 +38,7 @@ def main() -> None:
     n_short = n_half = n_all = 0
     for path in sorted(parser.parse_args().folder.glob("*.pdf")):
         started = time.perf_counter()
-        paper = read(path)
+        paper = read_paper(path)
         seconds = time.perf_counter() - started
         said = _sentences(paper)
         short = [text for text in said if len(_WORD.findall(text)) < _LEAST_WORDS]
@@ -66,7 +66,7 @@ def _found(path: Path, paper: Paper) -> list[str | None]:
     beside = path.with_suffix(".tei.xml")
     if not beside.is_file():
         return [None, None, None]
-    wanted = [text for text in _sentences(read(beside)) if len(text.split()) >= _LEAST_WORDS]
+    wanted = [text for text in _sentences(read_paper(beside)) if len(text.split()) >= _LEAST_WORDS]
     exact = set(map(_letters, _sentences(paper)))
     alike = {_letters(_CITATION.sub("", text)) for text in paper.sentences}
     alike |= {_letters(_CITATION.sub("", f"{above} {text}")) for above, text in pairwise(paper.sentences)}

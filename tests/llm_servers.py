@@ -53,8 +53,10 @@ class FakeTime:
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
+    n_read: int = 0
 
     def clock(self) -> float:
+        self.n_read += 1
         return self.now
 
     def sleep(self, seconds: float) -> None:

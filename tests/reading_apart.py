@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def _main() -> None:
 
 def _verdict(path: str) -> Verdict:
     try:
-        paper = read(Path(path))
+        paper = read_paper(Path(path))
     except UnreadableError as error:
         return Verdict(path=path, error=str(error))
     assert len(paper.sentences) == len(paper.kinds) == len(paper.places) == len(paper.spans) > 0

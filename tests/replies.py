@@ -40,6 +40,7 @@ requests = st.builds(
     max_tokens=st.integers(1, 10**6),
     reasoning_effort=st.none() | st.sampled_from(["low", "high"]),
     schema=st.none() | st.dictionaries(st.text(max_size=5), _json, max_size=3),
+    extra_body=st.none() | st.dictionaries(st.text(max_size=5), _json, max_size=3),
 )
 chat_replies = st.builds(
     ChatReply,

@@ -104,10 +104,10 @@ README_SYSTEMS |= {"cues` (its constants were set in view of this split)": "cues
     ("document", "below", "named"),
     [
         ("README.md", "Aspect recall (%) on train", README_SYSTEMS),
-        ("docs/systems.md", "`cues` as first set", {"cues": "cues"}),
-        ("docs/systems.md", "| aspect recall on train", {"bm25_abstract_first": "bm25_abstract_first"}),
-        ("docs/systems.md", "Aspect recall of `minilm`", {"plain": "minilm"}),
-        ("docs/training.md", "| MiniLM as it is", {"MiniLM as it is": "minilm"}),
+        ("docs/results.md", "`cues` as first set", {"cues": "cues"}),
+        ("docs/results.md", "| aspect recall on train", {"bm25_abstract_first": "bm25_abstract_first"}),
+        ("docs/results.md", "Aspect recall of `minilm`", {"plain": "minilm"}),
+        ("docs/results.md", "| MiniLM as it is", {"MiniLM as it is": "minilm"}),
     ],
 )
 def test_what_a_table_repeats_of_the_results_is_the_same(document: str, below: str, named: dict[str, str]) -> None:
@@ -118,13 +118,13 @@ def test_what_a_table_repeats_of_the_results_is_the_same(document: str, below: s
 
 @pytest.mark.parametrize("option", ["title=true", "neighbours=1"])
 def test_what_an_option_of_minilm_changes_is_the_difference_of_the_results(option: str) -> None:
-    shown = means(rows_of("docs/systems.md", below="Aspect recall of `minilm`")[option])
+    shown = means(rows_of("docs/results.md", below="Aspect recall of `minilm`")[option])
     plain, other = means(RESULTS["minilm"]), means(RESULTS[f"minilm:{option}"])
     assert shown == pytest.approx([b - a for a, b in zip(plain, other, strict=True)], abs=0.11)  # all are rounded
 
 
 def test_what_fine_tuning_gains_is_the_difference_of_its_rows() -> None:
-    rows = rows_of("docs/training.md", below="| MiniLM as it is")
+    rows = rows_of("docs/results.md", below="| MiniLM as it is")
     before, after = means(rows["MiniLM as it is"]), means(rows["MiniLM, fine-tuned"])
     assert means(rows["difference"]) == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=0.11)
     assert " / ".join(f"{mean:.1f}" for mean in after) in text_of("docs/results.md")

@@ -88,6 +88,7 @@ def test_replies_are_found_again_by_the_same_requests(command: Command) -> None:
     before, now = read_run("llm.jsonl"), read_run("again.jsonl")
     assert now.done == before.done
     assert [now.answer(*key) for key in before.done] == [before.answer(*key) for key in before.done]
+    assert "tokens; price unknown; time unknown)" in command("llm show again.jsonl evidencebench_sample_id_0").out
 
 
 def test_replies_are_listed(command: Command) -> None:

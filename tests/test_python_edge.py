@@ -4,9 +4,10 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
 import httpx
 import numpy as np
@@ -19,7 +20,10 @@ from evidencebench import (
     BM25,
     TASKS,
     Brief,
+    EvidenceWarning,
+    Experiment,
     Instance,
+    Labels,
     Query,
     Ranking,
     Rules,
@@ -27,13 +31,14 @@ from evidencebench import (
     TaskScores,
     answers_from,
     answers_of,
+    compare,
     evaluate,
     execute,
     load_sample,
     make_system,
-    measure_query_controls,
     open_dataset,
     open_run,
+    place_breakdown,
     rank_by_score,
     select,
     write_dataset,
@@ -56,6 +61,7 @@ from evidencebench.execution.answers import answer_instance
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run import Failure, read_run
 from evidencebench.scoring.compare import mean_recalls
+from evidencebench.scoring.leaderboard import board_of, systems_table
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Traits
@@ -110,7 +116,7 @@ def test_any_object_that_ranks_is_a_system() -> None:
     [
         (BM25, r"expected a system, got the class BM25; make one of it: BM25\(\)"),
         ("bm25", "expected a system, got the text 'bm25'; make a system of it with make_system, or open"),
-        (3, r"expected a system, which is an object with a method rank\(query, brief\), got int"),
+        (3, r"expected a system, which is an object with a method rank\(query, brief\) or a function of both, got int"),
         ([1, 2], r"got list"),
     ],
 )
@@ -167,7 +173,7 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
         assert set(evaluate({"bm25": BM25()}, SAMPLE, tasks)["bm25"]) == {"er_at_10"}
         execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)  # the same run each time
         assert set(score_runs(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
-        (one,) = measure_query_controls(BM25(), SAMPLE, tasks, resampling=FEW)
+        (one,) = Experiment([BM25()], SAMPLE, tasks=tasks, draws=20).controls().found
         assert one.comparison.task.name == "er_at_10"
         folds = CrossValidation(systems="bm25", tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW)
         (found,) = cross_validate(folds, SAMPLE)
@@ -328,11 +334,109 @@ def names_path(hint: Any) -> bool:
     return hint is Path or any(map(names_path, get_args(hint)))
 
 
-def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:
-    expected = "expected a Ranking, a Failure, or None where there is none, got list; correct the answer"
-    wrong: Any = lambda instance, task: [1, 2]  # noqa: ARG005, E731 - typed at once
-    with pytest.raises(AnswerError, match=f"^mine: {SAMPLE.ids[0]}: {expected}$"):
-        evaluate({"mine": wrong}, SAMPLE, "er_at_10")
+def first_sentences(query: Query, brief: Brief) -> list[int]:
+    """A system as a function: as many sentences as count, from the start."""
+    return [*range(min(brief.budget or 0, len(query.sentences)))]
+
+
+def test_a_function_of_query_and_brief_is_a_system_everywhere(tmp_path: Path) -> None:
+    lead = evaluate({"lead": make_system("lead")}, SAMPLE, TASK)["lead"][TASK.name]
+    assert recall(first_sentences) == recall(answers_from(first_sentences)) == lead.mean_recall
+    assert isinstance(answer_instance(first_sentences, SAMPLE[0], TASK), Ranking)
+    for _ in range(2):
+        report = execute(first_sentences, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
+    assert report.n_resumed == len(SAMPLE)
+    run = open_run(tmp_path / "run.jsonl")
+    assert run.header is not None
+    assert run.header.system.name == f"{__name__}:first_sentences"
+    assert recall(run) == lead.mean_recall
+    (control,) = Experiment([first_sentences], SAMPLE, tasks=TASK).controls().found
+    assert control.comparison.test.difference.mean == 0
+
+
+def test_a_function_that_is_written_anew_under_its_name_is_another_system(tmp_path: Path) -> None:
+    def system(query: Query, brief: Brief) -> list[int]:  # noqa: ARG001 - the contract's signature
+        return [0]
+
+    execute(system, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
+
+    def system(query: Query, brief: Brief) -> list[int]:  # type: ignore[no-redef] # noqa: ARG001 - as in a notebook
+        return [1]
+
+    with pytest.raises(RunMismatchError, match=r"function was 'sha256:.*, now 'sha256:"):
+        execute(system, SAMPLE, tmp_path / "run.jsonl", tasks=TASK)
+
+
+def test_a_function_sees_no_labels_and_may_say_what_it_reads() -> None:
+    seen: list[Any] = []
+
+    def spy(*given: Any) -> list[int]:
+        seen.append(given)
+        return []
+
+    spy.traits = Traits(selects=True, reads_brief=False)  # type: ignore[attr-defined] # as its user writes it
+    evaluate({"spy": spy}, SAMPLE[:3], [TASK, "result_er_at_5"])
+    assert [[type(one) for one in given] for given in seen] == [[Query, Brief]] * 3
+
+
+def test_a_function_that_gives_no_answer_has_failed() -> None:
+    for wrong, error in ((None, "TypeError: expected an answer, got None"), ("4", "AnswerError: .* got the text '4'")):
+        with pytest.warns(EvidenceWarning, match=error):
+            recall(lambda *_, it=wrong: it, SAMPLE[:1])
+    with pytest.raises(TypeError, match="expected a function made by def or lambda, got partial"):
+        execute(partial(first_sentences), SAMPLE, "unused.jsonl", tasks=TASK)
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """A system of somebody's own that is given the labels."""
+
+    traits: ClassVar[Traits] = Traits(knows_labels=True)
+
+    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return Ranking(sentences=tuple(sorted({index for found in labels.sources.values() for index in found})))
+
+
+def test_an_own_system_that_is_given_the_labels_is_marked_in_runs_and_tables(tmp_path: Path) -> None:
+    knowing: Any = Cheat()
+    with pytest.warns(EvidenceWarning, match="labels"):
+        execute(knowing, SAMPLE, tmp_path / "cheat.jsonl", tasks=TASK)
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl", tasks=TASK)
+    with pytest.warns(EvidenceWarning, match="labels"):
+        scored = score_runs([tmp_path / "cheat.jsonl", tmp_path / "bm25.jsonl"], SAMPLE)
+    (label,) = (name for name in scored.runs if "Cheat" in name)
+    ranks = {row.system: row.rank for row in board_of(scored, TASK).standings}
+    assert ranks[label] is None
+    assert ranks["bm25"] is not None
+    assert {row.name: row.sort for row in systems_table(scored).rows}[label] == "ceiling"
+    with pytest.raises(SystemSpecError, match="is given the labels, so no system may use it"):
+        make_system(f"stored:run={tmp_path / 'cheat.jsonl'}")
+
+
+@pytest.mark.parametrize("wrong", ["bm25", None, BM25, 3])
+def test_public_functions_say_what_they_expected_where_they_got_something_else(wrong: Any) -> None:
+    got = {"bm25": "'bm25'", BM25: "the class BM25"}.get(wrong, repr(wrong))
+    scores: Any = evaluate({"it": BM25()}, SAMPLE[:1], TASK)["it"][TASK.name]
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: compare(wrong, scores), "the scores of a system on a task"),
+        (lambda: compare(scores, wrong), "the scores of a system on a task"),
+        (lambda: place_breakdown(wrong, SAMPLE), "the scores of a system on a task"),
+        (lambda: evidencebench.scores_frame(wrong), "what evaluate returns"),
+        (lambda: evidencebench.coverage_of(wrong), "the labels of an instance"),
+        (lambda: evidencebench.minimum_cover(wrong), "what coverage_of returns"),
+        (lambda: evidencebench.maximum_coverage(wrong, 3), "what coverage_of returns"),
+        (lambda: evidencebench.find_evidence(wrong, "Tea helps."), "a paper, as read_paper returns it"),
+        (lambda: evidencebench.aspect_recall(wrong, evidencebench.coverage_of(SAMPLE[0].labels)), "a selection"),
+        (lambda: select(wrong, 3), "a Ranking"),
+        (lambda: rank_by_score(wrong), "scores, one number a sentence"),
+    ]
+    if not isinstance(wrong, str):
+        calls.append((lambda: make_system(wrong), "a specification, such as 'bm25:k1=1.2'"))
+        calls.append((lambda: evidencebench.run_dict(wrong), "a run, its path, or a dict of answers"))
+    for call, expected in calls:
+        with pytest.raises(TypeError, match=f"expected {expected}") as caught:
+            call()
+        assert got in str(caught.value) or repr(wrong)[:9] in str(caught.value)
 
 
 class Divides:
@@ -353,7 +457,7 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
         f"mine: 9 of 10 answers to er_at_10 failed, and each scores 0; the first, {SAMPLE.ids[1]}: ZeroDivisionError: "
         f"integer division or modulo by zero ({place}); evaluate(..., raise_errors=True) raises it"
     )
-    with pytest.warns(UserWarning, match=f"^{re.escape(told)}$") as caught:
+    with pytest.warns(EvidenceWarning, match=f"^{re.escape(told)}$") as caught:
         found = evaluate({"mine": Divides(), "other": BM25()}, "sample", "er_at_10")["mine"]["er_at_10"]
     assert (len(caught), caught[0].filename) == (1, __file__)
     assert list(found.errors) == list(SAMPLE.ids[1:])
@@ -361,8 +465,8 @@ def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request(
     with pytest.raises(ZeroDivisionError) as raised:
         evaluate({"mine": Divides()}, "sample", "er_at_10", raise_errors=True)
     assert raised.traceback[-1].name == "share"
-    with pytest.warns(UserWarning, match="^mine: 9 of 10 answers to er_at_10 failed"):
-        measure_query_controls({"mine": Divides()}, SAMPLE, "er_at_10", "two_papers")
+    with pytest.warns(EvidenceWarning, match="Divides, two papers: 9 of 10 answers to er_at_10 failed"):
+        Experiment({"mine": Divides()}, SAMPLE, tasks="er_at_10", controls="two_papers").controls()
 
 
 def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -> None:
@@ -371,7 +475,7 @@ def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -
 
     mine = SimpleNamespace(rank=rank)
     told = rf"got list \({re.escape(__file__)}:{line_of(rank)}\); evaluate"
-    with pytest.warns(UserWarning, match=told):
+    with pytest.warns(EvidenceWarning, match=told):
         evaluate({"mine": mine}, "sample", "er_at_10")
     with pytest.raises(TypeError, match="expected a Ranking"):
         evaluate({"mine": mine}, "sample", "er_at_10", raise_errors=True)
@@ -397,13 +501,16 @@ def over_shorter_list(query: Query, _: Brief) -> Ranking:
 @pytest.mark.parametrize(
     ("rank", "told"),
     [
-        (lambda *_: Ranking(sentences=(2, 0, 9)), "ranks too few sentences in 10 of 10 papers on er_at_10, first 3 of"),
-        (over_shorter_list, r"ranks too few sentences in \d+ of 10 papers on er_at_10, first \d+ of"),
+        (
+            lambda *_: Ranking(sentences=(2, 0, 9)),
+            "10 of 10 answers to er_at_10 rank too few sentences, the first 3",
+        ),
+        (over_shorter_list, r"\d+ of 10 answers to er_at_10 rank too few sentences, the first \d+"),
     ],
 )
 def test_a_ranking_that_cannot_be_whole_is_told(rank: Cut, told: str) -> None:
-    expected = f"^mine: {told} {len(SAMPLE[0].query.sentences)}; give every sentence a score"
-    with pytest.warns(UserWarning, match=expected):
+    expected = f"^mine: {told} of {len(SAMPLE[0].query.sentences)}; give every sentence a score"
+    with pytest.warns(EvidenceWarning, match=expected):
         evaluate({"mine": SimpleNamespace(rank=rank)}, SAMPLE, "er_at_10")
 
 

@@ -3,11 +3,14 @@
 import ast
 import copy
 import re
+import runpy
+import sys
 import tomllib
 from collections import defaultdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -48,14 +51,28 @@ def test_every_folder_file_and_module_of_the_package_that_is_named_is_there() ->
         for name in re.findall(r"`([a-z_]+/(?:[a-z_]+(?:\.py|/)?)?)`", text_of(document)):
             places = (ROOT, PACKAGE, PACKAGE / "pages/assets")
             assert any((folder / tried).exists() for folder in places for tried in (name, f"{name}.py")), name
-    order = text_of(DOCUMENTS[0]).partition("## Read the code in this order")[2].partition("Data flows")[0]
+    order = text_of(DOCUMENTS[1]).partition("**Read the code in this order.**")[2].partition("Data flows")[0]
     names = [name.replace("/", ".") for name in re.findall(r"`([a-z_/]+?)/?`", order)]
-    assert len(names) > 20
+    assert len(names) > 10
     assert [name for name in names if find_spec(f"evidencebench.{name}") is None] == []
 
 
 def test_no_document_names_a_path_of_this_machine() -> None:
     assert [path.name for path in DOCUMENTS if str(ROOT) in text_of(path)] == []
+
+
+def test_no_link_of_the_readme_leads_nowhere_on_a_package_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    hatchling = ModuleType("hatchling.metadata.plugin.interface")  # it is there while a package is built, and then only
+    monkeypatch.setattr(hatchling, "MetadataHookInterface", object, raising=False)
+    monkeypatch.setitem(sys.modules, hatchling.__name__, hatchling)
+    indexed = runpy.run_path(str(ROOT / "hatch_build.py"))["indexed"]
+    for source in (None, "https://example.org/evidencebench"):
+        targets = re.findall(r"\]\(([^)]+)\)", indexed(text_of(DOCUMENTS[0]), source))
+        assert [target for target in targets if not target.startswith("https://")] == []
+        assert len(targets) > (0 if source is None else 20)
+    project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
+    assert "readme" in project["dynamic"]
+    assert project["urls"]
 
 
 # The source tree.

@@ -21,7 +21,7 @@ from evidencebench.training.trainings import TRAININGS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN_BY_TESTS = {"README.md", "llm.md", "pictures.md", "report.md", "systems.md", "training.md"}
+RUN_BY_TESTS = {"README.md", "index.md", "llm.md", "pictures.md", "report.md", "systems.md", "training.md"}
 
 
 def shown(text: str) -> Iterator[str]:

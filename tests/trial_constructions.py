@@ -10,7 +10,7 @@ from typing import Any
 from evidencebench.construction.config import AssemblySettings
 from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, Judging, open_drafts, writing_drafts
 from evidencebench.files.disk import file_sha256
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 
 DAY = date(2026, 11, 22)
 SETTINGS = AssemblySettings(name="tea", made_on=DAY)
@@ -37,7 +37,7 @@ def paper_text(sentences: Iterable[str]) -> str:
 
 def judged_draft(folder: Path, paper_file: str, random: Random, *, n_aspects: int = 4, **fields: Any) -> Draft:
     """Return a draft of a paper in the folder, each aspect with one or two sources; ``fields`` replace its own."""
-    n_sentences = len(read(folder / paper_file).sentences)
+    n_sentences = len(read_paper(folder / paper_file).sentences)
     sources = tuple(tuple(sorted(random.sample(range(n_sentences), random.randint(1, 2)))) for _ in range(n_aspects))
     own: dict[str, Any] = {
         "review_id": "review",

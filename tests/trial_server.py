@@ -1,8 +1,9 @@
 """The trial server with what only tests ask of it: Anthropic's protocol, and more ways to answer and to fail."""
 
 import asyncio
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_model import (
+    BEST_SCORE,
     PERSONALITIES,
     Call,
     FakeModel,
@@ -22,6 +24,7 @@ from evidencebench.integrations.fake_model import (
     ServedMessage,
     ServedPrompt,
     Settings,
+    read_prompt,
     tokens_in,
 )
 from evidencebench.integrations.fake_server import (
@@ -32,6 +35,7 @@ from evidencebench.integrations.fake_server import (
     FakeServer,
     PatientConnection,
     Served,
+    chat_response,
     convert,
     json_response,
 )
@@ -79,11 +83,32 @@ class TrialModel(FakeModel):
             reasoning = _with_false_lists(reasoning, prompt)
         return reasoning, named
 
+    def best_sentences(self, call: Call) -> list[int]:
+        """Return the shown sentences that a model which knows the labels would give the highest score."""
+        prompt = read_prompt(call.messages)
+        paper = self._papers.find(prompt)
+        shown = [number for number, _ in prompt.shown]
+        return [] if paper is None else [n for n, score in paper.scores("all", shown).items() if score == BEST_SCORE]
+
     def in_words(self, personality: str, named: Named, prompt: ServedPrompt) -> str:
         if prompt.mode != "score" and personality == "quotes":
             texts = dict(prompt.shown)
             return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number, _ in named)])
         return super().in_words(personality, named, prompt)
+
+
+def _tokens(text: str, best: Collection[int], n_alternatives: int) -> list[dict[str, Any]]:
+    """Return a reply's tokens; where a score stands, 10 might stand with a third, but 0 of sentences not the best."""
+    parts = re.findall(r" ?\d+|[^\d ]+| ", text)
+    tokens: list[dict[str, Any]] = []
+    for before, colon, part in zip(["", "", *parts], ["", *parts], parts, strict=False):
+        other = ""
+        if colon == ":" and re.fullmatch(r" \d+", part):
+            other = " 10" if int(before) in best else " 0"
+        alternatives = [(part, math.log(2 / 3)), (other, math.log(1 / 3)), (" and", -9.0)][:n_alternatives]
+        top = [{"token": name, "logprob": logprob} for name, logprob in alternatives if name]
+        tokens.append({**top[0], "bytes": list(part.encode()), "top_logprobs": top})
+    return tokens
 
 
 def _with_false_lists(reasoning: str, prompt: ServedPrompt) -> str:
@@ -106,9 +131,26 @@ class _Tool(msgspec.Struct):
     input_schema: dict[str, Any] = {}
 
 
+class _TextBlock(msgspec.Struct):
+    type: Literal["text"]
+    text: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    cache_control: dict[str, str] | None = None
+
+
 class _MessagesTurn(msgspec.Struct):
     role: Literal["user", "assistant"]
-    content: str
+    content: str | list[_TextBlock]
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else "".join(block.text for block in self.content)
+
+    @property
+    def kept(self) -> str:
+        """The text up to the last block that is to be kept."""
+        blocks = [] if isinstance(self.content, str) else self.content
+        n_kept = max((n for n, block in enumerate(blocks, 1) if block.cache_control), default=0)
+        return "".join(block.text for block in blocks[:n_kept])
 
 
 class _MessagesBody(msgspec.Struct):
@@ -167,9 +209,11 @@ class TrialServer(FakeServer):
         super().__init__(model)
         self.settings = settings
         self.entries: list[dict[str, Any]] = []
+        self._kept: set[str] = set()
         self.totals |= dict.fromkeys(("answered", "expired", "paid_in_batches"), 0)
         self._endpoints: list[tuple[str, re.Pattern[str], Endpoint]] = []
         self.add({("POST", CHAT_PATH): self.complete, ("POST", MESSAGES_PATH): self.write_message})
+        self.add({("POST", "/v1/responses"): self.respond_with_items})
 
     def add(self, endpoints: dict[tuple[str, str], Endpoint]) -> None:
         """Answer more methods and paths."""
@@ -183,7 +227,9 @@ class TrialServer(FakeServer):
             if method == request.method and (match := path.match(request.scope["path"])):
                 request.scope["path_params"] = match.groupdict()
                 response = endpoint(served)
-                return response if isinstance(response, Response) else json_response(response)
+                if isinstance(response, Response):
+                    return response
+                return chat_response(served, response) if endpoint == self.complete else json_response(response)
         raise BadCallError("no such path here", status=404)
 
     def complete(self, served: Served) -> dict[str, Any]:
@@ -192,7 +238,35 @@ class TrialServer(FakeServer):
             raise BadCallError("max_tokens and max_completion_tokens: expected at most one of them")
         wanted = body.get("response_format", {})
         _check_strict(wanted["json_schema"]["schema"] if "json_schema" in wanted else None)
-        return super().complete(served)
+        completion = super().complete(served)
+        if body.get("logprobs"):
+            (choice,) = completion["choices"]
+            best = self.model.best_sentences(convert(body, Call))
+            choice["logprobs"] = {"content": _tokens(choice["message"]["content"], best, body["top_logprobs"])}
+        return completion
+
+    def respond_with_items(self, served: Served) -> dict[str, Any]:
+        """Return what OpenAI's Responses API would, without the hidden reasoning, which has an item of its own."""
+        body = dict(served.body)
+        wanted = body.pop("text", {}).get("format")
+        fields = {"model": body["model"], "messages": body["input"], "max_tokens": body["max_output_tokens"]}
+        if wanted is not None:
+            _check_strict(wanted["schema"])
+            fields["response_format"] = {"json_schema": wanted}
+        served.reply = reply = self.model.reply(convert(fields, Call), served.key)
+        return {
+            "id": f"resp_{served.key[:16]}",
+            "object": "response",
+            "model": body["model"],
+            "status": "incomplete" if reply.is_cut else "completed",
+            "incomplete_details": {"reason": "max_output_tokens"} if reply.is_cut else None,
+            "error": None,
+            "output": [
+                {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "ANSWER: [0]"}]},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": reply.text}]},
+            ],
+            "usage": {"input_tokens": reply.call.prompt_tokens, "output_tokens": tokens_in(reply.text)},
+        }
 
     def write_message(self, served: Served) -> dict[str, Any]:
         """Return the message that a request of Anthropic's asks for; a tool that must be used is."""
@@ -202,7 +276,7 @@ class TrialServer(FakeServer):
         if name is not None and tool is None:
             raise BadCallError(f"tool_choice: no tool '{name}' among the tools")
         wanted = None if tool is None else {"json_schema": {"schema": tool.input_schema}}
-        messages = [ServedMessage(message.role, message.content) for message in body.messages]
+        messages = [ServedMessage(message.role, message.text) for message in body.messages]
         fields = {"model": body.model, "messages": messages, "max_tokens": body.max_tokens, "response_format": wanted}
         served.reply = reply = self.model.reply(msgspec.convert(fields, Call), served.key)
         serial = f"{served.key[:16]}{served.attempt:04x}"
@@ -211,6 +285,9 @@ class TrialServer(FakeServer):
         if uses_tool:
             value = msgspec.Raw(reply.text.encode())
             content = {"type": "tool_use", "id": f"toolu_{serial}", "name": name, "input": value}
+        kept = body.messages[0].kept
+        n_kept, is_known = tokens_in(kept), kept in self._kept
+        self._kept.add(kept)
         return {
             "id": f"msg_{serial}",
             "type": "message",
@@ -219,7 +296,12 @@ class TrialServer(FakeServer):
             "content": [content],
             "stop_reason": "tool_use" if uses_tool else "max_tokens" if reply.is_cut else "end_turn",
             "stop_sequence": None,
-            "usage": {"input_tokens": reply.call.prompt_tokens, "output_tokens": tokens_in(reply.text)},
+            "usage": {
+                "input_tokens": reply.call.prompt_tokens - n_kept,
+                "cache_read_input_tokens": n_kept if is_known else 0,
+                "cache_creation_input_tokens": 0 if is_known else n_kept,
+                "output_tokens": tokens_in(reply.text),
+            },
         }
 
     def error_body(self, error: BadCallError, served: Served) -> dict[str, Any]:

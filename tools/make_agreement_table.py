@@ -1,4 +1,4 @@
-"""Check the agreement report on annotators whose errors are known, and write the table into docs/construction.md.
+"""Check the agreement report on annotators whose errors are known, for docs/construction-results.md.
 
 50 papers of about 170 sentences with about 150 sources in all are judged by two people and a model that find a known
 share of the sources and mark a known share of the rest, so that the true kappa and F1 follow by a formula. Each row is
@@ -9,7 +9,7 @@ claim what is not true?
 """
 
 import argparse
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from evidencebench.construction.people.marks import LABELS, PairSort, PairStatis
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "construction.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "construction-results.md"
 BEGINS, ENDS = "<!-- begin: tools/make_agreement_table.py -->\n", "<!-- end: tools/make_agreement_table.py -->\n"
 
 PAIRS: tuple[tuple[PairSort, int, int], ...] = (("human-human", 0, 1), ("human-model", 0, 2), ("human-model", 1, 2))
@@ -265,13 +265,21 @@ def tables(n_studies: int) -> Iterator[Table]:
     )
 
 
+def _is_shown(row: Sequence[Cell]) -> bool:
+    """Return whether a row stands on the page: what the report uses, of kappa, which F1 resembles."""
+    return "studentised" in row and any(str(cell).startswith(LABELS["kappa"]) for cell in row)
+
+
 def main() -> None:
-    """Print the tables, or write them into the page."""
+    """Print the tables, or write the part of them that is shown into the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=500, help="simulated studies a row")
-    parser.add_argument("--write", metavar="DAY", help="write them into docs/construction.md, with this day")
+    parser.add_argument("--write", metavar="DAY", help="write them into docs/construction-results.md, with this day")
     given = parser.parse_args()
-    text = "\n\n".join(as_markdown(table) for table in tables(given.studies))
+    made = list(tables(given.studies))
+    print("\n\n".join(as_markdown(table) for table in made))
+    shown = (replace(table, rows=[row for row in table.rows if _is_shown(row)]) for table in made)
+    text = "\n\n".join(as_markdown(table) for table in shown)
     error = 196 * (0.05 * 0.95 / given.studies) ** 0.5
     text += (
         f"\n\n{given.studies:,} simulated studies a row of {N_DRAWS:,} draws each: 5 % is seen as 5 ± {error:.1f}. "

@@ -12,11 +12,12 @@ from evidencebench.systems.relevance import PARTS
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 
 _HEAD = """\
-# Features
+# Features and weights
 
-Made from the code by `make docs`; a test keeps it true. This is what `finder` and `cues` know about a sentence. None
-of it is made from a label, and where the hypothesis changes, only the features that are said to read it change at
-all. Those of the group `relevance` are the finder's, and two are of `cues`. TF-IDF is counted within the paper.
+Made from the code by `make docs`; a test keeps it true. This is what `finder` and `cues` know about a sentence. None of
+it is made from a label. With another hypothesis, only the features below "Hypothesis" and "Relevance" change, and of
+these not {same}.
+Relevance is the finder's; of it, {cues} are also of `cues`. TF-IDF is counted within the paper.
 
 The parts of a hypothesis: "Does tea affect blood pressure compared with water?" has the intervention tea, the
 comparator water and the outcome blood pressure, and so it is in other wordings; `systems/question.toml` has their
@@ -32,12 +33,17 @@ Written by hand from how biomedical papers report studies; none was derived from
 that begins so; a phrase in quotes counts wherever it stands; a pattern counts in sentences that hold a digit.
 """
 
+_PARTS = """\
+PART is each of {parts}, the last one the whole hypothesis; `PART_own` is of the first three.
+""".format(parts=", ".join(f"`{part}`" for part in PARTS))
+
 _WEIGHTS = """\
 ## The weights of `cues`
 
-A sentence's worth is e to the power of the sum of weight times feature; a feature below 0, as outside the abstract,
-counts as 0. Where what answers the hypothesis is wanted, {answer} are added to the
-weights for results. How the sizes were found stands in [systems.md](systems.md#evidence-by-cues).
+Of each feature, the weight for all evidence and that for results. A sentence's worth is e to the power of the sum of
+weight times feature; a feature below 0, as outside the abstract, counts as 0. Where what answers the hypothesis is
+wanted, the weights for results count, and those of {answer} are added. How the sizes were
+found: [results](results.md#options-and-training).
 """
 
 
@@ -104,17 +110,19 @@ MEANINGS: Mapping[str, str] = {
     "topic": "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
     "topic_wide": "Mean `topic` of it and 10 sentences on either side, as a share of the highest such mean.",
     "topic_wider": "The same with 40 sentences on either side.",
-    **{
-        f"section_{role.name.lower()}": f"1 outside the abstract, in a section of the class {role.name.lower()}."
-        for role in Role
-    },
-    **{
-        f"abstract_{role.name.lower()}": f"1 in a part of the abstract of the class {role.name.lower()}."
-        for role in Role
-        if role <= Role.CONCLUSION
-    },
-    **{f"cue_{cue.name}": f"ln(1 + how often it holds {cue.meaning})." for cue in CUES},
 }
+FAMILIES: Mapping[str, tuple[Sequence[str], str]] = {
+    "section_ROLE": (
+        [role.name.lower() for role in Role],
+        "1 outside the abstract, in a section of the class ROLE: {names}.",
+    ),
+    "abstract_ROLE": (
+        [role.name.lower() for role in Role if role <= Role.CONCLUSION],
+        "1 in a part of the abstract of the class ROLE; there is no back matter.",
+    ),
+    "cue_CUE": ([cue.name for cue in CUES], "ln(1 + how often it holds CUE), a cue of the list below."),
+}
+"""Features of one meaning: what their names end in, and that meaning."""
 MEANINGS_OF_PART: Mapping[str, str] = {
     "own": "`{part}_held`, of the words that no other part has.",
     "held": "The share of the {of}'s words that it holds, in any form, each weighed by its rarity in the paper.",
@@ -131,33 +139,47 @@ MEANINGS_OF_PART: Mapping[str, str] = {
 }
 
 
-def meaning_of(feature: Feature) -> str:
-    """Return what a feature is."""
-    part, _, rest = feature.name.partition("_")
-    if part in PARTS:
-        return MEANINGS_OF_PART[rest].format(part=part, of="hypothesis" if part == "whole" else part)
-    return MEANINGS[feature.name]
+def rows(features: Iterable[Feature]) -> dict[str, str]:
+    """Return what features are, those of one meaning and those of the parts of a hypothesis once."""
+    found: dict[str, str] = {}
+    for feature in features:
+        first, _, rest = feature.name.partition("_")
+        family = next((name for name in FAMILIES if name.startswith(f"{first}_")), "")
+        if first in PARTS:
+            found[f"PART_{rest}"] = MEANINGS_OF_PART[rest].format(part="PART", of="PART")
+        elif family and rest in FAMILIES[family][0]:
+            found[family] = FAMILIES[family][1].format(names=", ".join(FAMILIES[family][0]))
+        else:
+            found[feature.name] = MEANINGS[feature.name]
+    return found
 
 
 def reference() -> str:
     """Return the whole document as Markdown."""
-    features = (
-        (f"`{feature.name}`", feature.group, meaning_of(feature), "yes" if feature.reads_hypothesis else "")
-        for feature in (*FEATURES, *RELEVANCE_FEATURES)
+    features = [*FEATURES, *RELEVANCE_FEATURES]
+    reading = {feature.group for feature in features if feature.reads_hypothesis}
+    same = [f"`{feature.name}`" for feature in features if feature.group in reading and not feature.reads_hypothesis]
+    weights = (f"* `{name}` {weight.evidence}, {weight.results}: {weight.reason}" for name, weight in WEIGHTS.items())
+    answer = ", ".join(f"`{name}` ({weight})" for name, weight in ANSWER_WEIGHTS.items())
+    words = (
+        f"* `{cue.name}`{' (in `evidence`)' if cue.name in EVIDENCE_CUES else ''}, {cue.meaning}: {_wording(cue)}"
+        for cue in CUES
     )
-    weights = ((f"`{name}`", weight.evidence, weight.results, weight.reason) for name, weight in WEIGHTS.items())
-    answer = " and ".join(f"{weight} for `{name}`" for name, weight in ANSWER_WEIGHTS.items())
-    words = ((f"`{cue.name}`", "yes" if cue.name in EVIDENCE_CUES else "", _wording(cue)) for cue in CUES)
+    used = [f"`{one.name}`" for one in RELEVANCE_FEATURES if one.name in {**WEIGHTS, **ANSWER_WEIGHTS}]
+    parts = [_HEAD.format(same=", ".join(same), cues=" and ".join(used))]
+    for group in dict.fromkeys(feature.group for feature in features):
+        parts += [f"## {group.capitalize()}\n"]
+        parts += [_PARTS] if group == "relevance" else []
+        found = rows(feature for feature in features if feature.group == group)
+        parts += [*(f"* `{name}`: {meaning}" for name, meaning in found.items()), ""]
     return "\n".join(
         [
-            _HEAD,
-            *_table(("feature", "group", "what it is", "reads the hypothesis"), features),
-            "",
+            *parts,
             _CUES,
-            *_table(("cue", "in `evidence`", "what counts"), words),
+            *words,
             "",
             _WEIGHTS.format(answer=answer),
-            *_table(("feature", "all evidence", "results", "why"), weights),
+            *weights,
             "",
         ]
     )
@@ -166,11 +188,6 @@ def reference() -> str:
 def _wording(cue: Cue) -> str:
     parts = [cue.words, *(f'"{phrase}"' for phrase in cue.phrases), *([f"`{cue.pattern}`"] if cue.pattern else [])]
     return ", ".join(part for part in parts if part)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    cells = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in cells]
 
 
 if __name__ == "__main__":

@@ -60,28 +60,23 @@ they are. Each paper is asked its own hypothesis; the same in `other words`, whe
 blood pressure?" for "Tea, compared with water, changes blood pressure."; another paper's (`wrong`); and its own beside
 another paper of the same fold, before or behind (`two papers`).
 
-What was tried, on these data: about 50 configurations, on one fold of Evidence Inference and five of train. Losses and
-targets (regression on any, share or relative share; binary; LambdaRank; XE-NDCG; five together), 100 to 300 trees of 8
-to 31 leaves, five groups of features, training with and without mixed papers and with wrong hypotheses, the score of
-one wish's trees as a feature of the other's, three strengths of the discount; and twelve settings of the three weights
-of `cues` for answers. Most lie within two points of each other. These do not: features of the hypothesis's parts (+13
-points at `er_at_optimal` on Evidence Inference), mixed papers (+1.6 there, and wrong hypotheses lose 20 points more at
-`er_at_10`; on train -0.5 to -4), three forests in place of one (+2 at the two tasks of fewest sentences of train), a
-ridge regression beside them (+3 at `result_er_at_optimal`), and reading only the article that the hypothesis is about
-(some 10 points on two papers of train). The discount for repetition costs up to 2 points on Evidence Inference, where a
-finding told twice was marked twice. Believe differences of a point or two when other data show them too.
+What was tried, on these data: about 50 configurations, on one fold of Evidence Inference and five of train: losses and
+targets, 100 to 300 trees of 8 to 31 leaves, five groups of features, mixed papers and wrong hypotheses in training,
+three strengths of the discount, twelve settings of the weights of `cues` for answers. Most lie within two points of
+each other. These do not: features of the hypothesis's parts (+13 points at `er_at_optimal` on Evidence Inference),
+mixed papers (+1.6 there, and wrong hypotheses lose 20 points more at `er_at_10`; on train -0.5 to -4), three forests in
+place of one (+2 at the two tasks of fewest sentences of train), a ridge regression beside them (+3 at
+`result_er_at_optimal`), and reading only the article that the hypothesis is about (some 10 points on two papers of
+train). The discount for repetition costs up to 2 points on Evidence Inference, where a finding told twice was marked
+twice.
 
-Why there is a ridge regression for `study`: with trees alone, the finder found 41.6 at `result_er_at_optimal` of train,
-by seed 40.5 to 43.3, and `best` 45.4 (five folds, three seeds). Other features were not the reason: without those of
-the hypothesis's parts it was 40.8, without any of `relevance` 41.7. Nor was the target: with others, or three together,
-it was 40.8 to 41.7. `selector` averaged its trees with ridge regressions, and so does the finder now: 44.5, and 46.9
-in place of 46.1 at `er_at_optimal`, but 69.5 in place of 70.7 at `er_at_10` and 65.0 in place of 65.8 at
-`result_er_at_5`. Ridge regression alone finds less (39.5 at `result_er_at_optimal`); all eight models of `selector`
-on the finder's features no more (46.8 / 70.7 / 44.5 / 64.1).
+The ridge regression for `study`: with trees alone, the finder found 41.6 at `result_er_at_optimal` of train, by seed
+40.5 to 43.3; with other features or targets 40.8 to 41.7; ridge regression alone 39.5; both 44.5, and 46.9 in place of
+46.1 at `er_at_optimal`, but 69.5 in place of 70.7 at `er_at_10` and 65.0 in place of 65.8 at `result_er_at_5`.
 
-Before `selector` and `best` were taken away (commit f3daef3 of 0.1.0 is the last that has them), all three were trained
-in the same five folds of three seeds (`crossval finder --seeds 3 --against selector --against best`, 24 November 2026).
-An instance counts with its mean over the seeds:
+Before `selector` and `best` were taken away, all three were trained in the same five folds of three seeds (`crossval
+finder --seeds 3 --against selector --against best`, 24 November 2026; commit f3daef3). An instance counts with its mean
+over the seeds:
 
 | trained | er_at_optimal | er_at_10 | result_er_at_optimal | result_er_at_5 |
 | :-- | --: | --: | --: | --: |
@@ -94,41 +89,36 @@ An instance counts with its mean over the seeds:
 Asked another paper's hypothesis, the finder loses 3.7 / 2.2 / 5.9 / 2.5 points, `selector` 0.3 / 1.8 / 1.2 / 0.0 and
 `best` 1.6 / 1.2 / 0.9 / -0.3: what the finder finds is more of the hypothesis.
 
-Sentences that only ask, such as aims and "It is not known whether tea affects blood pressure.": of 3,996 in Evidence
-Inference, 4 were marked. Yet in short texts, whose findings say less of the hypothesis, the shipped finder put one
-first in 8 of 24 trials: 12 texts of our own, as abstracts and as bodies. With what asks as a feature it was 2 of 24,
-with a tenth of the score too, none. On Evidence Inference, no figure of the own hypothesis moved by half a point.
+Sentences that only ask, such as "It is not known whether tea affects blood pressure.": of 3,996 in Evidence Inference,
+4 were marked. Of 24 short texts of our own, the finder put one first in 8; with what asks as a feature in 2, with a
+tenth of the score too in none. On Evidence Inference, no figure of the own hypothesis moved by half a point.
 
 In any wording (27 November 2026): the second table of Evidence Inference asks each prompt in eight wordings, and puts
 the same question to the most similar other paper of its fold (TF-IDF cosine of whole papers). `first`: a marked
 sentence comes first; `one of five`: one of the first five is marked. AUROC is of the chance that a paper answers, own
 against other. `others none`, `own none`: of these questions, `find` says that nothing is found. `found wrong`: of what
 it says is found, in as many own papers as others, so much is another's. Verdict and chances are learned on two halves
-of the other four folds. Strays are first sentences that nobody marked and that tell of other studies (a citation, "et
-al.", "previous studies", without "we" or "this study"), of the baseline and no later time, or of the comparator alone
-without a word that compares; of the marked sentences, 1 % are such. Every second prompt of each fold was asked, which
-happen to be the harder ones: without the second model and with strays as they were, a marked sentence came first for
-74.0 % of these, for 75.6 % of all 1,870; without a comparator for 72.6 and 74.9 %, for keywords for 69.0 and 70.8 %.
-Then 34 first sentences of all were strays: 16 of other studies, 15 of the baseline, 3 of the other arm. With both, but
-one forest in place of three, as converted: 75.4 % of these, 77.8 % of all 1,870, and 5 strays.
+of the other four folds. Strays are first sentences that nobody marked and that tell of other studies, of the baseline
+alone, or of the comparator alone without a word that compares; of the marked sentences, 1 % are such. Every second
+prompt of each fold was asked, which happen to be the harder ones: without the second model, and with strays as they
+were, a marked sentence came first for 74.0 % of these, for 75.6 % of all 1,870; without a comparator for 72.6 and 74.9
+%, for keywords for 69.0 and 70.8 %, and 34 first sentences were strays. With both, but one forest in place of three:
+75.4 and 77.8 %, and 5 strays.
 
-What was tried: today's parts of a hypothesis against one parser for all wordings (one fold: 34 to 71 first by wording,
-then 68 to 70 in all but keywords); training on the converted form alone, or on all wordings (within half a point);
-cutting keywords in halves, in thirds, by neighbours in the paper in 24 variants (mean F1 of intervention and outcome
-0.77, 0.78, 0.89; with the paper's stop words between its words 0.90); a second model that orders the 25 best sentences
-in 16 variants (regression on what they are beside the others: +0.1 to +0.5 first; XE-NDCG +0.1; LambdaRank on the same
-features +2.3, on more of them or larger trees no more, on half as many trees nothing); strays' scores times 0.8, 0.5 or
-0.2 (0.5: +0.4 first, and 5 strays in place of 34). For the verdict: the best score alone has AUROC 0.93, with signs of
-the parts' words 0.99 and more, whichever of 20 sets of signs. What tells these sets apart are the hypotheses of
-EvidenceBench's train split, which others wrote in words of their own: weighed by how rare words are in papers, and not
-in this paper, `find` says "none" of 11 % of them in place of 24 %, and AUROC is 0.88 in place of 0.85. Trained on
+What was tried: parts of a hypothesis as they were before (one fold: 34 to 71 first by wording) against one parser for
+all wordings (68 to 70 in all but keywords); training on the converted form alone, or on all wordings (within half a
+point); cutting keywords in 24 variants (mean F1 of intervention and outcome: halves 0.77, thirds 0.78, by neighbours in
+the paper 0.89, with its stop words 0.90); a second model for the 25 best sentences in 16 variants (regression +0.1 to
++0.5 first, XE-NDCG +0.1, LambdaRank +2.3); strays' scores times 0.8, 0.5 or 0.2 (0.5: +0.4 first). For the verdict: the
+best score alone has AUROC 0.93, with signs of the parts' words 0.99 and more, whichever of 20 sets of signs. What tells
+these apart are the hypotheses of EvidenceBench's train split, which others wrote: with words weighed by how rare they
+are in papers, `find` says "none" of 11 % of them in place of 24 %, and AUROC is 0.88 in place of 0.85. Trained on
 questions with words struck out, it said "none" of half of them. So the bound of "none" is set as low as 85 % of the
 other papers allow, not as high as 4 % of the own ones would.
 
-MiniLM: six more features, the cosines of a sentence's vector with those of the hypothesis, the intervention and the
-outcome, and their ranks. On train it was 46.7 / 70.4 / 42.5 / 65.5 in place of 46.9 / 69.5 / 44.5 / 65.0; on Evidence
-Inference, trained on 90 papers and asked about 50 others, +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6]. That is no clear help,
-and it would need an extra and seconds a paper, so the finder reads no vectors.
+MiniLM's vectors, as six more features: on train 46.7 / 70.4 / 42.5 / 65.5 in place of 46.9 / 69.5 / 44.5 / 65.0; on
+Evidence Inference, trained on 90 papers and asked about 50 others, +0.4 [-1.7, 2.7] and -0.4 [-1.6, 0.6]. That is no
+clear help, so the finder reads no vectors.
 """
 # The package's model was trained on Evidence Inference, so that only other data say something of it.
 UNTRAINED: Mapping[Wish, Sequence[str]] = {

@@ -18,7 +18,7 @@ from evidencebench.data.evidence_inference import find_folder, read_trial_text
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import read_text
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 
 
 def share_in_common(one: Hashes, other: Hashes) -> float:
@@ -43,7 +43,7 @@ def main() -> None:
     for path in sorted(folders["nxml"].glob("*.nxml")):
         text = folders["txt"] / f"{path.stem}.txt"
         try:
-            different[path.stem] = hashes_of(read(path))
+            different[path.stem] = hashes_of(read_paper(path))
             plain = hashes_of(read_trial_text(read_text(text), str(text)).paper)
         except UnreadableError:
             continue

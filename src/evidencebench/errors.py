@@ -1,4 +1,4 @@
-"""All errors that are raised on purpose: one class for each cause, all below `EvidenceBenchError`.
+"""All errors that are raised on purpose: one class for each cause, all below `EvidenceBenchError`; and a warning.
 
 A few more lie in the module that raises and catches them, such as the `ModelError` for weights that are not finite. An
 exception that only makes a function of its own module try again is not in this tree: no caller meets it.
@@ -26,6 +26,38 @@ class EvidenceBenchError(Exception):
         """Set `trace`, and return the error."""
         self.trace = trace
         return self
+
+
+class EvidenceWarning(UserWarning):
+    """Something odd in a system's answers, which its score alone does not tell.
+
+    ``warnings.filterwarnings("error", category=evidencebench.EvidenceWarning)`` makes each an error.
+
+    Attributes
+    ----------
+    system
+        The name of the system or the label of the run.
+    kind
+        What is odd, such as ``"failed: refused"``, ``"short rankings"`` or ``"labels read"``.
+    text
+        The same in a sentence, with what to do.
+    n, n_all
+        How many answers it concerns, of how many; without ``n_all``, how many sentences. Both 0: it concerns the
+        system.
+    task
+        The task where it concerns most answers; empty: all tasks.
+    """
+
+    def __init__(self, system: str, kind: str, text: str, n: int = 0, *, n_all: int = 0, task: str = "") -> None:
+        super().__init__(system, kind, text, n)
+        self.system, self.kind, self.text, self.n, self.n_all, self.task = system, kind, text, n, n_all, task
+
+    def __str__(self) -> str:
+        return f"{self.system}: {self.text}"
+
+    def fields(self) -> dict[str, str | int]:
+        """Return the attributes by name, for JSON."""
+        return dict(vars(self))
 
 
 class DataError(EvidenceBenchError):

@@ -5,12 +5,12 @@ import hashlib
 import importlib.util
 import site
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
 
@@ -20,9 +20,20 @@ CODE_OF = "code of "
 _PACKAGE = "__init__.py"
 
 
-def versions_of_code(name: str, module: ModuleType | None) -> dict[str, str]:
-    digest = None if module is None else code_digest(module)
-    return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
+def versions_of_code(name: str, module: ModuleType | None, code: object = None) -> dict[str, str]:
+    """Return the digests of own code by name: of its module's file, and of what ``code`` is compiled to.
+
+    The second tells functions of one name apart, and is all there is of code that was typed into a notebook.
+    """
+    if module is None:
+        return {}
+    has_file = Path(getattr(module, "__file__", None) or "").is_file()
+    digest = code_digest(module) if has_file or code is None else None
+    entries = {} if digest is None else {f"{CODE_OF}{name}": digest}
+    if code is not None and not (has_file and isinstance(code, type)):
+        compiled = hashlib.sha256("\n".join(_compiled(code)).encode()).hexdigest()
+        entries["function" if has_file else f"{CODE_OF}{name}"] = compiled
+    return {key: f"sha256:{value}" for key, value in entries.items()}
 
 
 def merged_versions(*versions: Mapping[str, str]) -> dict[str, str]:
@@ -51,6 +62,26 @@ def differences(before: Mapping[str, object], after: Mapping[str, object]) -> st
         if key not in before or key not in after or before[key] != after[key]
     )
     return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in changed)
+
+
+def digest_of(ids: Iterable[str]) -> str:
+    """Return the sha256 of ids, each ended by a line feed as in a file, in hexadecimal."""
+    return hashlib.sha256("".join(f"{name}\n" for name in ids).encode(errors="surrogatepass")).hexdigest()
+
+
+def _compiled(code: object) -> Iterator[str]:
+    """Yield what a function, or each method of a class, is compiled to; what it calls elsewhere is not among it."""
+    if isinstance(code, type):
+        for name, member in sorted(vars(code).items()):
+            yield from (name, *_compiled(member))
+    compiled = code if isinstance(code, CodeType) else getattr(getattr(code, "__func__", code), "__code__", None)
+    if isinstance(compiled, CodeType):
+        yield f"{compiled.co_code.hex()} {compiled.co_names} {compiled.co_varnames}"
+        for constant in compiled.co_consts:
+            if isinstance(constant, CodeType):
+                yield from _compiled(constant)
+            else:
+                yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
 
 _known: dict[str, tuple[ModuleSpec | None, str]] = {}

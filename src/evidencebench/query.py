@@ -21,9 +21,9 @@ AspectScope = Literal["all", "results"]
 class Kind(StrEnum):
     """The kind of a sentence in its paper. The values are the spellings of the original data set.
 
-    EvidenceBench-100k's spellings, with spaces, are the same kinds:
-
-    >>> Kind("normal paragraph") is Kind.BODY
+    Examples
+    --------
+    >>> Kind("normal paragraph") is Kind.BODY  # as EvidenceBench-100k spells it
     True
     """
 

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import getattr_static
@@ -284,7 +285,7 @@ class NamedSystem:
 
     def versions(self) -> dict[str, str]:
         """Return the versions and digests that decide its answers, those of the systems it asks included."""
-        of_code = versions_of_code(self.name, self.module)
+        of_code = versions_of_code(self.name, self.module, getattr(self.system, "function", type(self.system)))
         of_package = {} if self.package is None else library_versions(self.package)
         return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_package, of_code)
 
@@ -391,7 +392,10 @@ def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Rankin
     >>> rank_by_score([0.1, 0.7, 0.1]).sentences
     (1, 0, 2)
     """
-    values = [float(score) for score in scores]
+    try:
+        values = [float(score) for score in scores]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"expected scores, one number a sentence, got {reprlib.repr(scores)}: {error}") from error
     if query is not None and len(values) != (n := len(query.sentences)):
         raise ValueError(f"expected {n} scores, one for each sentence of the paper, got {len(values)}")
     for index, value in enumerate(values):

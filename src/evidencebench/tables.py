@@ -38,7 +38,8 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     title: str = ""
     notes: Sequence[str] = ()  # explain the marks; they stand below it, except in CSV
-    caption: str = ""  # explains the whole table; with one, LaTeX is a floating ``table``
+    caption: str = ""  # explains the whole table; with one, or a label, LaTeX is a floating ``table``
+    label: str = ""  # of LaTeX, to refer to it
     below_heads: Sequence[str] = ()  # a second line of the heads, one text a column
     breaks: Sequence[int] = ()  # rows before which a rule stands, where the format has rules
 
@@ -52,10 +53,6 @@ class Column(Generic[Row]):
 
     def shown(self, row: Row) -> Cell:
         return self.value(row) if self.text is None else self.text(row)
-
-    def written(self, row: Row) -> Cell:
-        value = self.value(row)
-        return str(value).lower() if isinstance(value, bool) else value
 
 
 def share_column(name: str, heading: str, value: Callable[[Row], float | None]) -> Column[Row]:
@@ -76,7 +73,7 @@ def table_for_readers(
 
 def table_for_csv(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> Table:
     columns = [column for column in columns if column.name]
-    cells = [[column.written(row) for column in columns] for row in rows]
+    cells = [[column.value(row) for column in columns] for row in rows]
     return Table(columns=[column.name for column in columns], rows=cells)
 
 
@@ -219,6 +216,8 @@ def as_csv(table: Table) -> str:
 def _as_csv_cell(cell: Cell) -> str | int | float:
     if cell is None:
         return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
     if not isinstance(cell, str | Bold):
         return cell
     text = printable(str(cell))
@@ -288,9 +287,10 @@ def as_latex(table: Table) -> str:
         *(line_of_row for lines in body for line_of_row in lines),
         *(r"\bottomrule", *notes, r"\end{tabular}"),
     ]
-    if table.caption:
-        caption = rf"\caption{{{printable(table.caption).translate(_LATEX_ESCAPES)}}}"
-        tabular = [r"\begin{table}", r"\centering", caption, *tabular, r"\end{table}"]
+    caption = [rf"\caption{{{printable(table.caption).translate(_LATEX_ESCAPES)}}}"] if table.caption else []
+    label = [rf"\label{{{printable(table.label)}}}"] if table.label else []
+    if caption or label:
+        tabular = [r"\begin{table}", r"\centering", *caption, *label, *tabular, r"\end{table}"]
     return "\n".join([*title, *tabular])
 
 
@@ -313,6 +313,12 @@ def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cel
     texts, notes = ([f"<p>{html.escape(printable(text))}</p>" for text in lines] for lines in (above, rest))
     head, body = line(columns, "th"), map(line, rows)
     return "\n".join([*texts, "<table>", "<thead>", head, "</thead>", "<tbody>", *body, "</tbody>", "</table>", *notes])
+
+
+def as_html(table: Table) -> str:
+    """Return the table as a notebook shows it, with its title above, and its caption and notes below."""
+    shown = excerpt_html(table.title, table.columns, table.rows, len(table.rows))
+    return "\n".join([shown, *(f"<p>{html.escape(printable(note))}</p>" for note in _notes(table))])
 
 
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(

@@ -1,6 +1,7 @@
 """Parts of messages and of `repr` texts: counts, lists cut short, and "did you mean" suggestions."""
 
 import re
+import reprlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -40,6 +41,22 @@ def first_few(values: Sequence[object]) -> str:
     return f"({', '.join(map(repr, values[:_N_SHOWN]))}, ... {len(values) - _N_SHOWN:,} more)"
 
 
+def check_type(given: object, kind: type | tuple[type, ...], expected: str) -> None:
+    """Raise `TypeError` unless what a user passed is of a kind; ``expected`` says it in words.
+
+    >>> check_type("bm25", int, "a number of sentences")
+    Traceback (most recent call last):
+    TypeError: expected a number of sentences, got 'bm25'
+    """
+    if not isinstance(given, kind):
+        got = f"the class {given.__name__}" if isinstance(given, type) else reprlib.repr(given)
+        raise TypeError(f"expected {expected}, got {got}")
+
+
+def name_of(function: object) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the question "did you mean" for behind an unknown name; an empty text where no known name is like it.
 
@@ -73,3 +90,7 @@ def without_folders(text: str) -> str:
     "no such file: 'a.json'; see https://example.org/a/b and runs/a.jsonl"
     """
     return _FOLDERS.sub("", text)
+
+
+def shown_seconds(seconds: float | None) -> str:
+    return "time unknown" if seconds is None else f"{seconds:{'.2g' if seconds < 10 else ',.0f'}} s"  # noqa: PLR2004 - digits

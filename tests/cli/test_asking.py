@@ -211,7 +211,9 @@ def test_the_day_of_a_price_stands_wherever_a_cost_is_printed(command: Command) 
             run = f"run {spec} --data sample --task er_at_5 --prices prices.json"
             assert f"Prices as of {day}: check them (--prices)." in " ".join(command(f"{run} --estimate").out.split())
             asked = command(f"{run} -o {model}.jsonl").err
-            assert re.search(rf"asked: 10 sent, 0 stored, 0 failed, \$0\.\d+ at prices of {day}\n", asked)
+            assert re.search(
+                rf"asked: 10 sent, 0 stored, 0 failed, \$0\.\d+ at prices of {day}, [\d.]+ s a reply\n", asked
+            )
             score = " ".join(command(f"score {model}.jsonl --data sample --task er_at_5").out.split())
             assert re.search(rf"\$0\.\d{{4}} at prices of {day}", score)
             assert f"at prices of {day}" not in command(f"{run} -o again.jsonl --overwrite").err  # nothing was paid

@@ -180,6 +180,7 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
         ("papers fetch PMC1 -o own.py", "own.py"),
         ("view --port 70000 --data sample", "70000"),
         ("view --port 0 --data sample --limit 3", "--limit needs --people"),
+        ("view --port 0 --ids ids.txt", "expected --data: the data that RUN, --task, --ids or --people are about"),
         ("view --port 0 --data sample --people P --task er_at_10 --task er_at_5", "--people takes one --task"),
         ("llm serve-fake --port 0 --data sample --personality nice", "nice"),
         ("llm serve-fake --port 0 --data sample --faults 1.5", "1.5"),

@@ -1,6 +1,7 @@
 """What a model was asked, and what it replied, can be read: before it is paid for, and afterwards."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_prompts_and_replies_of_an_instance_are_shown_with_all_turns(server: Run
         f"=== {ID}, er_at_10, request {turn}: local/fake" for turn in (1, 2)
     ]
     assert "--- reply (stop; " in shown.out
-    assert " tokens; price unknown)" in shown.out
+    assert re.search(r" tokens; price unknown; [\d.]+ s\)\n", shown.out)
     assert "answer, er_at_10: replies: " in shown.out
     assert "read by: answer line" in shown.out
     every = command(f"llm show run.jsonl {ID} --json").json
@@ -179,3 +180,23 @@ def test_what_a_run_with_hypotheses_of_a_file_asked_needs_that_file(server: Runn
     assert "other.json: has changed since the run was made" in command(f"llm show run.jsonl {ID}").refusal
     Path("other.json").unlink()
     assert "other.json: cannot be read: No such file" in command(f"llm show run.jsonl {ID}").err
+
+
+def test_epochs_are_asked_shown_and_scored(server: RunningServer, command: Command) -> None:
+    run = command(f"run {server.spec()} --data sample -t er_at_10 --epochs 2 -o epochs.jsonl")
+    assert f"{len(SAMPLE)} instances in 2 epochs, {2 * len(SAMPLE)} in all; 0 answers failed" in run.out
+    estimate = command(f"run {server.spec()} --data sample -t er_at_10 --epochs 3 --estimate --json").json
+    assert estimate["models"][0]["requests"] == len(SAMPLE)  # those of the third epoch; the others are stored
+    first, second = (command(f"llm show epochs.jsonl {ID} --epoch {n} --json").json for n in (1, 2))
+    assert [one["request"]["seed"] for one in (first[0], second[0])] == [0, 1_000_000]
+    assert all(one["reply"] for one in (*first, *second))
+    assert (
+        "expected up to 2, the epochs of epochs.jsonl, got 3"
+        in command(f"llm show epochs.jsonl {ID} --epoch 3").refusal
+    )
+    options = "--data sample --draws 300"
+    scored = command(f"score epochs.jsonl {options} --json").json["er_at_10"]["epochs"]
+    assert (len(scored["means"]), scored["deviation"]) == (2, 0.0)
+    assert "± of a paper" in command(f"score epochs.jsonl {options}").out
+    assert "± of epochs" in command(f"leaderboard epochs.jsonl {options}").out
+    assert "± 0.0" in command(f"table epochs.jsonl {options} --uncertainty epochs").out

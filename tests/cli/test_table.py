@@ -71,7 +71,7 @@ def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) ->
     said = "has the same answers as lead; the tests count the two as one"
     for call in ("table", "leaderboard", "compare", "report -o page.html"):
         found = command(f"{call} bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50")
-        assert f"copy.jsonl: {said}" in " ".join(found.err.split()), call
+        assert f"same answers: {said}" in " ".join(found.err.split()), call
     assert said in Path("page.html").read_text()
     shown = command("table bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50 --format latex").out
     assert f"{said}.}}" in shown

@@ -168,9 +168,7 @@ def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command:
     header = json.loads(Path("run.jsonl").read_text().splitlines()[0])
     assert header["system"]["name"] == "finder"
     assert header["trained_on"] == [SAMPLE.sha256]
-    assert command("score run.jsonl --data sample --draws 50").err.startswith(
-        "warning: run.jsonl: trained on this data"
-    )
+    assert "finder    trained on this data" in command("score run.jsonl --data sample --draws 50").err
 
     refusal = command("train finder --data sample -o {my model}").refusal
     assert refusal.startswith("error: my model: exists; choose another folder, or replace the model with --overwr")

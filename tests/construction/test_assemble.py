@@ -44,7 +44,7 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.validation import validate_files
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import ChangedDataError, RunFormatError
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 from evidencebench.query import Kind, Query
 from examples import examples
 from trial_constructions import (
@@ -213,7 +213,7 @@ def test_copies_of_a_paper_under_other_names_are_in_one_split(new_folder: NewFol
     names = make_papers(papers, 6, random)
     by_work = {name: [name] for name in names}  # a paper, and the files that hold it
     for name in names[:3]:
-        sentences = list(read(papers / name).sentences)[1:]  # the first one is the title
+        sentences = list(read_paper(papers / name).sentences)[1:]  # the first one is the title
         for number in random.sample(range(len(sentences)), round(0.4 * len(sentences))):
             sentences[number] = sentence(random)
         (papers / f"again_{name}").write_text(paper_text(sentences))
@@ -242,7 +242,7 @@ def test_an_assembled_data_set_says_what_its_drafts_say(tmp_path: Path) -> None:
     dataset = open_dataset(tmp_path / "dataset" / "test.json")
     assert dataset.ids == tuple(f"tea_test_id_{n}" for n in range(len(drafts)))
     for draft, one in zip(sorted(drafts, key=lambda draft: draft.id), dataset, strict=True):
-        paper = read(tmp_path / "papers" / draft.paper_file)
+        paper = read_paper(tmp_path / "papers" / draft.paper_file)
         aspects = [f"{one.id}_aspect_{n}" for n in range(len(draft.aspects))]
         assert (one.query.hypothesis, one.query.paper_id) == (draft.hypothesis, draft.paper_id)
         assert (one.query.sentences, one.query.kinds) == (paper.sentences, paper.kinds)
@@ -340,7 +340,7 @@ def _drafts(folder: Path, n: int, random: Random) -> list[Draft]:
 
 def _copied(path: Path, random: Random, number: int) -> Instance:
     """Return an instance of a copy of a paper: other ids, case and marks, and 30 % of the sentences replaced."""
-    paper = read(path)
+    paper = read_paper(path)
     sentences = list(paper.sentences)
     for index in random.sample(range(len(sentences)), round(0.3 * len(sentences))):
         sentences[index] = sentence(random)

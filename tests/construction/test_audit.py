@@ -351,7 +351,7 @@ def test_one_paper_has_no_interval_and_no_audited_miss_no_score() -> None:
 
 @pytest.mark.parametrize("world", [World(n_papers=40, excused=0.2, likeness=0.3), World(n_papers=100, excused=0.03)])
 def test_the_interval_holds_the_score_of_the_world(world: World) -> None:
-    """A small look; `tools/measure_audits.py` has the table of docs/construction.md."""
+    """A small look; `tools/measure_audits.py` has the table of docs/construction-results.md."""
     truth = World(n_papers=5_000, excused=world.excused, likeness=world.likeness).draw(np.random.default_rng(7)).covered
     held = 0
     for seed in range(60):

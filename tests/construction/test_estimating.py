@@ -18,7 +18,7 @@ from evidencebench.construction.estimate import (
     StepEstimate,
     estimate_construction,
 )
-from evidencebench.construction.pipeline import run_all
+from evidencebench.construction.pipeline import construct
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient
@@ -108,7 +108,7 @@ def ran(config: Config, model: ConstructingModel, cache: ReplyCache, **how: Any)
     before = model.used
     client = ChatClient(sender=model, cache=cache, prices=PRICES)
     how = {"until": "label-results", **how}
-    run_all(config, client=client, waiting=Waiting(client=client), today=date(2026, 11, 22), **how)
+    construct(config, client=client, waiting=Waiting(client=client), today=date(2026, 11, 22), **how)
     client.close()
     return model.used + before.times(-1, -1, -1)
 

@@ -35,7 +35,7 @@ from evidencebench.construction.harvest.papers import HEAD_BYTES, PaperAtHand, p
 from evidencebench.construction.harvest.references import KNOWN, licence_named
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.papers.fetching import INDEX_NAME
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 from examples import IS_THOROUGH, SHORTER, examples, some_of
 from skips import DATA_FOLDER
 
@@ -485,7 +485,7 @@ def test_real_passages_stand_at_their_places_and_cite_one_paper() -> None:
             found = harvest_review(path.read_bytes(), file=path.name, rules=HarvestRules(licences=KNOWN)).drafts
         except UnreadableError:
             continue
-        content, review = path.read_bytes().decode("utf-8-sig"), read(path)
+        content, review = path.read_bytes().decode("utf-8-sig"), read_paper(path)
         starts = {span.start: index for index, span in enumerate(review.spans)}
         for draft in found:
             assert draft.passage is not None

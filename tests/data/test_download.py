@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file
-from evidencebench.data.download import fetch, locked_part_file
+from evidencebench.data.catalog import CATALOG, CatalogEntry
+from evidencebench.data.download import Fetched, check_file, fetch, locked_part_file
 from evidencebench.errors import DownloadError
 from evidencebench.web.fetch import PacedReader
 from examples import examples

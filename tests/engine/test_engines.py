@@ -95,10 +95,10 @@ def test_whoever_takes_the_results_decides_which_errors_end_the_work(engine: Eng
 
     found: list[int] = []
     with pytest.raises(ChangedDataError, match=r"^(4|7|30) has changed$"):
-        take_into(found, results(engine, failing_at, (4, 7, 30), range(1000), on_error=keep_two))
+        take_into(found, results(engine, failing_at, (4, 7, 30), range(100_000), on_error=keep_two))
     assert len(failed) == 2
     assert set(failed) < {4, 7, 30}
-    assert len(found) < 200
+    assert len(found) < 50_000  # a worker that waits for its turn may hold one of the three for long
 
 
 @every_engine

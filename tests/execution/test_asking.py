@@ -2,19 +2,21 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pytest
 
+from evidencebench.cli.controls import measured
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import PendingError, StopError, SystemSpecError
 from evidencebench.execution.asking import Inquiry, Waiting, gather, rehearse_all
 from evidencebench.execution.changes import Changes
 from evidencebench.execution.making import make_system
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.query import Query
-from evidencebench.scoring.query_controls import measure_query_controls
+from evidencebench.runs.header import QueryControl
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.training.crossval import cross_validate
@@ -68,13 +70,14 @@ def named(system: Waits | Serves | Pends) -> NamedSystem:
 
 
 def test_changed_queries_are_asked_of_many_papers_at_once_with_the_same_figures() -> None:
+    controls = [QueryControl(name="wrong_hypothesis"), QueryControl(name="two_papers")]
     asked, expected = (
-        measure_query_controls(
-            {"it": named(system)}, SAMPLE, [AT_10], ["wrong_hypothesis", "two_papers"], resampling=FEW
-        )
-        for system in (Waits(), Serves())
+        measured({"it": named(system)}, SAMPLE, [AT_10], controls, resampling=FEW) for system in (Waits(), Serves())
     )
     assert asked == expected
+    experiment = Experiment({"it": named(Waits())}, SAMPLE, tasks=AT_10, controls=controls, draws=50)
+    by_words = {one.control.replace(" ", "_"): one for one in experiment.controls().found}
+    assert [replace(by_words[one.control], control=one.control) for one in asked] == list(asked)
 
 
 def test_cross_validation_asks_a_system_that_waits_many_papers_at_once_with_the_same_figures() -> None:

@@ -11,7 +11,7 @@ import datasets
 import pytest
 from datasets import load_dataset
 
-from evidencebench import Dataset, Instance, load_sample, open_dataset, to_hf, write_dataset
+from evidencebench import Dataset, Instance, load_sample, open_dataset, write_dataset
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.parquet_format import schema
 from evidencebench.errors import DataError
@@ -40,24 +40,9 @@ def require_same(rows: Any, instances: Sequence[Instance]) -> None:
         assert json.loads(row["other"])["aspect_id2aspect"] == dict(one.labels.texts)
 
 
-def test_to_hf_has_the_rows_and_the_types_of_our_parquet_and_lies_on_the_disk(tmp_path: Path) -> None:
+def test_datasets_has_the_rows_of_our_parquet(tmp_path: Path) -> None:
     write_dataset(tmp_path / "data.parquet", SAMPLE)
-    rows = to_hf(SAMPLE, cache_dir=tmp_path / "cache")
-    require_same(rows, SAMPLE[:])
-    parquet = datasets.Dataset.from_parquet(str(tmp_path / "data.parquet"), cache_dir=str(tmp_path / "parquet"))
-    assert rows.features == parquet.features
-    assert rows.to_list() == parquet.to_list()
-    (file,) = rows.cache_files
-    assert tmp_path / "cache" in Path(file["filename"]).parents
-    assert to_hf(SAMPLE, cache_dir=tmp_path / "cache").cache_files == rows.cache_files
-
-
-def test_to_hf_of_changed_data_is_not_that_of_before(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    write_dataset(path, SAMPLE[:3])
-    assert len(to_hf(path, cache_dir=tmp_path / "cache")) == 3
-    write_dataset(path, SAMPLE[:2])
-    assert len(to_hf(path, cache_dir=tmp_path / "cache")) == 2
+    require_same(datasets.Dataset.from_parquet(str(tmp_path / "data.parquet"), cache_dir=str(tmp_path)), SAMPLE[:])
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_medcpt_has_two_encoders_first_tokens_and_titles(backend: Any, encoders:
     sentences = [first_token(1, title or "", text) for title, text in zip(titles, QUERY.sentences, strict=True)]
     assert any(titles)
     assert np.allclose(system.embed_hypothesis(QUERY), hypothesis, atol=1e-4)
-    assert np.allclose(system.embed_sentences(QUERY), np.stack(sentences), atol=1e-4)
+    assert np.allclose(system.embed_sentences(QUERY).vectors, np.stack(sentences), atol=1e-4)
     found = system.rank(QUERY, ANY)
     assert found.scores is not None
     assert np.allclose(found.scores, (np.stack(sentences) @ hypothesis)[list(found.sentences)], atol=1e-3)
@@ -174,7 +174,7 @@ def test_a_sentence_scores_the_same_whatever_else_is_asked(
         )
         assert system.rank(alone, ANY).scores == pytest.approx([scores[index]], abs=1.1e-5)
     if backend == "onnx":
-        whole, part = system.embed_sentences(QUERY), system.embed_sentences(alone)
+        whole, part = system.embed_sentences(QUERY).vectors, system.embed_sentences(alone).vectors
         assert np.array_equal(whole[index], part[0])  # to the last bit, whatever its batch
 
 
@@ -327,8 +327,8 @@ def test_a_device_that_is_not_there_is_refused(embedding_model: Path) -> None:
 
 
 def test_dtypes_rank_nearly_alike(embedding_model: Path) -> None:
-    plain = Dense(model=str(embedding_model)).embed_sentences(QUERY)
-    short = Dense(model=str(embedding_model), dtype="bfloat16").embed_sentences(QUERY)
+    plain = Dense(model=str(embedding_model)).embed_sentences(QUERY).vectors
+    short = Dense(model=str(embedding_model), dtype="bfloat16").embed_sentences(QUERY).vectors
     assert short.dtype == np.float32
     assert 0.99 < (plain * short).sum(axis=1).min() < 0.999999
 
@@ -343,7 +343,7 @@ def test_minilm_on_both_backends_ranks_nearly_as_sentence_transformers() -> None
     peer = SentenceTransformer(str(get_model_path()), device="cpu").encode(list(QUERY.sentences))
     assert MiniLM().as_dense.embed_hypothesis(QUERY).shape == (384,)
     for system in (MiniLM(), MiniLM(backend="torch")):
-        cosines = (system.as_dense.embed_sentences(QUERY) * peer).sum(axis=1)
+        cosines = (system.as_dense.embed_sentences(QUERY).vectors * peer).sum(axis=1)
         assert cosines.min() > 0.99999, system
         top, wanted = system.rank(QUERY, ANY).sentences[:10], MiniLM().rank(QUERY, ANY).sentences[:10]
         assert len(set(top) & set(wanted)) >= 8

@@ -42,7 +42,7 @@ def test_every_turn_of_an_answer_is_there_with_its_reply_tokens_and_dollars(view
     assert SAMPLE[A].query.hypothesis in prompt["text"]
     assert f"[0] {SAMPLE[A].query.sentences[0]}" in prompt["text"]
     assert (reply["name"], reply["text"][: len(HOSTILE)]) == ("Reply", HOSTILE)
-    assert first.facts == "100 + 10 tokens; $0.0012; ended: stop; served by gpt-<i>"
+    assert first.facts == "100 + 10 tokens; $0.0012; time unknown; ended: stop; served by gpt-<i>"
     assert second.facts == f"{first.facts}; after the messages above and their reply"
     assert [text["name"].partition(":")[0] for text in second.texts] == ["Prompt, user", "Reply"]
     assert viewed.asked(A, 0, 0).note == ""

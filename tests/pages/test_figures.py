@@ -1,13 +1,12 @@
 """Charts show any names as text and any numbers at their places, and no other elements."""
 
-import math
 import os
 import re
 import struct
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from colorsys import rgb_to_hls
 from importlib.resources import files
 from itertools import pairwise
@@ -22,26 +21,23 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart
+from evidencebench.pages.figures.charts import line_chart, row_chart
 from evidencebench.pages.figures.data import (
     BOLD_SIZE,
     FONT_SIZE,
     LONGEST_SHOWN,
     TITLE_SIZE,
-    Bar,
-    BarGroup,
-    ChartLine,
-    table_of_bars,
-    table_of_groups,
-    table_of_lines,
+    Group,
+    Series,
     title_name,
     width_of,
 )
-from evidencebench.pages.figures.drawing import WIDTH, size_of, stacked
+from evidencebench.pages.figures.drawing import WIDTH, size_of
 from evidencebench.pages.figures.files import colours_of, png_file, require_png, svg_file
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
 from evidencebench.pages.html import Node, as_html, replace_forbidden
 from evidencebench.pages.html import style as page_style
+from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import RENDERERS, Table
 
 HOSTILE = [
@@ -57,46 +53,65 @@ HOSTILE = [
     "two\nlines\tand a tab",
 ]
 names = st.sampled_from(HOSTILE) | st.text(max_size=60)
-numbers = st.floats(0, 1) | st.sampled_from([math.nan, math.inf, -math.inf])
+shares = st.floats(0, 1)
 plain_names = st.text("abcdefghkopqrsuvxyz0123456789_", min_size=1, max_size=20)
 
 
-def bars_of(of_name: st.SearchStrategy[str], of_number: st.SearchStrategy[float] = numbers) -> st.SearchStrategy[Bar]:
-    return st.builds(
-        Bar,
-        name=of_name,
-        mean=of_number,
-        low=st.none() | of_number,
-        high=st.none() | of_number,
-        note=st.just("") | of_name,
-        is_control=st.booleans(),
-        unfinished=st.sampled_from(["", "", "3 of 12"]),
-    )
+def estimate(mean: float, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(mean=mean, low=low, high=high, n=9, n_clusters=9)
+
+
+def a_bar(name: str, mean: float = 0.5, low: float | None = None, high: float | None = None, **look: Any) -> Series:
+    return Series(name=name, points=[estimate(mean, low, high)], **look)
+
+
+def interval_chart(bars: Sequence[Series], *, title: str = "t", unit: str = "aspect recall, %") -> Node:
+    return row_chart([Group("", bars)], title=title, unit=unit)
+
+
+def difference_chart(bars: Sequence[Series], sides: tuple[str, str] = ("second", "first"), title: str = "t") -> Node:
+    return row_chart([Group("", bars, sides=sides)], title=title, unit="points")
+
+
+def grouped_chart(groups: Sequence[Group], *, title: str = "t", unit: str = "aspect recall, %") -> Node:
+    return row_chart(groups, title=title, unit=unit)
 
 
 @st.composite
-def lines_of(draw: st.DrawFn, of_name: st.SearchStrategy[str]) -> ChartLine:
-    places = sorted(draw(st.lists(st.floats(-1e9, 1e9) | st.integers(1, 20).map(float), max_size=8)))
-    with_band = draw(st.booleans())
-    column = st.lists(numbers, min_size=len(places), max_size=len(places))
-    return ChartLine(
-        name=draw(of_name),
-        points=list(zip(places, draw(column), strict=True)),
-        low=draw(column) if with_band else None,
-        high=draw(column) if with_band else None,
-        is_control=draw(st.booleans()),
+def estimates(draw: st.DrawFn, of_number: st.SearchStrategy[float] = shares) -> Estimate:
+    low, mean, high = sorted(draw(st.tuples(of_number, of_number, of_number)))
+    return estimate(mean, low, high) if draw(st.booleans()) else estimate(mean)
+
+
+def bars_of(of_name: st.SearchStrategy[str], of_number: st.SearchStrategy[float] = shares) -> st.SearchStrategy[Series]:
+    return st.builds(
+        Series,
+        name=of_name,
+        points=st.tuples(estimates(of_number)),
+        note=st.just("") | of_name,
+        is_control=st.booleans(),
+        unfinished=st.sampled_from(["", "", "3 of 12"]),
+        number=st.integers(0, 20),
     )
+
+
+def curves_of(of_name: st.SearchStrategy[str]) -> st.SearchStrategy[Series]:
+    points = st.lists(st.none() | estimates(), max_size=8)
+    return st.builds(Series, name=of_name, points=points, is_control=st.booleans(), is_context=st.booleans())
 
 
 def charts_of(of_name: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
     rows = st.lists(bars_of(of_name), max_size=8)
-    differences = st.lists(bars_of(of_name, numbers.map(lambda number: 2 * number - 1)), max_size=8)
-    groups = st.lists(st.builds(BarGroup, name=of_name, bars=st.lists(bars_of(of_name), max_size=4)), max_size=4)
+    differences = st.lists(bars_of(of_name, st.floats(-1, 1)), max_size=8)
+    sides = st.tuples(of_name, of_name)
+    groups = st.lists(st.builds(Group, of_name, st.lists(bars_of(of_name), max_size=4)), max_size=4)
+    pairs = st.lists(st.builds(Group, of_name, differences, sides=sides), max_size=2)
+    curves, has_bands = st.lists(curves_of(of_name), max_size=6), st.booleans()
     return st.one_of(
         st.builds(interval_chart, rows, title=of_name, unit=of_name),
-        st.builds(difference_chart, differences, title=of_name, unit=of_name, sides=st.tuples(of_name, of_name)),
-        st.builds(grouped_chart, groups, title=of_name, unit=of_name),
-        st.builds(line_chart, st.lists(lines_of(of_name), max_size=6), title=of_name, x_name=of_name, y_name=of_name),
+        st.builds(difference_chart, differences, sides=sides, title=of_name),
+        st.builds(grouped_chart, groups | pairs, title=of_name, unit=of_name),
+        st.builds(line_chart, curves, title=of_name, x_name=of_name, y_name=of_name, has_bands=has_bands),
     )
 
 
@@ -151,12 +166,11 @@ def extents_in(chart: Node) -> Iterator[tuple[float, float, float]]:
 def test_any_chart_is_a_well_formed_file_without_styles_or_scripts_and_no_text_leaves_it_or_touches_another(
     chart: Node,
 ) -> None:
-    for text in (svg_file(chart), svg_file(chart, theme="light")):
-        root = parsed(text)
-        assert {tag_of(part) for part in root.iter()} <= {
-            *("svg", "title", "desc", "style", "rect", "g", "text", "line", "circle", "polygon", "polyline")
-        }
-        assert len(text) < 60_000
+    text = svg_file(chart)
+    assert {tag_of(part) for part in parsed(text).iter()} <= {
+        *("svg", "title", "desc", "style", "rect", "g", "text", "line", "circle", "polygon", "polyline")
+    }
+    assert len(text) < 60_000
     assert not any(name == "style" or name.startswith("on") for part in chart.iter() for name in part.attrib)
     assert "<script" not in as_html(chart)
     on_line = defaultdict(list)
@@ -178,8 +192,8 @@ def test_everything_is_drawn_inside_the_chart_and_no_number_is_missing_by_name(c
 
 
 @given(st.lists(bars_of(plain_names), max_size=12))
-def test_every_name_is_told_in_the_order_given(bars: list[Bar]) -> None:
-    for chart in (interval_chart(bars, title="t"), grouped_chart([BarGroup(name="g", bars=bars)], title="t")):
+def test_every_name_is_told_in_the_order_given(bars: list[Series]) -> None:
+    for chart in (interval_chart(bars), grouped_chart([Group("g", bars)])):
         told = titles_in(chart)
         assert [title.partition(":")[0].removesuffix(" (control)") for title in told] == [bar.name for bar in bars]
         heights = [float(part.attrib["y"]) for part in of_look(chart, "chart-name")]
@@ -188,19 +202,15 @@ def test_every_name_is_told_in_the_order_given(bars: list[Bar]) -> None:
 
 
 @given(st.lists(bars_of(plain_names), max_size=12))
-def test_what_is_no_number_is_left_out_and_never_drawn(bars: list[Bar]) -> None:
-    chart = interval_chart(bars, title="t")
-    drawn = [bar for bar in bars if math.isfinite(bar.mean)]
-    assert len(of_look(chart, "chart-marker")) == len(drawn)
-    whole = [bar for bar in drawn if bar.low is not None and bar.high is not None]
-    whole = [bar for bar in whole if math.isfinite(bar.low or 0) and math.isfinite(bar.high or 0)]
-    assert len(of_look(chart, "chart-interval")) == 3 * len(whole)
+def test_every_mean_is_drawn_and_an_interval_where_there_is_one(bars: list[Series]) -> None:
+    chart = interval_chart(bars)
+    assert len(of_look(chart, "chart-marker")) == len(bars)
+    assert len(of_look(chart, "chart-interval")) == 3 * sum(bool(bar.point.interval) for bar in bars)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_marks_stand_where_the_numbers_are(means: list[float]) -> None:
-    rows = [Bar(name="s", mean=mean, low=mean, high=1) for mean in (0.0, 1.0, *means)]
-    chart = interval_chart(rows, title="t")
+    chart = interval_chart([a_bar("s", mean, mean, 1) for mean in (0.0, 1.0, *means)])
     start, end, *others = (float(mark.attrib["cx"]) for mark in of_look(chart, "chart-marker"))
     assert end - start > 150
     assert others == pytest.approx([start + mean * (end - start) for mean in means], abs=0.1)
@@ -208,19 +218,23 @@ def test_marks_stand_where_the_numbers_are(means: list[float]) -> None:
     assert grid == pytest.approx([start + share * (end - start) for share in (0, 0.25, 0.5, 0.75, 1)], abs=0.1)
 
 
-@given(st.lists(bars_of(plain_names, st.floats(-1, 1)), min_size=1, max_size=6))
-def test_differences_lie_on_their_side_of_zero(bars: list[Bar]) -> None:
-    chart = difference_chart(bars, title="t")
-    (zero,) = (float(part.attrib["x1"]) for part in of_look(chart, "chart-zero"))
-    for bar, mark in zip(bars, of_look(chart, "chart-marker"), strict=True):
-        away = float(mark.attrib["cx"]) - zero
-        assert away * bar.mean >= 0
-        assert away != 0 or abs(bar.mean) < 0.01
+@given(st.lists(st.lists(bars_of(plain_names, st.floats(-1, 1)), min_size=1, max_size=6), min_size=1, max_size=3))
+def test_differences_lie_on_their_side_of_zero(pairs: list[list[Series]]) -> None:
+    chart = grouped_chart([Group(str(n), bars, sides=("b", "a")) for n, bars in enumerate(pairs)])
+    (zero,) = {float(part.attrib["x1"]) for part in of_look(chart, "chart-zero")}
+    marks = of_look(chart, "chart-marker")
+    for bar, mark in zip([bar for bars in pairs for bar in bars], marks, strict=True):
+        points = [float(corner.split(",")[0]) for corner in mark.attrib.get("points", "").split()]
+        away = (float(mark.attrib["cx"]) if "cx" in mark.attrib else (min(points) + max(points)) / 2) - zero
+        assert away * bar.point.mean >= 0 or abs(away) < 0.2
+        assert abs(away) > 0.1 or abs(bar.point.mean) < 0.01
+    words = [part.text for part in of_look(chart, "chart-tick") if "better" in (part.text or "")]
+    assert words == ["← b better", "a better →"] * len(pairs)
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "W" * 1_000_000], ids=lambda name: ascii(name[:8]))
 def test_a_hostile_name_is_text_cut_to_what_fits(name: str) -> None:
-    chart = interval_chart([Bar(name=name, mean=0.5, low=None, high=None, is_control=True)], title=name)
+    chart = interval_chart([a_bar(name, is_control=True)], title=name)
     (title,) = titles_in(chart)
     assert title.startswith(replace_forbidden(title_name(name)))
     assert len(title) < 240
@@ -230,13 +244,17 @@ def test_a_hostile_name_is_text_cut_to_what_fits(name: str) -> None:
     assert len(svg_file(chart)) < 10_000
 
 
-def a_line(name: str, *, end: float, is_control: bool = False) -> ChartLine:
-    return ChartLine(name=name, points=[(k, end * k / 20) for k in range(1, 21)], is_control=is_control)
+def a_line(name: str, *, end: float, **look: Any) -> Series:
+    return Series(name=name, points=[estimate(end * k / 20) for k in range(1, 21)], **look)
+
+
+def lines_chart(lines: Sequence[Series], **how: Any) -> Node:
+    return line_chart(lines, title="t", x_name="k", y_name="y", **how)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_names_of_lines_stand_apart_in_the_order_in_which_the_lines_end(ends: list[float]) -> None:
-    chart = line_chart([a_line(str(n), end=end) for n, end in enumerate(ends)], title="t", x_name="k", y_name="y")
+    chart = lines_chart([a_line(str(n), end=end) for n, end in enumerate(ends)])
     found = {part.text or "": float(part.attrib["y"]) for part in of_look(chart, "chart-name")}
     assert set(found) == {str(n) for n in range(len(ends))}
     heights = sorted(found.values())
@@ -246,26 +264,25 @@ def test_names_of_lines_stand_apart_in_the_order_in_which_the_lines_end(ends: li
     assert [ends[int(name)] for name in lowest_first] == pytest.approx(sorted(ends), abs=0.001)
 
 
-def test_a_line_has_a_gap_where_a_point_is_no_number() -> None:
-    broken = ChartLine(
-        name="b", points=[(1, 0.1), (2, 0.2), (3, math.nan), (4, 0.4), (5, 0.5), (6, math.nan), (7, 0.7)]
-    )
-    chart = line_chart([broken], title="t", x_name="k", y_name="y")
+def test_a_line_has_a_gap_where_there_is_no_point() -> None:
+    means = (0.1, 0.2, None, 0.4, 0.5, None, 0.7)
+    broken = Series(name="b", points=[None if mean is None else estimate(mean) for mean in means])
+    chart = lines_chart([broken])
     assert [len(part.attrib["points"].split()) for part in of_look(chart, "chart-line")] == [2, 2]
     assert len(of_look(chart, "chart-marker")) == 5 + 1  # and the one beside the name
 
 
 def test_a_band_is_drawn_from_the_low_ends_and_back_over_the_high_ones() -> None:
-    line = ChartLine(name="b", points=[(1, 0.5), (2, 0.6)], low=[0.25, 0.5], high=[0.75, 1.0])
-    chart = line_chart([line], title="t", x_name="k", y_name="y")
-    (band,) = of_look(chart, "chart-band")
+    line = Series(name="b", points=[estimate(0.5, 0.25, 0.75), estimate(0.6, 0.5, 1.0)])
+    (band,) = of_look(lines_chart([line], has_bands=True), "chart-band")
     heights = [float(corner.split(",")[1]) for corner in band.attrib["points"].split()]
     top, bottom = heights[2], heights[0] + (heights[0] - heights[3]) / 2
     assert heights == pytest.approx([bottom + share * (top - bottom) for share in (0.25, 0.5, 1.0, 0.75)])
+    assert not of_look(lines_chart([line]), "chart-band")
 
 
 def test_lines_differ_by_more_than_their_colour() -> None:
-    chart = line_chart([a_line(str(n), end=n / 20) for n in range(16)], title="t", x_name="k", y_name="y")
+    chart = lines_chart([a_line(str(n), end=n / 20, number=n) for n in range(16)])
     dashes = [part.attrib.get("stroke-dasharray") for part in of_look(chart, "chart-line")]
     assert len(set(dashes[:8])) == 8
     looks = [part.attrib["class"] for part in chart if part.tag == "g"][:16]
@@ -276,16 +293,15 @@ def test_lines_differ_by_more_than_their_colour() -> None:
 
 def test_an_unfinished_run_is_hollow_dashed_and_says_how_many_it_answered() -> None:
     bars = [
-        Bar(name="n" * 200, mean=0.4, low=0.3, high=0.5, unfinished="3 of 12", note="rank 1-3"),
-        Bar(name="bm25", mean=0.5, low=0.4, high=0.6),
+        a_bar("n" * 200, 0.4, 0.3, 0.5, unfinished="3 of 12", note="rank 1-3"),
+        a_bar("bm25", 0.5, 0.4, 0.6),
     ]
-    for chart in (interval_chart(bars, title="t"), grouped_chart([BarGroup(name="g", bars=bars)], title="t")):
+    for chart in (interval_chart(bars), grouped_chart([Group("g", bars)])):
         (row,) = of_look(chart, "chart-unfinished")
         assert (row.findtext("text") or "").endswith("n (3 of 12)")
         assert "unfinished: 3 of 12 done" in (row.findtext("title") or "")
         assert "hollow and dashed: unfinished" in as_html(chart)
-    assert "unfinished" not in as_html(interval_chart(bars[1:], title="t"))
-    assert table_of_bars(bars).rows[0][0] == f"{'n' * 200} (3 of 12)"
+    assert "unfinished" not in as_html(interval_chart(bars[1:]))
     rules = page_style(("figures",))
     assert ".chart .chart-unfinished .chart-interval { stroke-dasharray" in rules
     assert ".chart .chart-unfinished .chart-marker { fill: var(--paper); stroke-dasharray" in rules
@@ -299,45 +315,30 @@ def _shape(mark: Node) -> tuple[object, ...]:
 
 
 def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> None:
-    bars = [
-        Bar(name="bm25", mean=0.4, low=0.3, high=0.5),
-        Bar(name="lead", mean=0.5, low=0.4, high=0.6, is_control=True),
-    ]
+    bars = [a_bar("bm25", 0.4, 0.3, 0.5), a_bar("lead", 0.5, 0.4, 0.6, is_control=True)]
     for chart in (
-        interval_chart(bars, title="t"),
-        grouped_chart([BarGroup(name="g", bars=bars)], title="t"),
-        line_chart([a_line("bm25", end=1), a_line("lead", end=1, is_control=True)], title="t", x_name="k", y_name="y"),
+        interval_chart(bars),
+        grouped_chart([Group("g", bars)]),
+        lines_chart([a_line("bm25", end=1), a_line("lead", end=1, is_control=True)]),
     ):
         assert {part.text for part in of_look(chart, "chart-name")} == {"bm25", "lead *"}
         assert all("lead" in (part.findtext("title") or "") for part in of_look(chart, "chart-control"))
     assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in page_style(("figures",))
-    assert "* hollow mark: a control" in as_html(interval_chart(bars, title="t"))
-    assert "hollow" not in as_html(interval_chart(bars[:1], title="t"))
-
-
-def test_the_same_name_looks_the_same_in_every_group() -> None:
-    a, b = (Bar(name=name, mean=0.5, low=None, high=None) for name in "ab")
-    chart = grouped_chart([BarGroup(name="1", bars=[a, b]), BarGroup(name="2", bars=[b, a])], title="t")
-    looks = [(part.findtext("title") or "")[0] + part.attrib["class"] for part in chart if part.tag == "g"]
-    assert len(looks) == 4
-    assert len(set(looks)) == 2
+    assert "* hollow mark: a control" in as_html(interval_chart(bars))
+    assert "hollow" not in as_html(interval_chart(bars[:1]))
 
 
 def test_a_system_of_a_number_looks_the_same_in_every_chart_and_place() -> None:
-    bars = [Bar(name=str(n), mean=0.5, low=None, high=None, series=n) for n in (5, 2, 11)]
-    lines = [ChartLine(name=str(n), points=[(1, 0.5), (2, 0.5)], series=n) for n in (11, 5, 2)]
-    charts = [
-        interval_chart(bars, title="t"),
-        grouped_chart([BarGroup(name="g", bars=bars[1:]), BarGroup(name="h", bars=bars)], title="t"),
-        line_chart(lines, title="t", x_name="k", y_name="y"),
-    ]
+    bars = [a_bar(str(n), number=n) for n in (5, 2, 11)]
+    lines = [Series(name=str(n), points=[estimate(0.5), estimate(0.5)], number=n) for n in (11, 5, 2)]
+    charts = [interval_chart(bars), grouped_chart([Group("g", bars[1:]), Group("h", bars)]), lines_chart(lines)]
     found = {(name, part.attrib["class"]) for chart in charts for name, part in _series_in(chart)}
     assert found == {("5", "chart-series-5"), ("2", "chart-series-2"), ("11", "chart-series-3")}
     shapes = {(name, _shape(of_look(part, "chart-marker")[0])) for chart in charts for name, part in _series_in(chart)}
     assert len(shapes) == 6  # rows and lines have marks of their own size
     dashes = {part.attrib["stroke-dasharray"] for part in of_look(charts[2], "chart-line")}
     assert len(dashes) == 3
-    alone = line_chart(lines[2:], title="t", x_name="k", y_name="y")
+    alone = lines_chart(lines[2:])
     (drawn,) = of_look(alone, "chart-line")
     assert drawn.attrib["stroke-dasharray"] == of_look(charts[2], "chart-line")[2].attrib["stroke-dasharray"]
 
@@ -351,13 +352,9 @@ LONG = [f"my_very_long_system_name_with_many_parts_and_a_date_20261121_{end}" fo
 
 
 def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() -> None:
-    bars = [Bar(name=name, mean=0.5, low=0.4, high=0.6, note="rank 1-5", is_control=name == LONG[0]) for name in LONG]
+    bars = [a_bar(name, 0.5, 0.4, 0.6, note="rank 1-5", is_control=name == LONG[0]) for name in LONG]
     lines = [a_line(name, end=0.5) for name in LONG]
-    charts = [
-        interval_chart(bars, title="t"),
-        grouped_chart([BarGroup(name="g", bars=bars)], title="t"),
-        line_chart(lines, title="t", x_name="k", y_name="y"),
-    ]
+    charts = [interval_chart(bars), grouped_chart([Group("g", bars)]), lines_chart(lines)]
     for chart in charts:
         shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
         assert len(set(shown_names)) == len(LONG)
@@ -372,9 +369,7 @@ def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() 
 
 def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
     pairs = [f"{first} − {second}" for first in LONG for second in LONG]
-    chart = difference_chart(
-        [Bar(name=pair, mean=0.1, low=0, high=0.2, note="p = 0.0123") for pair in pairs], title="t"
-    )
+    chart = difference_chart([a_bar(pair, 0.1, 0, 0.2, note="p = 0.0123") for pair in pairs])
     shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
     assert len(set(shown_names)) == len(pairs)
     for name, pair in zip(shown_names, pairs, strict=True):
@@ -385,8 +380,8 @@ def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
 
 @pytest.mark.parametrize(("n_groups", "n_bars"), [(1, 60), (20, 10)])
 def test_many_rows_make_a_chart_taller_not_denser(n_groups: int, n_bars: int) -> None:
-    bars = [Bar(name=f"system {n}", mean=n / n_bars, low=0, high=1) for n in range(n_bars)]
-    chart = grouped_chart([BarGroup(name=str(n), bars=bars) for n in range(n_groups)], title="t")
+    bars = [a_bar(f"system {n}", n / n_bars, 0, 1) for n in range(n_bars)]
+    chart = grouped_chart([Group(str(n), bars) for n in range(n_groups)])
     heights = sorted(float(part.attrib["y"]) for part in of_look(chart, "chart-name"))
     assert len(heights) == n_groups * n_bars
     assert min(after - before for before, after in pairwise(heights)) >= 20
@@ -394,29 +389,17 @@ def test_many_rows_make_a_chart_taller_not_denser(n_groups: int, n_bars: int) ->
 
 
 def test_a_chart_has_a_name_and_the_numbers_in_words_for_those_who_do_not_see_it() -> None:
-    bars = [Bar(name="bm25", mean=0.37, low=0.29, high=0.439), Bar(name="x", mean=math.nan, low=None, high=None)]
+    bars = [a_bar("bm25", 0.37, 0.29, 0.439), a_bar("x", 0.5)]
     chart = interval_chart(bars, title="er_at_10")
     assert chart.attrib["role"] == "img"
     by_id = {part.attrib["id"]: part.text for part in chart.iter() if "id" in part.attrib}
     assert by_id[chart.attrib["aria-labelledby"]] == "er_at_10"
-    assert by_id[chart.attrib["aria-describedby"]] == "aspect recall, %: bm25 37.0 [29.0, 43.9]; x –"
+    assert by_id[chart.attrib["aria-describedby"]] == "aspect recall, %: bm25 37.0 [29.0, 43.9]; x 50.0"
     assert "width" not in chart.attrib  # so that it scales with what it stands in
     curve = line_chart([a_line("bm25", end=0.8)], title="t", x_name="budget", y_name="recall")
     assert curve.findtext("desc") == "recall by budget: bm25 4.0 at 1, 80.0 at 20"
-
-
-def test_stacked_charts_keep_their_sizes_and_do_not_overlap() -> None:
-    charts = [interval_chart([Bar(name="b", mean=0.5, low=0, high=1)] * n, title="t") for n in (1, 4, 30)]
-    assert stacked(charts[:1], title="t") is charts[0]
-    both = parsed(svg_file(stacked(charts, title="t")))
-    parts = [part for part in both if tag_of(part) == "svg"]
-    spans = [(float(part.attrib["y"]), float(part.attrib["height"])) for part in parts]
-    assert [height for _, height in spans] == [size_of(chart)[1] for chart in charts]
-    assert all(y + height < below for (y, height), (below, _) in pairwise(spans))
-    assert sum(spans[-1]) == float(both.attrib["height"])
-    assert [part.attrib["role"] for part in parts] == ["img"] * 3
-    ids = [part.attrib["id"] for part in both.iter() if "id" in part.attrib]
-    assert len(set(ids)) == len(ids) == 8
+    grouped = grouped_chart([Group("er_at_5", bars[1:]), Group("er_at_10", bars)])
+    assert grouped.findtext("desc") == "aspect recall, %. er_at_5: x 50.0. er_at_10: bm25 37.0 [29.0, 43.9]; x 50.0"
 
 
 def _tokens(rules: str, start: str) -> dict[str, str]:
@@ -428,13 +411,12 @@ def test_files_have_the_colours_of_the_page() -> None:
     tokens = (files("evidencebench.pages") / "assets" / "tokens.css").read_text(encoding="utf-8")
     used = set(re.findall(r"var\(--([a-z0-9-]+)\)", page_style(("figures",)))) - {"font"}
     assert {"ink", "series-7", "control"} <= used
-    file = svg_file(interval_chart([], title="t"))
+    file = svg_file(interval_chart([]))
     assert "var(" not in file
     light, dark = file.split("prefers-color-scheme: dark")
     for part, start in ((light, ":root {"), (dark, ':root[data-theme="dark"]')):
         of_page = _tokens(tokens, start)
         assert all(of_page[name] in part for name in used)
-    assert colours_of("dark")["ink"] not in svg_file(interval_chart([], title="t"), theme="light")
 
 
 def hue_of(colour: str) -> float:
@@ -477,17 +459,18 @@ def _png(chart: Node) -> bytes:
         pytest.skip(str(error))
 
 
-def test_a_png_is_twice_the_chart_and_shows_what_differs() -> None:
-    bar = Bar(name="bm25", mean=0.4, low=0.3, high=0.5)
-    first, again, other = (
-        _png(interval_chart([Bar(name=name, mean=bar.mean, low=bar.low, high=bar.high)], title="t"))
-        for name in ("bm25", "bm25", "lead")
-    )
+def test_a_png_is_twice_the_chart_light_and_shows_what_differs() -> None:
+    resvg_py = pytest.importorskip("resvg_py", reason="needs resvg_py, extra 'plot'")
+    first, again, other = (_png(interval_chart([a_bar(name, 0.4, 0.3, 0.5)])) for name in ("bm25", "bm25", "lead"))
     assert first.startswith(b"\x89PNG\r\n\x1a\n")
-    assert struct.unpack(">II", first[16:24]) == tuple(2 * side for side in size_of(interval_chart([bar], title="t")))
+    chart = interval_chart([a_bar("bm25", 0.4, 0.3, 0.5)])
+    assert struct.unpack(">II", first[16:24]) == tuple(2 * side for side in size_of(chart))
     assert first == again
     assert first != other
-    hostile = [Bar(name=name, mean=0.5, low=0.25, high=0.75, note=name) for name in HOSTILE]
+    light, dark = re.split(r"(?=@media)", svg_file(chart))
+    without_dark = light + dark[dark.index("</style>") :]
+    assert first == bytes(resvg_py.svg_to_bytes(svg_string=without_dark, zoom=2, background="#ffffff"))
+    hostile = [a_bar(name, 0.5, 0.25, 0.75, note=name) for name in HOSTILE]
     assert _png(interval_chart(hostile, title=HOSTILE[1])).startswith(b"\x89PNG")
 
 
@@ -496,16 +479,16 @@ def test_a_png_without_its_extra_names_the_command_that_installs_it_also_before_
 ) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)  # as where it is not installed
     with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[plot\]'"):
-        png_file(interval_chart([], title="t"))
+        png_file(interval_chart([]))
     with pytest.raises(MissingExtraError, match="SVG needs nothing"):
         require_png()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="fonts can be hidden by fontconfig only")
 def test_a_png_on_a_machine_without_fonts_says_what_to_install(tmp_path: Path) -> None:
-    _png(interval_chart([], title="t"))
+    _png(interval_chart([]))
     (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{tmp_path}</dir></fontconfig>")
-    code = "from evidencebench import *; png_file(interval_chart([], title='t'))"
+    code = "from evidencebench.pages.figures.files import require_png; require_png()"
     environment = os.environ | {"FONTCONFIG_FILE": str(tmp_path / "fonts.conf"), "HOME": str(tmp_path)}
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert found.returncode == 1
@@ -513,36 +496,10 @@ def test_a_png_on_a_machine_without_fonts_says_what_to_install(tmp_path: Path) -
     assert "fonts-dejavu-core" in found.stderr
 
 
-@given(st.lists(bars_of(plain_names), max_size=6), st.lists(lines_of(plain_names), max_size=4))
-def test_the_tables_behind_charts_hold_the_same_numbers(bars: list[Bar], lines: list[ChartLine]) -> None:
-    table = table_of_bars(bars)
-    assert [row[0] for row in table.rows] == [f"{bar.name}{bar.suffix}" for bar in bars]
-    assert [row[1] for row in table.rows] == [_percent(bar.mean) for bar in bars]
-    grouped = table_of_groups([BarGroup(name="g", bars=bars)])
-    assert [row[1:] for row in grouped.rows] == [list(row) for row in table.rows]
-    of_lines = table_of_lines(lines)
-    assert len(of_lines.columns) == 1 + len(lines)
-    for found in (table, grouped, of_lines):
-        assert all(len(row) == len(found.columns) for row in found.rows)
-        assert "nan" not in RENDERERS["csv"](found)
-
-
-def _percent(number: float | None) -> float | None:
-    return 100 * number if number is not None and math.isfinite(number) else None
-
-
-def test_the_table_of_lines_has_a_row_a_place_and_intervals_as_text() -> None:
-    band = ChartLine(name="a", points=[(1, 0.1), (3, 0.3)], low=[0.05, 0.2], high=[0.2, 0.4])
-    plain = ChartLine(name="b", points=[(1, 0.5), (2, math.nan)], is_control=True)
-    table = table_of_lines([band, plain], x_name="k")
-    assert list(table.columns) == ["k", "a", "b *"]
-    assert table.rows == [["1", "10.0 [5.0, 20.0]", 50.0], ["2", None, None], ["3", "30.0 [20.0, 40.0]", None]]
-
-
 @st.composite
-def terminal_pictures(draw: st.DrawFn) -> tuple[list[Bar], list[Mark]]:
+def terminal_pictures(draw: st.DrawFn) -> tuple[list[Series], list[Mark]]:
     bars = draw(st.lists(bars_of(names), max_size=6))
-    column = st.lists(st.none() | numbers, min_size=len(bars), max_size=len(bars))
+    column = st.lists(st.none() | shares, min_size=len(bars), max_size=len(bars))
     return bars, [
         Mark(letter=letter, name=draw(names), values=draw(column)) for letter in draw(st.sets(st.sampled_from("rla^")))
     ]
@@ -550,7 +507,7 @@ def terminal_pictures(draw: st.DrawFn) -> tuple[list[Bar], list[Mark]]:
 
 @given(terminal_pictures(), st.integers(0, 120))
 def test_a_terminal_picture_fits_its_columns_and_is_ascii_where_it_must_be(
-    picture: tuple[list[Bar], list[Mark]], width: int
+    picture: tuple[list[Series], list[Mark]], width: int
 ) -> None:
     bars, marks = picture
     for ascii_only in (False, True):
@@ -561,7 +518,7 @@ def test_a_terminal_picture_fits_its_columns_and_is_ascii_where_it_must_be(
 
 
 @given(st.lists(bars_of(plain_names), max_size=8))
-def test_a_terminal_picture_has_a_row_a_bar_and_a_dot_where_there_is_a_number(bars: list[Bar]) -> None:
+def test_a_terminal_picture_has_a_row_a_bar_with_a_dot_and_its_number(bars: list[Series]) -> None:
     _, *rows = terminal_bars(bars).split("\n")
     if any(bar.unfinished for bar in bars):
         assert rows.pop().strip() == "◌ unfinished: what has no answer counts as 0"
@@ -571,19 +528,19 @@ def test_a_terminal_picture_has_a_row_a_bar_and_a_dot_where_there_is_a_number(ba
         assert f"{bar.suffix} " in row
         drawn = [character for character in row if character in "●○◌"]
         mark = "○" if bar.is_control else "◌" if bar.unfinished else "●"
-        assert drawn == ([mark] if math.isfinite(bar.mean) else [])
-        assert row.endswith(f" {100 * bar.mean:.1f}" if math.isfinite(bar.mean) else " -")
+        assert drawn == [mark]
+        assert row.endswith(f" {100 * bar.point.mean:.1f}")
 
 
 def test_a_terminal_picture_marks_what_every_row_has_beside_its_own() -> None:
     bars = [
-        Bar(name="er_at_10", mean=0.5, low=0.25, high=0.75),
-        Bar(name="er_at_5", mean=0.75, low=None, high=None),
-        Bar(name="control", mean=0.0, low=0.0, high=0.0, is_control=True),
+        a_bar("er_at_10", 0.5, 0.25, 0.75),
+        a_bar("er_at_5", 0.75),
+        a_bar("control", 0.0, 0.0, 0.0, is_control=True),
     ]
     marks = [
         Mark(letter="r", name="random", values=[0.125, 0.5, None]),
-        Mark(letter="l", name="lead", values=[0.625, 0.5, math.nan]),
+        Mark(letter="l", name="lead", values=[0.625, 0.5, None]),
         Mark(letter="^", name="ceiling", values=[1.0, 0.75, 1.0]),
         Mark(letter="n", name="nothing", values=[None, None, None]),
     ]
@@ -599,15 +556,15 @@ def test_a_terminal_picture_marks_what_every_row_has_beside_its_own() -> None:
 
 def test_a_terminal_picture_in_ascii_says_the_same() -> None:
     bars = [
-        Bar(name="bm25", mean=0.5, low=0.25, high=0.75),
-        Bar(name="lead", mean=0.5, low=0.5, high=0.5, is_control=True),
-        Bar(name="Ada", mean=0.5, low=0.25, high=0.75, unfinished="3 of 12"),
+        a_bar("bm25", 0.5, 0.25, 0.75),
+        a_bar("lead", 0.5, 0.5, 0.5, is_control=True),
+        a_bar("Ada", 0.5, 0.25, 0.75, unfinished="3 of 12"),
     ]
     drawn, typed = (terminal_bars(bars, ascii_only=ascii_only) for ascii_only in (False, True))
     assert drawn.translate(str.maketrans(NEEDED, "||-ox?@..")) == typed
 
 
 def test_a_name_that_holds_a_plus_needs_no_word_about_several_marks() -> None:
-    bars = [Bar(name="cues+bm25 ◉", mean=0.5, low=None, high=None)]
+    bars = [a_bar("cues+bm25 ◉")]
     assert "several" not in terminal_bars(bars)
     assert "one of them" not in terminal_bars(bars)

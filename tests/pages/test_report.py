@@ -18,17 +18,16 @@ from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.engine.local import InProcess
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import RunMismatchError, TaskError
-from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.pages.html import as_html, content_hash
 from evidencebench.pages.report.breakdowns import breakdowns_of, curves_of, curves_section
 from evidencebench.pages.report.data import Findings
-from evidencebench.pages.report.failures import errors_of, notes_of
+from evidencebench.pages.report.failures import notes_of
 from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.compare import compare, compare_all, use_of_hypothesis
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
@@ -108,14 +107,14 @@ def test_the_same_runs_give_the_same_bytes_also_when_scored_in_processes(folder:
     ("runs", "tasks", "said"),
     [
         (["bm25.jsonl"], [], {"costs": "No run here asked a language model"}),
-        (["answers.json"], [], {"hypotheses": "the file does not say what made it", "curves": "1 to 5 sentences"}),
-        (["run.trec", "answers.json"], [], {"failures": "None failed, is empty, names"}),
+        (["answers.json"], [], {"hypotheses": "can make from what the file says", "curves": "1 to 5 sentences"}),
+        (["cues.jsonl"], [], {"failures": "None failed, is empty, names"}),
         (["oracle.jsonl"], [], {"summary": "no run here competes"}),
         (["lead.jsonl"], [], {"summary": "no run here competes"}),
         (
             ["bm25.jsonl", "cues.jsonl"],
             [],
-            {"curves": "of its tasks only: cues. Other", "hypotheses": "not measured for any"},
+            {"curves": "of its tasks only: cues.", "hypotheses": "not measured for any"},
         ),
         (["answers.json"], ["result_er_unconstrained"], {"summary": "any number of sentences"}),
         (["other_wrong.jsonl", "bm25.jsonl"], [], {"hypotheses": "there is no run of the same system and options"}),
@@ -318,8 +317,8 @@ def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
         prefix = "result_" if curves.scope == "results" else ""
         tasks = [task_named(f"{prefix}er_at_{k}") for k in range(1, 13)]
         graded = score_runs(paths, SAMPLE, tasks, rules=Rules())
-        for curve in (*curves.curves, curves.ceiling):
-            name, measure = ("random", "ceiling") if curve is curves.ceiling else (curve.system, "aspect_recall")
+        for curve in curves.curves:
+            name, measure = ("random", "ceiling") if curve.name == "ceiling" else (curve.name, "aspect_recall")
             scores = (graded.controls if curve.is_control else graded.scores)[name]
             assert list(curve.points) == [scores[task.name].estimate(measure, QUICK) for task in tasks]
 
@@ -328,7 +327,7 @@ def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only
     found = findings_in([folder / "cues.jsonl"], SAMPLE, rules=Rules(), resampling=QUICK)
     (whole, results) = curves_of(found, 12, InProcess())
     for curves, budgets in ((whole, [10]), (results, [5, 10])):
-        (curve,) = [curve for curve in curves.curves if curve.system == "cues"]
+        (curve,) = [curve for curve in curves.curves if curve.name == "cues"]
         assert [k for k, point in enumerate(curve.points, 1) if point is not None] == budgets
         for k in budgets:
             task = f"{'result_' if curves.scope == 'results' else ''}er_at_{k}"
@@ -445,7 +444,7 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
 ) -> None:
     rows = report.section("hypotheses").table("Own against changed queries: aspect recall in %")
     graded = score_runs(
-        [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, (), rules=Rules(), with_selections=True
+        [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, with_selections=True, changed_apart=False
     )
     for row, task in zip(rows, findings.tasks, strict=True):
         own, wrong = (scores[task.name] for scores in graded.scores.values())
@@ -473,8 +472,11 @@ def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_
         ("bm25", "negated"),
         ("bm25", "shuffled words"),
     ]
-    systems = {name: make_system(name) for name in ("bm25", "lead")}
-    measured = measure_query_controls(systems, SAMPLE, "er_at_10", "two_papers", resampling=QUICK)
+    measured = (
+        Experiment(["bm25", "lead"], SAMPLE, tasks="er_at_10", controls="two_papers", draws=QUICK.n_draws)
+        .controls()
+        .found
+    )
     for row, one in zip(rows, measured, strict=False):
         assert one.stranger is not None
         assert row["stranger, %"] == percent(one.stranger.selection, alone="")
@@ -491,7 +493,7 @@ def test_each_system_has_a_word_for_how_it_uses_the_hypothesis(folder: Path) -> 
     words = {term.text: found.text for term, found in zip(told.all("dt"), told.all("dd"), strict=True)}
     assert words == {"changes, no gain shown": "bm25", "cannot": "lead", "not measured": "tfidf"}
     (row,) = section.table("Own against changed queries: wrong hypothesis")
-    (one,) = measure_query_controls(make_system("bm25"), SAMPLE, "er_at_10", resampling=QUICK)
+    (one,) = Experiment("bm25", SAMPLE, tasks="er_at_10", draws=QUICK.n_draws).controls().found
     assert (row["system"], row["verdict"], row["overlap, %"]) == (
         "bm25",
         use_of_hypothesis(one),
@@ -504,30 +506,30 @@ def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folde
     execute("bm25", SAMPLE, tmp_path / "seed.jsonl", control="wrong_hypothesis", seed=3)
     page = report_of([folder / "bm25.jsonl", tmp_path / "seed.jsonl", folder / "wrong.jsonl"], SAMPLE, "er_at_10")
     said = page.section("hypotheses").text
-    assert "there is no run" not in said
-    assert re.search(r"seed\.jsonl: another seed of the same system is preferred: .*wrong\.jsonl", said)
+    assert re.search(r"not shown, since .* or another seed of it is preferred: .*seed\.jsonl", said)
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "reason"),
+    ("name", "options", "word"),
     [
-        ("lead", {}, "it never reads the hypothesis"),
-        ("stored", {"run": "a.jsonl"}, "it builds on stored answers"),
+        ("lead", {}, "cannot"),
+        ("stored", {"run": "a.jsonl"}, "not measured"),
         (
             "fuse",
             {"systems": [{"name": "bm25", "options": {}}, {"name": "stored", "options": {"run": "a.jsonl"}}]},
-            "it builds on stored answers",
+            "not measured",
         ),
-        ("person", {"name": "Ada"}, "people are asked each paper's own hypothesis only"),
-        ("unheard_of", {}, "has no system of that name"),
+        ("person", {"name": "Ada"}, "not measured"),
+        ("unheard_of", {}, "not measured"),
     ],
 )
-def test_where_no_command_asks_wrong_hypotheses_the_reason_is_given(
-    name: str, options: dict[str, str], reason: str, tmp_path: Path
+def test_where_no_command_asks_wrong_hypotheses_none_is_given(
+    name: str, options: dict[str, str], word: str, tmp_path: Path
 ) -> None:
     lines = [header_of(name, options, tasks=["er_at_10"]), {"id": SAMPLE.ids[0], "sentences": [0]}]
     section = report_of([run_at(tmp_path / "run.jsonl", *lines)], SAMPLE, "er_at_10").section("hypotheses")
-    assert reason in section.text
+    assert section.all("dt")[0].text == word
+    assert re.search(r"Not to be measured: .*\. Such a system never reads the hypothesis", section.text)
     assert not section.all("code")
 
 
@@ -539,9 +541,10 @@ def test_a_report_does_not_load_the_client_of_language_models() -> None:
 
 def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(findings: Findings) -> None:
     curves, _ = curves_of(findings, 2, InProcess())
-    first, second = curves.ceiling.points
+    *others, ceiling = curves.curves
+    first, second = ceiling.points
     assert first is not None
-    unproven = curves._replace(ceiling=curves.ceiling._replace(points=(replace(first, n=7), second)))
+    unproven = curves._replace(curves=(*others, replace(ceiling, points=(replace(first, n=7), second))))
     page = parsed(as_html(curves_section(findings, [unproven], 2)))
     rows = page.table("All aspects, 10 papers: aspect recall in %")
     assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 papers)", percent(second)]
@@ -624,15 +627,12 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     ]
     page = report_of([run_at(tmp_path / "run.jsonl", *lines)], SAMPLE, "er_at_10")
     failures = page.section("failures")
-    (counts,) = failures.table("Answers on er_at_10")
-    assert counts == {"run": "run.jsonl", "failed": "3", "empty": "1", "missing": str(len(SAMPLE) - 4)}
-    assert [
-        (row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind, on all tasks")
-    ] == [("TimeoutError", "2", "TimeoutError: no reply within 60 s"), ("refused", "1", "refused: I cannot")]
+    rows = failures.table("What was odd, where most answers were")
+    odd = [("failed: own code", "3 of 10"), ("empty", "1 of 10"), ("missing", "6 of 10")]
+    assert [(row["what"], row["answers"]) for row in rows] == odd
+    assert rows[0]["which says"].endswith(f"the first, {a}: TimeoutError: no reply within 60 s")
     (replies,) = failures.table("Replies of language models by class")
     assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
-    (read_by,) = failures.table("Replies by the branch of the grammar that read them")
-    assert read_by == {"run": "run.jsonl", "replies": "1", "answer line": "1"}
     (cost,) = page.section("costs").table("Language models")
     assert (cost["requests"], cost["prompt tokens"]) == ("4", "70")
     assert cost["cost"] == "cost unknown: 1 reply of unknown price"
@@ -640,24 +640,16 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
 
 
 def test_tables_of_zeros_are_one_sentence_and_runs_without_any_failure_are_only_counted(
-    report: Element, folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
-    failures = report.section("failures")
+    failures = report_of([folder / "bm25.jsonl", folder / "cues.jsonl"], SAMPLE).section("failures")
     assert not failures.all("table")
     assert failures.text.count("None failed, is empty, names a sentence twice") == 1
     (tmp_path / "gaps.json").write_text(json.dumps({SAMPLE.ids[0]: [3, 3], SAMPLE.ids[1]: []}))
     page = report_of([folder / "bm25.jsonl", tmp_path / "gaps.json"], SAMPLE, "er_at_10", "er_at_5")
-    for task in ("er_at_10", "er_at_5"):
-        (counts,) = page.section("failures").table(f"Answers on {task} (1 more had none of this)")
-        assert counts == {"run": "gaps.json", "empty": "1", "missing": str(len(SAMPLE) - 2), "repeated": "1"}
-
-
-def test_errors_lead_to_the_paper_of_the_first_where_the_page_holds_it(tmp_path: Path) -> None:
-    (tmp_path / "run.jsonl").write_text(json.dumps({"id": SAMPLE.ids[3], "error": "TimeoutError: late"}) + "\n")
-    for papers, links in ((True, [f"#/papers/{SAMPLE.ids[3]}"]), (False, [])):
-        failures = report_of([tmp_path / "run.jsonl"], SAMPLE, papers=papers).section("failures")
-        assert [link.attributes["href"] for link in failures.all("a")] == links
-        assert failures.table("Errors by kind, on all tasks")[0]["first at"] == SAMPLE.ids[3]
+    rows = page.section("failures").table("What was odd, where most answers were")
+    odd = [("empty", "1 of 10"), ("missing", f"{len(SAMPLE) - 2} of 10"), ("repeats", "")]
+    assert [(row["run"], row["what"], row["answers"]) for row in rows] == [("gaps.json", *one) for one in odd]
 
 
 def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path: Path) -> None:
@@ -667,8 +659,8 @@ def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path
     lines = [{"id": key, "task": task, "error": f"TimeoutError: {why}", "notes": notes} for key, task, why in asked]
     header = header_of("llm_base", {}, tasks=["er_at_10", "er_at_5"], per_task=True)
     page = report_of([run_at(tmp_path / "run.jsonl", header, *lines)], SAMPLE, "er_at_10", limit=1)
-    (error,) = page.section("failures").table("Errors by kind, on all tasks")
-    assert (error["count"], error["which says"]) == ("1", "TimeoutError: graded")
+    (error, *_) = page.section("failures").table("What was odd, where most answers were")
+    assert (error["answers"], error["which says"][-20:]) == ("1 of 1", "TimeoutError: graded")
     (reply,) = page.section("failures").table("Replies of language models by class")
     assert reply["replies"] == "1"
     (cost,) = page.section("costs").table("Language models")
@@ -698,18 +690,6 @@ def test_what_is_noted_of_a_paper_counts_once_however_often_it_is_asked(tmp_path
     assert "5 seconds" in costs.text
 
 
-def test_errors_without_a_colon_are_a_kind_of_their_own(tmp_path: Path) -> None:
-    (tmp_path / "run.jsonl").write_text(
-        '{"id": "a", "error": "gave up"}\n{"id": "b", "error": ": odd"}\n{"id": "c", "error": "ReplyError: refused: x"}'
-    )
-    run = read_run(tmp_path / "run.jsonl", needs_header=False)
-    assert [kind[:2] for kind in errors_of(run, run.done)] == [
-        ("ReplyError: refused", 1),
-        ("gave up", 1),
-        ("unnamed", 1),
-    ]
-
-
 def test_people_are_shown_with_the_seconds_they_took_and_what_lacks_answers_as_unfinished(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -725,7 +705,6 @@ def test_people_are_shown_with_the_seconds_they_took_and_what_lacks_answers_as_u
     looks = ((one, one.attributes.get("class", "")) for one in page.all("g"))
     told = {one.all("title")[0].text.partition(":")[0] for one, look in looks if "chart-unfinished" in look}
     assert told == {"person(name=Ada)"}
-    assert "person(name=Ada): person(name=Ada) (unfinished: 3 of 10 done)" in page.section("signatures").text
     assert [row["unfinished"] for row in page.data("overview")["systems"][:2]] == ["3 of 10", ""]
     names = [row["system"] for row in page.section("leaderboard").table("er_at_10")]
     assert {"person(name=Ada) (3 of 10 done)", "bm25"} <= set(names)

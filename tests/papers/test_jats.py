@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
-from evidencebench.papers.read import read, read_all_content, read_content
+from evidencebench.papers.read import read_all_content, read_content, read_paper
 from examples import examples
 from outlines import outline
 
@@ -216,7 +216,7 @@ def test_each_article_of_a_set_is_a_paper(wrapper: str, tmp_path: Path) -> None:
     ]
     assert f"{path}#3: JATS XML: expected a paper with its body, got metadata only: a title" in str(third)
     with pytest.raises(UnreadableError, match=r"expected one paper, got 3 papers \(.*#1, .*#2\); write each into"):
-        read(path)
+        read_paper(path)
 
 
 def test_an_article_without_a_body_stands_for_its_sub_articles() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from command_line import Command
 from evidencebench.papers.language import language_of
-from evidencebench.papers.read import read, read_content
+from evidencebench.papers.read import read_content, read_paper
 from examples import some_of
 from outlines import real_files
 
@@ -54,7 +54,7 @@ def test_keywords_names_and_letters_in_english_are_no_other_language(text: str) 
 @pytest.mark.data
 def test_no_real_english_article_is_taken_for_another_language() -> None:
     for path in some_of(real_files("evidence_inference/xml/*.nxml"), thorough=8, quick=40):
-        assert not any("reads as" in warning for warning in read(path).warnings)
+        assert not any("reads as" in warning for warning in read_paper(path).warnings)
 
 
 def test_a_paper_and_a_question_in_another_language_are_told(

@@ -10,7 +10,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.plain import Layout, layout_of, read_plain
-from evidencebench.papers.read import read, read_content
+from evidencebench.papers.read import read_content, read_paper
 from evidencebench.papers.tree import MOST_CHARACTERS
 from evidencebench.query import Kind
 from outlines import outline, real_files
@@ -234,7 +234,7 @@ def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines(tr
 
 @pytest.mark.data
 def test_the_real_texts_of_evidence_inference_are_read() -> None:
-    papers = [read(path) for path in real_files("evidence_inference/txt/*.txt")[:80]]
+    papers = [read_paper(path) for path in real_files("evidence_inference/txt/*.txt")[:80]]
     assert {paper.format for paper in papers} == {"text with labelled parts"}
     assert all(paper.title for paper in papers)
     assert sum(Kind.ABSTRACT in paper.kinds for paper in papers) > 0.9 * len(papers)

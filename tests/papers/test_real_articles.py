@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.papers.read import read, read_content
+from evidencebench.papers.read import read_content, read_paper
 from evidencebench.query import Kind
 from examples import some_of
 from measure_reading import Figures, measure
@@ -57,7 +57,7 @@ def test_real_articles_written_in_another_format_have_the_same_sentences(
     write: Callable[[Iterable[tuple[int, str]]], str],
 ) -> None:
     for path in real_files("jats/*.nxml"):
-        jats = read(path)
+        jats = read_paper(path)
         rows = groupby(
             zip(jats.sentences, jats.kinds, jats.places, strict=True),
             lambda row: (row[2].paragraph, min(6, 1 + len(row[2].section)) if row[1] is Kind.HEADING else 0),

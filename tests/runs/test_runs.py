@@ -24,11 +24,11 @@ from evidencebench.execution.answers import answers_from
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run import Failure, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Brief, Ranking, Traits
 from examples import IS_THOROUGH
@@ -596,7 +596,8 @@ def test_a_run_with_changed_queries_asks_what_the_control_asks(seed: int, contro
     execute("bm25", SAMPLE, path, control=control, seed=seed, limit=6)
     run = evaluate({"run": open_run(path)}, SAMPLE, tasks, limit=6)["run"]["er_at_10"]
     resampling = Resampling(seed=seed, n_draws=10)
-    (found,) = measure_query_controls(make_system("bm25"), SAMPLE, tasks, control, limit=6, resampling=resampling)
+    how: dict[str, Any] = {"controls": control, "limit": 6, "seeds": [seed], "seed": seed, "draws": 10}
+    (found,) = Experiment("bm25", SAMPLE, tasks=tasks, **how).controls().found
     assert run.estimate("aspect_recall", resampling) == found.comparison.second
 
 

@@ -17,17 +17,18 @@ from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreError
 from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.breakdowns import kind_breakdown
 from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
-from evidencebench.scoring.evaluate import AnswerSource, TaskScores, answers_of, case_of, evaluate, grade
+from evidencebench.scoring.evaluate import answers_of, case_of, evaluate, grade
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.output import score_fields, signature
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.significance import ranges_from
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Brief, NamedSystem, Ranking
 from made_instances import dataset_of, made
 from strategies import selections
@@ -50,8 +51,7 @@ def graded(
     answers: Mapping[str, Ranking], dataset: Dataset, task: Task = AT_10, *, rules: Rules | None = None
 ) -> TaskScores:
     """Grade answers given by hand."""
-    source: AnswerSource = lambda instance, _: answers.get(instance.id)  # noqa: E731 - typed at once
-    return evaluate({"by hand": source}, dataset, [task], rules=rules)["by hand"][task.name]
+    return evaluate({"by hand": answers_of(answers)}, dataset, [task], rules=rules)["by hand"][task.name]
 
 
 def test_an_instance_that_a_task_does_not_apply_to_is_left_out_and_n_says_so() -> None:
@@ -273,7 +273,7 @@ def test_both_means_of_a_comparison_are_over_the_instances_of_its_difference(tmp
     assert (found.first.mean, found.second.mean, found.test.difference.mean) == (1.0, 0.0, 1.0)
     assert found.first.n == found.second.n == found.test.difference.n == 1
     nowhere = replace(other, scores={"precision": np.array([np.nan, 1.0])})
-    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for both"):
+    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for all"):
         compare(partly, nowhere, measure="precision", resampling=FEW)
 
 
@@ -321,8 +321,8 @@ def test_the_wrong_hypothesis_changes_nothing_for_systems_that_do_not_read_it(sy
     named = make_system(system)
     tasks = [task for task in ALL_TASKS if named.selects or task.budget]
     controls = ["wrong_hypothesis", "shuffled_words"]
-    found = measure_query_controls(named, SAMPLE, tasks, controls, resampling=FEW)
-    expected = [(name, task) for name in controls for task in tasks]
+    found = Experiment([named], SAMPLE, tasks=tasks, controls=controls, draws=200).controls().found
+    expected = [(name.replace("_", " "), task) for name in controls for task in tasks]
     assert [(one.control, one.comparison.task) for one in found] == expected
     assert not any(one.reads_hypothesis for one in found)
     for one in found:

@@ -3,22 +3,24 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.errors import FormatError, RunMismatchError, TaskError
+from evidencebench.errors import FormatError, RunMismatchError
+from evidencebench.execution.changes import control_of
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.compare import ControlResult, control_results, use_of_hypothesis
 from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_runs import results_of_runs, score_runs
 from evidencebench.scoring.significance import AdjustedP, holm, mean_or_none
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.changed_queries import draw_strangers
@@ -29,9 +31,8 @@ FEW = Resampling(n_draws=50)
 AT_10 = "er_at_10"
 
 
-def by_control(system: object, *controls: str, tasks: object = AT_10) -> dict[str, ControlResult]:
-    found = measure_query_controls(system, SAMPLE, tasks, controls, resampling=FEW)  # type: ignore[arg-type]
-    return {one.control: one for one in found}
+def measured(system: Any, controls: Any = "wrong_hypothesis", tasks: Any = AT_10) -> tuple[ControlResult, ...]:
+    return Experiment([system], SAMPLE, tasks=tasks, controls=controls, draws=50).controls().found
 
 
 def of_stranger(one: ControlResult) -> tuple[float | None, ...]:
@@ -43,12 +44,12 @@ def of_stranger(one: ControlResult) -> tuple[float | None, ...]:
 @pytest.mark.parametrize("oracle", ["oracle", "greedy_oracle"])
 def test_a_system_that_knows_the_evidence_loses_nothing_to_a_stranger(oracle: str) -> None:
     tasks = [task for task in TASKS.values() if task.budget is not None]
-    for one in measure_query_controls(make_system(oracle), SAMPLE, tasks, "two_papers", resampling=FEW):
+    for one in measured(make_system(oracle), "two_papers", tasks):
         assert (one.comparison.test.difference.mean, one.p_value, of_stranger(one)[2]) == (0, None, 0)
 
 
 def test_the_first_sentences_are_the_strangers_where_it_stands_before() -> None:
-    one = by_control(make_system("lead"), "two_papers")["two_papers"]
+    (one,) = measured("lead", "two_papers")
     strangers = draw_strangers(SAMPLE.queries(), np.random.default_rng(0))
     own = evaluate({"lead": make_system("lead")}, SAMPLE, AT_10)["lead"][AT_10]
     before = np.array([strangers[instance_id].is_before for instance_id in own.ids])
@@ -70,7 +71,7 @@ class Longest:
 def test_two_papers_worked_by_hand(tmp_path: Path) -> None:
     # The longest sentences are the evidence. Of a, both places go to b's sentences, which are longer; of b, none does.
     two = dataset_of(tmp_path, made("a", {"0": (0,)}, (3, 2, 1)), made("b", {"0": (0,)}, (9, 8)))
-    (one,) = measure_query_controls(Longest(), two, "er_at_2", "two_papers", resampling=FEW)
+    (one,) = Experiment([Longest()], two, tasks="er_at_2", controls="two_papers", draws=50).controls().found
     assert (one.comparison.first.mean, one.comparison.second.mean) == (1, 0.5)
     assert mean_or_none(one.comparison.overlap) == 0.5
     assert of_stranger(one) == pytest.approx(((2 / 5 + 3 / 5) / 2, 0.5, 0.5))
@@ -81,13 +82,15 @@ def test_two_papers_worked_by_hand(tmp_path: Path) -> None:
 def test_tests_are_corrected_over_the_systems_of_a_control_and_task_that_can_be_significant(
     control: str, tested: int
 ) -> None:
-    systems = {name: make_system(name) for name in ("bm25", "lead", "random", "tfidf", "abstract_backwards")}
+    systems = ["bm25", "lead", "random", "tfidf", "abstract_backwards"]
     controls = ["wrong_hypothesis", "two_papers", "shuffled_words"]
-    measured = measure_query_controls(systems, SAMPLE, [AT_10, "er_at_5"], controls, resampling=FEW)
-    assert len(measured) == len(systems) * len(controls) * 2
+    experiment = Experiment(systems, SAMPLE, tasks=[AT_10, "er_at_5"], controls=controls, draws=50)
+    every = experiment.controls().found
+    assert len(every) == len(systems) * len(controls) * 2
     n_able = 0
     for task in (AT_10, "er_at_5"):
-        found = [one for one in measured if (one.control, one.comparison.task.name) == (control, task)]
+        words = control.replace("_", " ")
+        found = [one for one in every if (one.control, one.comparison.task.name) == (words, task)]
         # The sample has nine papers: every pattern is tried, and six must differ.
         able = [one for one in found if one.comparison.test.least <= 2 / 2**6]
         assert [one for one in found if one.p_value is not None] == able
@@ -113,7 +116,7 @@ def test_tests_are_corrected_over_the_systems_of_a_control_and_task_that_can_be_
 def test_a_word_for_the_use_of_the_hypothesis_by_recall_and_by_selections(
     difference: float, overlap: tuple[float, float | None, float | None] | None, p_value: float | None, word: str
 ) -> None:
-    (one,) = measure_query_controls(make_system("bm25"), SAMPLE, AT_10, resampling=FEW)
+    (one,) = measured("bm25")
     found = one.comparison
     test = replace(found.test, difference=replace(found.test.difference, mean=difference))
     shared = None if overlap is None else Estimate(mean=overlap[0], low=overlap[1], high=overlap[2], n=9, n_clusters=9)
@@ -126,25 +129,81 @@ def test_a_hypothesis_from_a_file_is_asked(tmp_path: Path) -> None:
     same, other = tmp_path / "same.json", tmp_path / "other.json"
     same.write_text(json.dumps({one.id: one.query.hypothesis for one in SAMPLE}))
     other.write_text(json.dumps({one.id: f"No {one.query.sentences[3]}" for one in SAMPLE}))
-    found = by_control(make_system("bm25"), f"paraphrased={same}", f"negated={other}")
-    assert found[f"paraphrased={same}"].p_value is None
-    assert mean_or_none(found[f"negated={other}"].comparison.overlap) not in {None, 1}
+    found = {one.control: one for one in measured("bm25", [f"paraphrased={same}", f"negated={other}"])}
+    assert found["paraphrased"].p_value is None
+    assert mean_or_none(found["negated"].comparison.overlap) not in {None, 1}
+
+
+def upper_case(query: Query) -> str:
+    return query.hypothesis.upper()
+
+
+def first_sentence(query: Query) -> str:
+    return query.sentences[0]
+
+
+def test_a_control_of_ones_own_is_a_function_of_a_query(tmp_path: Path) -> None:
+    found = measured("bm25", [upper_case, first_sentence, "shuffled_words"])
+    assert {one.control for one in found} == {"changed: upper_case", "changed: first_sentence", "shuffled words"}
+    by_words = {one.control: one.comparison for one in found}
+    upper, start = by_words["changed: upper_case"], by_words["changed: first_sentence"]
+    assert upper.overlap == by_words["shuffled words"].overlap != start.overlap
+    named = measured("bm25", {"shouted": upper_case, "start": first_sentence})
+    assert {one.control: one.comparison for one in named} == {"changed: shouted": upper, "changed: start": start}
+    control = control_of(first_sentence, SAMPLE, tmp_path / "start.jsonl")
+    (from_file,) = measured("bm25", f"changed={tmp_path / 'start.jsonl'}")
+    assert from_file.comparison == start
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
+    execute("bm25", SAMPLE, tmp_path / "start_run.jsonl", control=control)
+    execute(
+        "bm25", SAMPLE, tmp_path / "upper.jsonl", control=control_of(upper_case, SAMPLE, tmp_path / "upper_c.jsonl")
+    )
+    (tmp_path / "again").mkdir()
+    other = control_of(lambda query: query.sentences[-1], SAMPLE, tmp_path / "again" / "start.jsonl")
+    execute("bm25", SAMPLE, tmp_path / "end_run.jsonl", control=other)
+    runs = [tmp_path / f"{name}.jsonl" for name in ("bm25", "start_run", "upper", "end_run")]
+    results = results_of_runs(score_runs(runs, SAMPLE, AT_10, with_selections=True), FEW)
+    words = [result.control for result in results]
+    assert len(set(words)) == 3
+    assert "changed: upper_c" in words
+    assert sum(one.startswith("changed: start, sha256:") for one in words) == 2
+    assert start in [result.comparison for result in results]
+
+
+def test_a_control_of_ones_own_that_gives_no_hypothesis_is_named(tmp_path: Path) -> None:
+    def empty(query: Query) -> str:  # noqa: ARG001 - the contract's signature
+        return " "
+
+    for call in (
+        lambda: control_of(empty, SAMPLE, tmp_path / "empty.jsonl"),
+        lambda: measured("bm25", empty),
+    ):
+        with pytest.raises(TypeError, match=f"control 'empty': {SAMPLE.ids[0]}: expected a hypothesis as text"):
+            call()
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.jsonl"):
+        control_of(upper_case, SAMPLE, tmp_path / "upper.txt")
+    wrong: Any = upper_case
+    with pytest.raises(TypeError, match=r"expected the name of a query control.*control_of.*got <function"):
+        execute("bm25", SAMPLE, tmp_path / "unused.jsonl", control=wrong)
+    with pytest.raises(ValueError, match="expected names that differ"):
+        measured("bm25", [lambda _: "a", lambda _: "b"])
 
 
 @pytest.mark.parametrize(
     ("controls", "said"),
     [
+        ("changed", "needs a file of hypotheses: changed=FILE; control_of"),
         ("wrong_hypotheses", r"no query control .* \(did you mean 'wrong_hypothesis'\?\); expected one of"),
         ("negated", "query control 'negated' needs a file of hypotheses: negated=FILE"),
         ("two_papers=a.json", "query control 'two_papers' takes no file, got 'a.json'"),
-        ([], "controls: expected at least one"),
+        ([], "controls: nothing here was asked changed queries"),
     ],
 )
 def test_a_control_that_is_not_whole_and_no_system_are_refused(controls: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        measure_query_controls(make_system("bm25"), SAMPLE, AT_10, controls)
-    with pytest.raises(TaskError, match="expected at least one system"):
-        measure_query_controls({}, SAMPLE)
+        measured("bm25", controls)
+    with pytest.raises(ValueError, match="systems: expected at least one"):
+        Experiment({}, SAMPLE)
 
 
 def test_a_run_of_two_papers_says_so_and_scores_as_the_control_on_its_data_set_alone(tmp_path: Path) -> None:
@@ -152,9 +211,8 @@ def test_a_run_of_two_papers_says_so_and_scores_as_the_control_on_its_data_set_a
     mixed = open_run(tmp_path / "two.jsonl")
     assert mixed.name.endswith("[two papers, seed 0]")
     own = evaluate({"own": make_system("cues"), "changed": mixed}, SAMPLE, AT_10)
-    compared = [("cues", "two_papers", own["own"][AT_10], own["changed"][AT_10])]
-    measured = by_control(make_system("cues"), "two_papers")
-    assert control_results(compared, {"cues": True}, FEW) == tuple(measured.values())
+    compared = [("cues", "two papers", own["own"][AT_10], own["changed"][AT_10])]
+    assert control_results(compared, {"cues": True}, FEW) == measured("cues", "two_papers")
     with pytest.raises(RunMismatchError, match="expected that data set, got a list of instances"):
         evaluate({"it": mixed}, SAMPLE[:3], AT_10)
 

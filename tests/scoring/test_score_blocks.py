@@ -13,8 +13,8 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.engine.protocol import Engine, Outcome
 from evidencebench.errors import WorkerError
 from evidencebench.runs.run import Failure, encode_answer
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Ranking
 
 TASKS = ("er_at_optimal", "er_at_10", "result_er_at_5")
@@ -35,6 +35,7 @@ def runs(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("runs")
     execute("bm25", data, folder / "two.jsonl", control="two_papers")
     execute("lead", data, folder / "odd.jsonl", limit=None)
+    execute("longest", data, folder / "epochs.jsonl", epochs=2)
     header, *lines = (folder / "odd.jsonl").read_bytes().splitlines()
     lines[3] = encode_answer("i3", None, Failure(error="a reason", notes={"truncated_sentences": 2}))
     lines[40] = encode_answer("i40", None, Ranking(sentences=(), notes={"truncated_sentences": 5, "refused": 1}))
@@ -42,7 +43,7 @@ def runs(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     lines[70] = encode_answer("i70", None, Ranking(sentences=(1, 1, 2)))
     del lines[50]
     (folder / "odd.jsonl").write_bytes(b"\n".join([header, *lines]) + b"\n")
-    return [folder / "two.jsonl", folder / "odd.jsonl"]
+    return [folder / "two.jsonl", folder / "odd.jsonl", folder / "epochs.jsonl"]
 
 
 @pytest.mark.parametrize("engine", [Threads(2), Processes(2)], ids=lambda engine: type(engine).__name__)
@@ -66,8 +67,9 @@ def test_scores_on_an_engine_are_those_of_one_pass(
 
 def assert_same(one: TaskScores, other: TaskScores) -> None:
     for field in TaskScores.__dataclass_fields__:
-        if field != "scores":
+        if field not in {"scores", "epoch_recalls"}:
             assert getattr(one, field) == getattr(other, field)
+    np.testing.assert_array_equal(one.epoch_recalls, other.epoch_recalls)
     assert list(one.scores) == list(other.scores)
     for key, column in one.scores.items():
         np.testing.assert_array_equal(column, other.scores[key])

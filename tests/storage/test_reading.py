@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from evidencebench import load_sample
 from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.people.tasks import read_tasks
-from evidencebench.data.catalog import CATALOG, check_file
+from evidencebench.data.catalog import CATALOG
 from evidencebench.data.dataset import open_dataset
+from evidencebench.data.download import check_file
 from evidencebench.data.optima import solve_file
 from evidencebench.data.validation import validate_file
 from evidencebench.errors import EvidenceBenchError, ModelError, UnreadableError

@@ -14,9 +14,9 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
 from evidencebench.systems.diverse import MOST_CHOSEN, WordSimilarity, discounted_order
-from evidencebench.systems.fusion import Floats, scores_of, unit_scores
+from evidencebench.systems.fusion import scores_of, unit_scores
 from evidencebench.systems.paper_columns import PaperColumns
-from evidencebench.systems.words import tokens
+from evidencebench.systems.words import Floats, tokens
 from strategies import queries
 
 

@@ -15,9 +15,9 @@ from evidencebench.execution.answers import answer_instance
 from evidencebench.execution.compatibility import check_answers
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
 from evidencebench.runs.run import Failure, RunFile, read_run
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.score_runs import runs_by_label
 from evidencebench.system import Brief, Ranking
 
@@ -142,7 +142,7 @@ def test_a_stored_run_of_other_data_or_of_changed_queries_is_refused(run: Callab
     with pytest.raises(RunMismatchError, match=message):
         execute(spec, SAMPLE, tmp_path / "fused.jsonl", control="wrong_hypothesis")
     with pytest.raises(RunMismatchError, match=message):
-        measure_query_controls(make_system(spec), SAMPLE, [task_named("er_at_10")])
+        Experiment(spec, SAMPLE, tasks="er_at_10").controls()
     wrong = run("bm25", "wrong.jsonl", control="wrong_hypothesis")
     with pytest.raises(RunMismatchError, match=r"answers changed queries \(wrong hypothesis\)"):
         execute(f"stored:run={wrong}", SAMPLE, tmp_path / "fused.jsonl")

@@ -34,12 +34,13 @@ from evidencebench.errors import (
 from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
+from evidencebench.experiment.experiment import Experiment
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.training.crossval import SystemFigures, cross_validate
 from evidencebench.training.crossval_splits import DEFAULT_TASKS, CrossValidation, changes_of_seed, make_plan
-from evidencebench.training.folds import paper_folds
+from evidencebench.training.folds import folds_by, paper_folds
 from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
 
@@ -100,6 +101,57 @@ def test_a_seed_cuts_the_folds_that_it_always_cut() -> None:
     assert paper_folds(papers, 3, np.random.default_rng(7)) == [(0, 1, 2, 8, 9), (3, 4, 6), (5, 7)]
 
 
+def in_order(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[list[int]]:
+    """Cut the papers in the order of their names, moved on by a number that the seed draws."""
+    names = sorted(set(papers))
+    first = int(generator.integers(len(names)))
+    fold_of = {name: (place + first) * n_folds // len(names) % n_folds for place, name in enumerate(names)}
+    return [[place for place, paper in enumerate(papers) if fold_of[paper] == fold] for fold in range(n_folds)]
+
+
+@pytest.mark.parametrize("how", [{}, {"jobs": 2}], ids=["one", "two"])
+def test_a_splitter_of_ones_own_cuts_the_folds_and_another_is_not_gone_on_with(
+    how: dict[str, Any], memory: str
+) -> None:
+    systems = CrossValidation(systems=memory, n_folds=3, n_seeds=2, resampling=FEW, splitter=in_order)
+    papers = [query.paper_id for query in SAMPLE.queries()]
+    cross_validate(systems, SAMPLE, journal="own.jsonl", run="run.jsonl", **how)
+    expected = {
+        seed: {
+            tuple(sorted({papers[place] for place in fold}))
+            for fold in in_order(papers, 3, np.random.default_rng(seed))
+        }
+        for seed in (0, 1)
+    }
+    for seed in (0, 1):
+        assert {tuple(sorted(PAPERS - set(fit["papers"]))) for fit in fits() if fit["seed"] == seed} == expected[seed]
+    assert read_run(Path("run.jsonl")).name.endswith("[3-fold by in_order, seed 0]")
+    n_fits = len(fits())
+    cross_validate(systems, SAMPLE, journal="own.jsonl", run="run.jsonl", **how)
+    assert len(fits()) == n_fits
+
+    def others(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
+        return paper_folds(papers, n_folds, generator)
+
+    for splitter, said in ((others, "splitter was 'in_order', now 'others'; folds was"), (None, "now None")):
+        with pytest.raises(RunMismatchError, match=said):
+            cross_validate(replace(systems, splitter=splitter), SAMPLE, journal="own.jsonl")
+    others.__name__ = "in_order"
+    with pytest.raises(RunMismatchError, match=r"folds was [-0-9]+, now [-0-9]+;"):
+        cross_validate(replace(systems, splitter=others), SAMPLE, journal="own.jsonl")
+
+
+@pytest.mark.parametrize("wrong", [[[0], [1]], [[0, 1], [2], [2]], [[0], [1, 2], []], [[0], [1], [2, 9]]])
+def test_folds_that_are_none_are_refused_in_words(wrong: list[list[int]]) -> None:
+    def mine(*_: Any) -> list[list[int]]:
+        return wrong
+
+    with pytest.raises(ValueError, match=r"splitter 'mine': expected 3 folds that hold each of 0\.\.2.* got \("):
+        folds_by(mine, "abc", 3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="no paper in two"):
+        folds_by(lambda *_: [[0], [1], [2]], "aab", 3, np.random.default_rng(0))
+
+
 def test_each_model_is_trained_once_with_and_once_without_the_hypothesis_on_no_paper_that_it_answers(
     memory: str,
 ) -> None:
@@ -131,7 +183,7 @@ def test_a_system_that_is_not_trained_has_the_figures_that_score_and_the_control
     scores = evaluate({spec: answers_from(make_system(spec, seed=0)) for spec in specs}, SAMPLE, tasks)
     measured = validated(*specs, "bm25", n_seeds=1)
     for spec, found in zip(specs, measured, strict=True):
-        controls = measure_query_controls(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
+        controls = Experiment(spec, SAMPLE, tasks=tasks, draws=50).controls().found
         assert list(found.tasks) == list(DEFAULT_TASKS)
         for (name, figures), control in zip(found.tasks.items(), controls, strict=True):
             compared = control.comparison

@@ -1,31 +1,34 @@
 """``evidencebench controls``."""
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.compare import comparison_columns
 from evidencebench.cli.options import argument
-from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_signatures, print_table
-from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.execution.asking import Rehearsal, rehearse_all
+from evidencebench.cli.output import ProgressReporter, print_result
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task
+from evidencebench.execution.answers import ask_once_an_instance, default_tasks, require_answerable
+from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
+from evidencebench.execution.changes import changed_instance, changes_of
 from evidencebench.execution.making import asks_model, make_system
+from evidencebench.experiment.pairs import control_result
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import QueryControl, SystemHeader, code_text
-from evidencebench.scoring.compare import ControlResult
-from evidencebench.scoring.output import comparison_fields, signature
-from evidencebench.scoring.query_controls import OWN, common_tasks_of, inquiries_of, measure_query_controls
+from evidencebench.runs.oddities import warn
+from evidencebench.scoring.compare import OWN, ControlResult, control_results
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
+from evidencebench.scoring.oddities import oddities
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.significance import mean_or_none, p_text
 from evidencebench.system import NamedSystem
-from evidencebench.tables import Column, share_column, table_for_csv, table_for_readers
 from evidencebench.wording import counted
+
+WRONG_HYPOTHESIS = QueryControl(name="wrong_hypothesis")
 
 
 @options.command
@@ -36,6 +39,7 @@ def controls(
     controls: Annotated[tuple[QueryControl, ...], options.control_option("What is changed; repeatable.")],
     tasks: options.Tasks,
     limit: options.Limit,
+    ids: options.Ids,
     resampling: options.ResamplingChoice,
     asking: Asking,
     table_format: options.TableFormat,
@@ -50,6 +54,7 @@ def controls(
       shuffled_words    the order of the hypothesis's words
       negated=FILE      the hypothesis negated      } from a file that
       paraphrased=FILE  the hypothesis in other words } 'llm rewrite' makes
+      changed=FILE      another hypothesis of yours   } or you
 
     If recall and selections stay the same with the wrong hypothesis, a system does
     not use it, however high its score. Of two papers, 'stranger' is the share of
@@ -64,8 +69,8 @@ def controls(
         --data train --control negated=negated.jsonl --max-cost-usd 1
     """
     systems = tuple(dict.fromkeys(systems))
-    dataset = open_dataset(data)
-    controls = tuple(dict.fromkeys(controls)) or (QueryControl(name="wrong_hypothesis"),)
+    dataset = options.open_part(data, ids)
+    controls = tuple(dict.fromkeys(controls)) or (WRONG_HYPOTHESIS,)
     asks = any(map(asks_model, systems))
     require_model(asking, asks=asks)
 
@@ -75,27 +80,95 @@ def controls(
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            named = {spec: system for spec, system in made(client).items() if system.waits}
-            asked = tasks or common_tasks_of(named)
-            inquiries = inquiries_of(named, dataset, asked, controls, limit=limit, seed=resampling.seed)
+            every = made(client)
+            asked = tasks or _common_tasks(every)
+            named = {spec: system for spec, system in every.items() if system.waits}
+            inquiries = _inquiries(named, dataset, asked, controls, limit=limit, seed=resampling.seed)
             return rehearse_all(list(inquiries.values()), dataset, asked, limit=limit, on_progress=shown)
 
         how = f" with the own query and {counted(len(controls), 'changed one')}"
         return print_estimate(asking, rehearse, how=how)
-    with warnings.catch_warnings(), opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
         named = made(client)
-        warnings.simplefilter("ignore", UserWarning)  # of failed answers, which are told below
-        results = measure_query_controls(
+        results = measured(
             named, dataset, tasks, controls, limit=limit, resampling=resampling, waiting=waiting, on_progress=shown
         )
     tell_asked(client)
     n_failed = _tell_failed(results)
-    if asking.as_json:
-        print_json(list(map(_fields, results)))
-    else:
-        print_controls(results, table_format)
-        print_signatures(_signatures(results, named, dataset, resampling), table_format)
+    signatures = {
+        name: SystemHeader(name=system.name, options=dict(system.options)).signature + code_text(system.versions())
+        for name, system in named.items()
+    }
+    form = "json" if asking.as_json else table_format
+    print_result(control_result(results, signatures, dataset, resampling), form)
     return 1 if n_failed else 0
+
+
+def measured(
+    systems: Mapping[str, NamedSystem],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    controls: Sequence[QueryControl],
+    *,
+    limit: int | None = None,
+    resampling: Resampling,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[ControlResult, ...]:
+    """Return the results as `Experiment.controls` does, of answers that are not kept; all questions share batches."""
+    asked = tasks or _common_tasks(systems)
+    inquiries = _inquiries(systems, dataset, asked, controls, limit=limit, seed=resampling.seed)
+    waits = {key: inquiry for key, inquiry in inquiries.items() if inquiry.system.waits}
+    sources: dict[tuple[str, str], AnswerSource] = {
+        key: ask_once_an_instance(inquiry.system, partial(changed_instance, changes=inquiry.changes, dataset=dataset))
+        for key, inquiry in inquiries.items()
+    }
+    if waits:
+        gathered = gather(list(waits.values()), dataset, asked, limit=limit, waiting=waiting, on_progress=on_progress)
+        sources |= {key: inquiry.answer for key, inquiry in zip(waits, gathered, strict=True)}
+    by_name = evaluate_sources(
+        {", ".join(key): source for key, source in sources.items()},
+        dataset,
+        asked,
+        {", ".join(key): (inquiry.changes and inquiry.changes.strangers) or {} for key, inquiry in inquiries.items()},
+        limit=limit,
+        on_progress=None if waits else on_progress,
+    )
+    scores = dict(zip(sources, by_name.values(), strict=True))
+    warn(oddities(systems, {name: scores[name, OWN] for name in systems}, dataset))
+    compared = [
+        (name, control, scores[name, OWN][task.name], scores[name, control][task.name])
+        for name, control in inquiries
+        if control != OWN
+        for task in asked
+        if scores[name, control][task.name].ids
+    ]
+    return control_results(compared, {name: one.traits.reads_hypothesis for name, one in systems.items()}, resampling)
+
+
+def _inquiries(
+    systems: Mapping[str, NamedSystem],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    controls: Sequence[QueryControl],
+    *,
+    limit: int | None,
+    seed: int,
+) -> dict[tuple[str, str], Inquiry]:
+    """Return (system, control; `OWN` first) -> what is asked."""
+    changes = {str(control): changes_of(control, dataset, seed, limit) for control in controls}
+    for system in systems.values():
+        require_answerable(system, dataset, tasks, limit=limit, own_queries=False)
+    return {
+        (name, control): Inquiry(system=system, changes=change)
+        for name, system in systems.items()
+        for control, change in {OWN: None, **changes}.items()
+    }
+
+
+def _common_tasks(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:
+    first, *others = map(default_tasks, systems.values())
+    return tuple(task for task in first if all(task in tasks for tasks in others))
 
 
 def _tell_failed(results: Sequence[ControlResult]) -> int:
@@ -110,75 +183,3 @@ def _tell_failed(results: Sequence[ControlResult]) -> int:
             answers = counted(n_failed, "answer")
             click.echo(f"{answers} failed, which scores 0; 'evidencebench run {system}' says why", err=True)
     return n_all
-
-
-def _fields(result: ControlResult) -> dict[str, Any]:
-    return {
-        "system": result.system,
-        "control": result.control,
-        "task": result.comparison.task.name,
-        **comparison_fields(result.comparison, (OWN, "changed")),
-        "p_value_holm": result.p_value,
-        "can_differ": result.comparison.can_differ,
-        "reads_hypothesis": result.reads_hypothesis,
-        "stranger": None if result.stranger is None else asdict(result.stranger),
-    }
-
-
-_COLUMNS: dict[str, Column[ControlResult]] = comparison_columns(
-    lambda result: result.comparison,
-    (OWN, "changed"),
-    difference="own - changed",
-    p_holm=lambda result: result.p_value,
-    p_text=lambda result: "*" if result.adjusted is None else p_text(result.adjusted),
-)
-_SYSTEM: Column[ControlResult] = Column("system", "system", lambda result: result.system)
-_READERS = [_SYSTEM, *(_COLUMNS[name] for name in ("mean_own", "mean_changed", "difference", "p_holm", "overlap"))]
-
-
-def _stranger_column(share: str, heading: str = "") -> Column[ControlResult]:
-    return share_column(
-        f"stranger_{share}", heading, lambda result: result.stranger and mean_or_none(getattr(result.stranger, share))
-    )
-
-
-_CSV: list[Column[ControlResult]] = [
-    _SYSTEM,
-    Column("control", "", lambda result: result.control),
-    *_COLUMNS.values(),
-    Column("reads_hypothesis", "", lambda result: result.reads_hypothesis),
-    *map(_stranger_column, ("sentences", "selection", "recall")),
-]
-
-
-def print_controls(results: Sequence[ControlResult], table_format: str) -> None:
-    if table_format == "csv":
-        print_table(table_for_csv(_CSV, results), "csv")
-        return
-    groups: dict[tuple[str, str], list[ControlResult]] = {}
-    for result in results:
-        groups.setdefault((result.control, result.comparison.task.name), []).append(result)
-    for (control, task), members in groups.items():
-        columns, title = _READERS, f"{control}, {task}: aspect recall in %"
-        if stranger := members[0].stranger:
-            columns = [*columns, _stranger_column("selection", "stranger, %")]
-            title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
-        untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
-        notes = [untested] if any(result.adjusted is None for result in members) else []
-        print_table(table_for_readers(columns, members, title=title, notes=notes), table_format)
-    if table_format == "text":
-        print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
-        click.echo()
-
-
-def _signatures(
-    results: Sequence[ControlResult], systems: Mapping[str, NamedSystem], dataset: Dataset, resampling: Resampling
-) -> Iterator[str]:
-    """Yield one signature for each system and task, which names all controls."""
-    controls = "+".join(dict.fromkeys(result.control for result in results))
-    comparisons = {(result.system, result.comparison.task.name): result.comparison for result in results}
-    for (name, _), comparison in comparisons.items():
-        system = systems[name]
-        asked = SystemHeader(name=system.name, options=dict(system.options)).signature
-        label = f"{asked}{code_text(system.versions())}[own - {controls}]"
-        yield signature(dataset, label, task=comparison.task, n=comparison.test.difference.n, resampling=resampling)

@@ -1,15 +1,16 @@
 """``evidencebench demo``."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.controls import print_controls
-from evidencebench.cli.leaderboard import print_board
-from evidencebench.cli.output import print_prose, print_signatures
+from evidencebench.cli.controls import WRONG_HYPOTHESIS, measured
+from evidencebench.cli.output import print_prose, print_result, print_signatures
+from evidencebench.cli.scoring_options import print_bars
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
@@ -18,9 +19,10 @@ from evidencebench.data.validation import validate_file
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
-from evidencebench.scoring.leaderboard import board_of
+from evidencebench.experiment.boards import leaderboard_result
+from evidencebench.experiment.pairs import control_result
+from evidencebench.experiment.result_table import board_bars
 from evidencebench.scoring.output import signature
-from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
@@ -75,13 +77,14 @@ def demo(
 def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo("4. Leaderboard: aspect recall in %, with 95 % intervals over papers.\n")
     tasks, resampling = [TASKS[name] for name in ("er_at_optimal", "er_at_10")], Resampling(seed=seed)
-    graded = score_runs(runs, dataset, tasks, rules=Rules())
-    board = {task.name: board_of(graded, task, resampling).standings for task in tasks}
-    print_board(board, "text")
+    result = leaderboard_result(score_runs(runs, dataset, tasks, rules=Rules()), resampling)
+    rows = {task: board.standings for task, board in result.found.items()}
+    bars = [partial(print_bars, board_bars(standings)) for standings in rows.values()]
+    print_result(result, "text", bars, signatures=False)
     click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")
     click.echo("   worse, which nine papers can hardly show.\n")
     click.echo("   The signature of each score, where each row's system stands in:")
-    signed = (signature(dataset, "...", task=task, n=board[task.name][0].n, resampling=resampling) for task in tasks)
+    signed = (signature(dataset, "...", task=task, n=rows[task.name][0].n, resampling=resampling) for task in tasks)
     print_signatures(signed, "text")
     click.echo()
 
@@ -90,4 +93,7 @@ def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
     click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
     systems = {name: make_system(name) for name in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards")}
     resampling = Resampling(seed=seed)
-    print_controls(measure_query_controls(systems, dataset, TASKS["er_at_10"], resampling=resampling), "text")
+    results = measured(systems, dataset, [TASKS["er_at_10"]], [WRONG_HYPOTHESIS], resampling=resampling)
+    print_result(
+        control_result(results, {name: name for name in systems}, dataset, resampling), "text", signatures=False
+    )

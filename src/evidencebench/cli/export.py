@@ -12,7 +12,15 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_cautions, print_json, print_prose, progress, refuse_existing, tell_written
+from evidencebench.cli.output import (
+    print_cautions,
+    print_json,
+    print_prose,
+    print_warnings,
+    progress,
+    refuse_existing,
+    tell_written,
+)
 from evidencebench.cli.scoring_options import ExportScoring
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
@@ -192,12 +200,13 @@ def every_eval_ever(
           --organization 'My Lab' -o datastore
     """
     evaluator = Evaluator(organization=organization, relationship=relationship, model=model)
-    scored, _ = scoring.score(runs)
+    scored = scoring.score(runs, changed_apart=False)
     paths = list(map(str, write_records(output, scored, evaluator, scoring.resampling, now=datetime.now(UTC))))
     if as_json:
         print_json({"records": paths})
     else:
         click.echo("\n".join(map(printable, paths)))
+    print_warnings(scored.warnings)
 
 
 @options.command
@@ -223,12 +232,13 @@ def hub_results(
     """
     require_extra("export hub-results", "hf", "huggingface_hub", "yaml")
     refuse_existing(output, overwrite=overwrite)
-    scored, _ = scoring.score([run])
+    scored = scoring.score([run], changed_apart=False)
     (label,) = scored.runs
     entries = hub_entries(scored, label, scoring.resampling, dataset_id=dataset_id)
     write_whole(output, as_yaml(entries))
     line = f"{output}: {counted(len(entries), 'entry', 'entries')}"
     tell_written(output, {"entries": entries}, line, as_json=as_json)
+    print_warnings(scored.warnings)
 
 
 @options.command

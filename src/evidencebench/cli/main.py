@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from evidencebench.errors import EvidenceBenchError, FailedAnswerError, StopError
+from evidencebench.errors import EvidenceBenchError, EvidenceWarning, FailedAnswerError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 from evidencebench.wording import did_you_mean
@@ -260,6 +261,7 @@ def cli() -> None:
     limit, a server that only fails, --fail-fast); 70 a mistake in evidencebench,
     told with what to report; 130 interrupted, 143 by SIGTERM and 129 by SIGHUP.
     """
+    warnings.filterwarnings("ignore", category=EvidenceWarning)  # commands print them as a table
 
 
 _COMPLETE = "_EVIDENCEBENCH_COMPLETE"

@@ -23,6 +23,7 @@ from click.shell_completion import CompletionItem
 
 from evidencebench.cli.output import OutputFile
 from evidencebench.data.catalog import CATALOG
+from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.engine.local import InProcess
 from evidencebench.engine.protocol import Engine
@@ -243,6 +244,7 @@ Data = Annotated[str, data_option("Data file, folder or pattern of files, or a c
 Runs = Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=PATH)]
 Tasks = Annotated[tuple[Task, ...], _merge_tasks]
 Limit = Annotated[int | None, number("--limit N", "Only the first N instances.")]
+Ids = Annotated[Path | None, option("--ids FILE", "Only these instances: an id a line; - is standard input.", FILE)]
 MaxErrors = Annotated[int | None, number("--max-errors N", "Stop when more than N answers failed.", least=0)]
 Prices = Annotated[Path | None, option("--prices FILE", "Your own price table; see docs/llm.md.", FILE)]
 Seed = Annotated[int, number("--seed N", "Seed of all random draws.", least=0, default=0, show_default=True)]
@@ -375,6 +377,12 @@ def read_input(path: Path) -> tuple[bytes, str]:
         return read_stream(sys.stdin.buffer), "standard input"
     except OSError as error:
         raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
+
+
+def open_part(data: str, ids: Path | None) -> Dataset:
+    """Return a data set, or the part that ``--ids`` names."""
+    dataset = open_dataset(data)
+    return dataset if ids is None else dataset.subset(read_lines(ids)[0] if str(ids) == STANDARD_INPUT else ids)
 
 
 def read_lines(path: Path) -> tuple[list[str], str]:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Column
 from rich.text import Text
 
-from evidencebench.errors import DataError
+from evidencebench.errors import DataError, EvidenceWarning
+from evidencebench.experiment.result_table import ResultTable
 from evidencebench.files.atomic import is_standard_output, is_stream
-from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
+from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable, table_for_readers
+from evidencebench.tables import Column as RowColumn
 
 # In columns. A terminal that does not know its width says 0; tables need about this much.
 _NARROWEST = 40
@@ -101,6 +103,22 @@ def print_cautions(cautions: Iterable[object], kind: str = "warning") -> None:
         click.echo(f"{kind}: {printable(str(caution))}", err=True)
 
 
+_ODD: list[RowColumn[EvidenceWarning]] = [
+    RowColumn("", "warnings", lambda row: row.system),
+    RowColumn("", "what", lambda row: row.kind),
+    RowColumn("", "answers", lambda row: f"{row.n:,} of {row.n_all:,}" if row.n_all else ""),
+    RowColumn("", "task", lambda row: row.task),
+]
+
+
+def print_warnings(rows: Sequence[EvidenceWarning]) -> None:
+    """Print what is odd as one table on standard error, and below it the first sentence of each kind."""
+    texts = {row.kind: f"{row.kind}: {row.text}" for row in reversed(rows)}
+    notes = [texts[kind] for kind in dict.fromkeys(row.kind for row in rows)]
+    if rows:
+        click.echo(as_text(table_for_readers(_ODD, rows, notes=["", *notes]), prose_width()), err=True)
+
+
 def wrapped(signature: str, indent: str = "  ") -> str:
     """Return a signature in lines that fit the terminal: broken before bars, and in a long part behind commas."""
     lines, line, width = [], indent, terminal_width()
@@ -124,6 +142,30 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
         click.echo("\n".join(f"* {html.escape(line, quote=False)}" for line in lines))
     elif table_format == "latex":
         click.echo("\n".join(f"% {line}" for line in lines))
+
+
+def print_result(result: ResultTable[Any], form: str, bars: Sequence[Callable[[], object]] = (), **how: bool) -> None:
+    """Print a result as ``form`` says, also as ``json``; as text with ``bars`` below its tables, notes at the end.
+
+    ``signatures=False`` leaves the signatures out.
+    """
+    if form == "json":
+        print_json(result.fields)
+        return
+    if form == "csv":
+        print_table(result.figures, "csv")
+        return
+    is_text = form == "text"
+    for number, table in enumerate(result.tables):
+        print_table(replace(table, notes=()) if is_text else table, form)
+        if is_text and number < len(bars):
+            bars[number]()
+    if is_text and (notes := dict.fromkeys(note for table in result.tables for note in table.notes)):
+        for note in notes:
+            print_prose(note)
+        click.echo()
+    if how.get("signatures", True):
+        print_signatures(result.signatures, form)
 
 
 def refuse_existing(path: Path, *, overwrite: bool, no_stream: str = "", option: str = "--output") -> None:

@@ -10,15 +10,13 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import option
-from evidencebench.cli.output import print_cautions, progress, refuse_existing, tell_written
-from evidencebench.data.dataset import open_dataset
+from evidencebench.cli.output import print_warnings, progress, refuse_existing, tell_written
 from evidencebench.data.tasks import Task
-from evidencebench.errors import CacheError
+from evidencebench.errors import CacheError, EvidenceWarning
 from evidencebench.files.atomic import is_stream, write_whole
 from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.pages.viewer import ExchangeSource
-from evidencebench.scoring.score_runs import Caution
 from evidencebench.wording import counted
 
 # Of the page. A path without one may be a pipe or a terminal.
@@ -26,7 +24,7 @@ _SUFFIXES = {".html", ".htm", ""}
 # Options that change nothing in the page, so that its command line does not show them.
 _NOT_SHOWN = {"progress_style", "overwrite", "jobs", "engine", "ray_address", "gpus_per_worker"}
 # Options that name a file, whose folder the page does not show.
-_FILES = {"data", "output"}
+_FILES = {"data", "ids", "output"}
 
 
 @options.command
@@ -43,6 +41,7 @@ def report(
     ],
     exchanges: Annotated[bool, option("--exchanges", "Put in what language models were asked and what they replied.")],
     limit: options.Limit,
+    ids: options.Ids,
     rules: options.RulesChoice,
     resampling: options.ResamplingChoice,
     place: options.WorkPlaceChoice,
@@ -70,8 +69,8 @@ def report(
     if exchanges and papers is False:
         raise click.UsageError("--exchanges: prompts and replies stand beside the papers, which --no-papers leaves out")
     refuse_existing(output, overwrite=overwrite)
-    cautions: list[Caution] = []
-    dataset = open_dataset(data)
+    warnings: list[EvidenceWarning] = []
+    dataset = options.open_part(data, ids)
     stored: AbstractContextManager[ExchangeSource | None] = nullcontext()
     if exchanges:
         from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted
@@ -94,13 +93,13 @@ def report(
             command=_command_line(click.get_current_context()),
             exchanges=source,
             **place,
-            on_caution=cautions.append,
+            on_warning=warnings.append,
             on_progress=on_progress,
         )
-    print_cautions(cautions)
     content = page.encode()
     write_whole(output, content)
     tell_written(output, {}, f"{output}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB", as_json=False)
+    print_warnings(warnings)
 
 
 def _command_line(ctx: click.Context) -> str:

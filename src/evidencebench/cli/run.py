@@ -11,17 +11,15 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, totals_fields
 from evidencebench.cli.llm import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
-from evidencebench.cli.options import option
-from evidencebench.cli.output import print_json, print_prose, require_file
-from evidencebench.data.dataset import open_dataset
+from evidencebench.cli.options import number, option
+from evidencebench.cli.output import print_json, print_prose, print_warnings, require_file
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
 from evidencebench.execution.run import RunReport, execute, rehearse
 from evidencebench.models.llm.costs import RunningTotals
-from evidencebench.runs.header import QueryControl
+from evidencebench.runs.header import MOST_EPOCHS, QueryControl
 from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.significance import SPENT, notes_line
-from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
@@ -33,9 +31,13 @@ def run(
     tasks: options.Tasks,
     output: Annotated[Path | None, options.output("RUN", "The run file.")],
     limit: options.Limit,
+    ids: options.Ids,
     place: options.WorkPlaceChoice,
     control: Annotated[QueryControl | None, options.control_option("Change each query; see 'controls --help'.")],
     seed: options.Seed,
+    epochs: Annotated[
+        int, number("--epochs N", "Ask each instance N times; its score is the mean.", most=MOST_EPOCHS)
+    ] = 1,
     overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
     retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
     fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],
@@ -56,8 +58,8 @@ def run(
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
     """
-    dataset = open_dataset(data)
-    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "control": control}
+    dataset = options.open_part(data, ids)
+    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "epochs": epochs, "control": control}
     asks = asks_model(system)
     require_model(asking, asks=asks)
     if show_prompt and not asks:
@@ -96,7 +98,8 @@ def run(
         )
     print_trace(report.first_trace)
     if asking.as_json:
-        print_json({"run": str(output), **asdict(report), **totals_fields(client)})
+        odd = [row.fields() for row in report.warnings]
+        print_json({"run": str(output), **asdict(report), "warnings": odd, **totals_fields(client)})
     else:
         _print(output, data, report, client.totals if client else None, is_labelled=has_labels(dataset))
     return EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0
@@ -108,11 +111,16 @@ _COSTS = {*SPENT, "reasoning_tokens"}
 def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
+    if report.epochs > 1:
+        n_instances += f" in {report.epochs} epochs, {report.n_instances * report.epochs:,} in all"
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
     if totals is not None:
         click.echo(f"  asked: {totals.dated_summary()}", err=True)
+    # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.
+    if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
+        print_prose(notes_line(notes), "  ", "  ", err=True)
+    print_warnings(report.warnings)
     if report.first_error:
-        click.echo(f"  first failure: {printable(report.first_error)}", err=True)
         again = "asks again"
         if report.first_trace is not None:
             again += ";\n  if you edit your code, start over with --overwrite"
@@ -126,10 +134,5 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
         click.echo(f"  {left}; run the same command again to resume", err=True)
-    if report.trained_on_it:
-        click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
-    # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.
-    if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
-        print_prose(notes_line(notes), "  ", "  ", err=True)
     doing = "score" if is_labelled else "view"
     click.echo(f"next: {shlex.join(['evidencebench', doing, str(output), '--data', data])}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from dataclasses import fields as dataclass_fields
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,17 +12,12 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress, wrapped
-from evidencebench.cli.scoring_options import (
-    PlotFile,
-    ScoringOptions,
-    control_marks,
-    curve_chart,
-    print_bars,
-    score_chart,
-    write_picture,
-)
+from evidencebench.cli.scoring_options import PlotFile, ScoringOptions, control_marks, print_bars
+from evidencebench.experiment.result_table import Curves, curve_chart, score_chart
 from evidencebench.pages.figures.data import bar_of
+from evidencebench.pages.figures.files import write_chart
 from evidencebench.query import AspectScope
+from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.breakdowns import (
     N_AT_AN_END,
     PlaceBreakdown,
@@ -31,39 +27,19 @@ from evidencebench.scoring.breakdowns import (
     recall_curve,
 )
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import estimates_by_task
 from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES, Measure
 from evidencebench.scoring.output import require_scores_name, score_fields, signature_of, write_instance_scores
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
+from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.significance import estimate_columns, notes_line, percent, score_text
+from evidencebench.scoring.task_scores import Counts, estimates_by_task
 from evidencebench.tables import Column, Table, printable, share_column, table_for_csv, table_for_readers
 
 Fields = Mapping[str, Any]
 """The scores and counts on a task, by name; ``task`` is its name."""
 
-Curves = Mapping[AspectScope, Sequence[Estimate]]
-"""Scope of aspects -> aspect recall at the budgets 1, 2, 3, ..."""
-
-_COUNTS = {
-    "failed": "failed",
-    "empty": "empty",
-    "missing": "missing",
-    "duplicates": "repeats",
-    "over_length": "long",
-    "out_of_range": "range",
-    "not_applicable": "n/a",
-}
 _SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
-_LEGEND = "; ".join(
-    [
-        *(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula),
-        "repeats: sentences named twice",
-        "long: sets over budget",
-        "range: no such sentence",
-        "n/a: instances left out",
-    ]
-)
+_LEGEND = "; ".join(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula)
 
 
 def _column(name: str, heading: str) -> Column[Fields]:
@@ -84,8 +60,15 @@ def _recall(fields: Fields) -> Estimate:
 
 _RECALL = [*estimate_columns((ASPECT_RECALL.key, "low", "high"), ASPECT_RECALL.label, _recall), _column("n", "n")]
 _MEASURES = [_measure_column(measure) for measure in _SHOWN]
-_COUNTED = [_column(name, heading) for name, heading in _COUNTS.items()]
+_COUNTED = [_column(field.name, "") for field in dataclass_fields(Counts)]
 
+_EPOCHS: list[Column[Fields]] = [
+    _column("task", "task"),
+    Column("", "epochs", lambda fields: len(fields["epochs"]["means"])),
+    Column("", "mean of each, %", lambda fields: ", ".join(f"{100 * mean:.1f}" for mean in fields["epochs"]["means"])),
+    share_column("", "± of these", lambda fields: fields["epochs"]["deviation"]),
+    share_column("", "± of a paper", lambda fields: fields["epochs"]["instance_deviation"]),
+]
 _KINDS: list[Column[tuple[str, Mapping[str, float]]]] = [
     Column("", "kind", lambda row: row[0]),
     share_column("", "% of selection", lambda row: row[1]["selected"]),
@@ -145,7 +128,7 @@ def score(
         raise click.UsageError("--kinds and --places have no CSV form; use --json")
     if per_instance is not None:
         require_scores_name(per_instance)
-    scored, warnings = scoring.score([run], with_controls=controls, with_selections=kinds)
+    scored = scoring.score([run], changed_apart=False, with_controls=controls, with_selections=kinds)
     ((label, scores),) = scored.scores.items()
     resampling, tasks = scoring.resampling, scored.tasks
     estimates = estimates_by_task([scores[task.name] for task in tasks], resampling=resampling)
@@ -167,17 +150,17 @@ def score(
     breakdowns = {task.name: place_breakdown(scores[task.name], scored.dataset, resampling) for task in tasks if places}
     curves = _curves(scored, curve, scoring) if curve else {}
     if per_instance is not None:
-        write_instance_scores(per_instance, {label: scores.values()})
+        write_instance_scores(per_instance, {label: scores})
     if plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
-        write_picture(plot, chart)
+        write_chart(plot, chart)
     if scoring.as_json:
         for task, fields in zip(tasks, rows, strict=True):
             if places:
                 fields["places"] = asdict(breakdowns[task.name])
             if curves:
                 fields["curve"] = [{"k": k, **asdict(point)} for k, point in enumerate(curves[task.scope], 1)]
-            fields["warnings"] = warnings
+            fields["warnings"] = [row.fields() for row in scored.warnings]
         print_json({fields.pop("task"): fields for fields in rows})
     elif scoring.table_format == "csv":
         own = [_column("task", "task"), *_RECALL, *_MEASURES, *_COUNTED, *_control_columns(rows)]
@@ -185,7 +168,7 @@ def score(
         print_table(table_for_csv(_POINTS, _points(curves)) if curves else table, "csv")
     else:
         _print(rows, breakdowns, curves, scored, scoring.table_format)
-    return scoring.exit_code(scored)
+    return scoring.finish(scored)
 
 
 def _curves(scored: ScoredRuns, largest: int, scoring: ScoringOptions) -> Curves:
@@ -249,8 +232,9 @@ def _tables(rows: Sequence[Fields], breakdowns: Mapping[str, PlaceBreakdown], cu
     # Recall over coverable aspects has a column only where it differs from aspect recall.
     is_same = all(fields[COVERABLE_RECALL.key] == fields[ASPECT_RECALL.key] for fields in rows)
     measures = [column for column in _MEASURES if not (is_same and column.name == COVERABLE_RECALL.key)]
-    for columns in (measures, _COUNTED):
-        yield table_for_readers([_column("task", "task"), *columns], rows)
+    yield table_for_readers([_column("task", "task"), *measures], rows)
+    if rows[0]["epochs"]:
+        yield table_for_readers(_EPOCHS, rows)
     for fields in rows:
         task = fields["task"]
         if "kinds" in fields:

@@ -1,4 +1,4 @@
-"""The options that commands that score share, the scoring they begin with, and what they draw."""
+"""The options that commands that score share, the scoring they begin with, and bars in a terminal."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,12 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import option
-from evidencebench.cli.output import print_cautions, progress, prose_width
-from evidencebench.data.dataset import open_dataset
-from evidencebench.files.atomic import write_whole
-from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart, reach_of
-from evidencebench.pages.figures.data import Bar, BarGroup, ChartLine, bar_of
-from evidencebench.pages.figures.drawing import stacked
-from evidencebench.pages.figures.files import png_file, require_png, svg_file
+from evidencebench.cli.output import print_warnings, progress, prose_width
+from evidencebench.pages.figures.data import Series
+from evidencebench.pages.figures.files import require_png
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
-from evidencebench.pages.html import Node
-from evidencebench.query import AspectScope
-from evidencebench.scoring.compare import Pair
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, cautions_of, is_complete, score_runs
+from evidencebench.scoring.score_runs import ScoredRuns, is_complete, score_runs
 from evidencebench.tables import printable
 
 
@@ -34,17 +25,14 @@ class ExportScoring:
     tasks: options.Tasks
     rules: options.RulesChoice
     limit: options.Limit
+    ids: options.Ids
     resampling: options.ResamplingChoice
     progress_style: options.ProgressStyle
 
-    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
-        """Score runs, and print and return what to be careful about."""
-        dataset = open_dataset(self.data)
+    def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
+        dataset = options.open_part(self.data, self.ids)
         with progress("scoring", self.progress_style) as shown:
-            scored = score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
-        warnings = list(map(str, cautions_of(scored)))
-        print_cautions(warnings)
-        return scored, warnings
+            return score_runs(runs, dataset, self.tasks, rules=self.rules, limit=self.limit, on_progress=shown, **how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +42,17 @@ class ScoringOptions(ExportScoring):
     as_json: options.AsJson
     table_format: options.TableFormat
 
-    def score(self, runs: Sequence[Path], **how: Any) -> tuple[ScoredRuns, list[str]]:
+    def score(self, runs: Sequence[Path], **how: Any) -> ScoredRuns:
         return ExportScoring.score(self, runs, **self.place, **how)
 
-    def exit_code(self, scored: ScoredRuns) -> int:
+    @property
+    def form(self) -> str:
+        return "json" if self.as_json else self.table_format
+
+    def finish(self, scored: ScoredRuns) -> int:
+        """Print what was odd behind the results, unless they are JSON, which has it, and return the exit code."""
+        if not self.as_json:
+            print_warnings(scored.warnings)
         return 1 if self.require_complete and not is_complete(scored) else 0
 
 
@@ -85,11 +80,7 @@ PlotFile = Annotated[
 ]
 
 
-def write_picture(path: Path, chart: Node) -> None:
-    write_whole(path, png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart))
-
-
-def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
+def print_bars(bars: Sequence[Series], marks: Sequence[Mark] = ()) -> None:
     """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
     try:
         NEEDED.encode(sys.stdout.encoding or "ascii")
@@ -105,69 +96,3 @@ def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
         Mark(letter=control.letter, name=control.short_name, values=[means.get(control.name) for means in controls])
         for control in map(CONTROLS.__getitem__, names)
     ]
-
-
-def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
-    groups = []
-    for task in scored.tasks:
-        bars = [bar_of(label, scored.scores[label][task.name].estimate(resampling=resampling))]
-        bars += [
-            bar_of(name, scores[task.name].estimate(resampling=resampling), is_control=True)
-            for name, scores in scored.controls.items()
-            if task.name in scores
-        ]
-        groups.append(BarGroup(name=task.name, bars=bars))
-    return grouped_chart(groups, title=f"{label} on {scored.dataset.name}", unit=_unit(resampling))
-
-
-def curve_chart(
-    curves: Mapping[AspectScope, Sequence[Estimate]], scored: ScoredRuns, label: str, resampling: Resampling
-) -> Node:
-    lines = [
-        ChartLine(
-            name="Results aspects" if scope == "results" else "all aspects",
-            points=[(k, point.mean) for k, point in enumerate(points, 1)],
-            low=[point.low for point in points if point.low is not None] or None,
-            high=[point.high for point in points if point.high is not None] or None,
-        )
-        for scope, points in curves.items()
-    ]
-    title = f"{label} on {scored.dataset.name}, by budget"
-    return line_chart(lines, title=title, x_name="sentences that count", y_name=_unit(resampling))
-
-
-def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: Resampling) -> Node:
-    charts = [
-        interval_chart(board_bars(rows), title=f"{task} on {data}", unit=_unit(resampling))
-        for task, rows in board.items()
-    ]
-    return stacked(charts, title=f"Leaderboard on {data}")
-
-
-def board_bars(rows: Sequence[Standing]) -> list[Bar]:
-    bars = []
-    for row in rows:
-        notes = [] if row.rank is None else [f"rank {row.rank_text}"]
-        notes += ["saw this data"] if row.trained_on_it else []
-        look = {"is_control": row.is_control, "unfinished": row.unfinished}
-        bars.append(bar_of(row.system, row.recall, note=", ".join(notes), **look))
-    return bars
-
-
-def comparison_chart(compared: Sequence[Pair[str]], data: str, resampling: Resampling) -> Node:
-    """Return one chart for each pair of runs, with a row for each task, all on one scale, as one picture."""
-    pairs: dict[tuple[str, str], list[Bar]] = {}
-    for pair in compared:
-        bar = bar_of(pair.comparison.task.name, pair.comparison.test.difference)
-        pairs.setdefault((pair.first, pair.second), []).append(bar)
-    reach = reach_of(bar for bars in pairs.values() for bar in bars)
-    unit = _unit(resampling, "difference in aspect recall, points")
-    charts = [
-        difference_chart(bars, title=f"{first} − {second}, on {data}", unit=unit, reach=reach, sides=(second, first))
-        for (first, second), bars in pairs.items()
-    ]
-    return stacked(charts, title=f"Differences on {data}")
-
-
-def _unit(resampling: Resampling, what: str = "aspect recall in %") -> str:
-    return f"{what}, {100 * resampling.level:g} % intervals"

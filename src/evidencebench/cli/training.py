@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import click
 import msgspec
@@ -23,7 +23,6 @@ from evidencebench.cli.output import (
 )
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import task_named
-from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
@@ -34,8 +33,8 @@ from evidencebench.scoring.significance import PairedTest, estimate_columns
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
 from evidencebench.training.crossval import SystemFigures, cross_validate, is_journal
 from evidencebench.training.crossval_splits import CrossValidation, make_plan, rehearse_splits, versions_before_training
-from evidencebench.training.folds import LazyInstances
-from evidencebench.training.trainings import TRAININGS, trainable
+from evidencebench.training.trainings import train as train_model
+from evidencebench.training.trainings import trainable
 from evidencebench.wording import counted
 
 # The training data -> the data that the last line of output suggests to try the model on.
@@ -69,25 +68,17 @@ def train(
     """
     if str(output) == "-":
         raise click.UsageError("--output: expected a folder, which is what a model is; standard output is none")
-    trained = trainable(what)
-    if trained is None:
-        raise SystemSpecError(f"train: expected one of {', '.join(TRAININGS)}, without a model; got '{what}'")
-    if trained.options:
-        raise SystemSpecError(f"train: '{next(iter(trained.options))}' is an option of answering, not of training")
-    if output.exists() and any(output.iterdir()) and not overwrite:
-        raise DataError(f"{output}: exists; choose another folder, or replace the model with --overwrite")
     datasets = [open_dataset(name) for name in dict.fromkeys(data)]
-    name = ", ".join(dataset.name for dataset in datasets)
-    digests = [dataset.sha256 for dataset in datasets]
-    about = {"name": name, "sha256": digests if len(digests) > 1 else digests[0]}
-    instances = LazyInstances(datasets, limit)
-    with progress(f"training {trained.name}", progress_style) as on_progress:
-        card: Any = trained.training.fit(instances, output, seed=seed, data=about, on_progress=on_progress)
+    with progress(f"training {what.partition(':')[0]}", progress_style) as on_progress:
+        card = train_model(what, datasets, output, limit=limit, seed=seed, overwrite=overwrite, on_progress=on_progress)
     if as_json:
         print_json({"model": str(output), "card": card})
         return
-    click.echo(f"{output}: trained on {name}, {counted(len(instances), 'instance')}")
-    spec = trained.specification(output)
+    name = ", ".join(dataset.name for dataset in datasets)
+    n = sum(len(dataset.ids[:limit]) for dataset in datasets)
+    click.echo(f"{output}: trained on {name}, {counted(n, 'instance')}")
+    trained = trainable(what)
+    spec = what if trained is None else trained.specification(output)
     other = _TRIAL_DATA.get(data[0], "OTHER_DATA")
     click.echo("  a score on the data that it was trained on says nothing of other papers")
     click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")

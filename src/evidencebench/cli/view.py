@@ -9,7 +9,6 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import PageServing, argument, option
-from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.files.places import cache_folder
@@ -27,6 +26,7 @@ def view(
         Path | None, option("--people FOLDER", "Let people pick, blind; their runs go to FOLDER.", options.FOLDER)
     ],
     limit: options.Limit,
+    ids: options.Ids,
     serving: PageServing,
 ) -> None:
     """Look at papers, their evidence and what each RUN chose.
@@ -53,8 +53,8 @@ def view(
     if folder is not None and len(tasks) > 1:
         raise click.UsageError("--people takes one --task")
     shown_tasks = tasks if folder is None else tasks or (TASKS["er_at_optimal"],)
-    if data is None and (runs or shown_tasks or folder is not None):
-        raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
+    if data is None and (runs or shown_tasks or folder is not None or ids is not None):
+        raise click.UsageError("expected --data: the data that RUN, --task, --ids or --people are about")
 
     with serving.listening("view") as (address, serve), ExitStack() as opened:
         if data is None:
@@ -70,7 +70,7 @@ def view(
         from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
         from evidencebench.pages.viewer import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
-        dataset = open_dataset(data)
+        dataset = options.open_part(data, ids)
         exchanges = opened.enter_context(stored_exchanges(dataset, cache_folder(os.environ)))
         viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
         if folder is not None:

@@ -18,7 +18,6 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import RunMismatchError, UndefinedScoreError, UnreadableError
 from evidencebench.query import sections_of
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -32,6 +31,7 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
+from evidencebench.scoring.task_scores import TaskScores
 
 Reading = Literal["covered", "taken out"]
 """What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""
@@ -150,7 +150,9 @@ def scores_to_audit(
     run: Path, dataset: Dataset, task: Task, rules: Rules = DEFAULT_RULES
 ) -> tuple[str, str, TaskScores]:
     """Return a run's signature, the checksum of its file, and its scores with selections; raises as `score_runs`."""
-    scored = score_runs([run], dataset, [task], rules=rules, with_controls=False, with_selections=True)
+    scored = score_runs(
+        [run], dataset, [task], rules=rules, with_controls=False, with_selections=True, changed_apart=False
+    )
     ((label, run_scores),) = scored.runs.items()
     if run_scores.header is not None and run_scores.header.answers_two_papers:
         raise RunMismatchError(

@@ -38,23 +38,27 @@ class AssemblySettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if wrong := wrong_with_name(self.name) or wrong_with_shares(self.shares):
-            raise DataError(wrong)
+        checked_name(self.name)
+        checked_shares(self.shares)
 
 
-def wrong_with_name(name: str) -> str:
-    return "" if _NAME.fullmatch(name) else f"name: expected letters, digits, '_', '.' or '-', got '{printable(name)}'"
+def checked_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise DataError(f"name: expected letters, digits, '_', '.' or '-', got '{printable(name)}'")
+    return name
 
 
-def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
-    """Return what is wrong with the shares of splits, whose names are those of files; empty where nothing is."""
+def checked_shares(shares: Mapping[str, Fraction]) -> Mapping[str, Fraction]:
+    """Return the shares of splits, whose names are those of files; raises `DataError` where something is wrong."""
     for split in shares:
         if not _SPLIT.fullmatch(split) or split == "manifest":  # a file of the data set's folder
-            return f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"
-    if sum(shares.values()) == 1 and min(shares.values()) >= 0:
-        return ""
-    listed = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
-    return f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {listed}"
+            raise DataError(
+                f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"
+            )
+    if sum(shares.values()) != 1 or min(shares.values()) < 0:
+        listed = ",".join(f"{split}={float(share):g}" for split, share in shares.items())
+        raise DataError(f"shares: expected shares that add up to 1, got {float(sum(shares.values())):g}: {listed}")
+    return shares
 
 
 class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):

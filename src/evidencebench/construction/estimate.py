@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass, field
 from itertools import pairwise
 from math import sqrt
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
-from evidencebench.construction.pipeline import model_step, steps_of
+from evidencebench.construction.pipeline import configured_step, steps_of
 from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects, words_of
 from evidencebench.errors import DataError, ReplyError
 from evidencebench.execution.rewriting import asker_from
@@ -117,11 +118,8 @@ def estimate_construction(
     steps behind it.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
-    client = ChatClient(sender=sender, cache=None, prices=prices)
-    try:
+    with closing(ChatClient(sender=sender, cache=None, prices=prices)) as client:
         return _Estimator(config, sender, client, assumptions, on_progress).estimate()
-    finally:
-        client.close()
 
 
 class _Estimator:
@@ -138,7 +136,7 @@ class _Estimator:
         self._names = steps_of(config)
         self._steps, self._files = {}, {}
         for name in self._names:
-            step, model = model_step(config, name, client)
+            step, model = configured_step(config, name, client)
             self._steps[name] = step, asker_from(model, client=client)
             if (path := output_of(name, config.work)).is_file():
                 self._files[name] = open_drafts(path, must_be_finished=False)

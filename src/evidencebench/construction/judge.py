@@ -14,6 +14,7 @@ from evidencebench.construction.step import ModelStep, ask_object, settings_of_a
 from evidencebench.construction.writing import MOST_ASPECTS, numbered_aspects
 from evidencebench.errors import SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.models.llm.reading import ReplyClass, read_selection
 from evidencebench.systems.llm.asking import Asker, ask_until_read, error_priority
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
@@ -238,7 +239,7 @@ def _round(
 
 
 def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> WindowVote:
-    structured, start, n_sentences = asker.chat.structured, min(window.shown), max(window.shown) + 1
+    structured, start, n_sentences = asks_json(asker.chat), min(window.shown), max(window.shown) + 1
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
         reading = read_selection(reply, window.shown, budget=None, n_sentences=n_sentences)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from evidencebench.construction.assemble import AssemblyReport, OnProgress, assemble, progress_of
-from evidencebench.construction.config import Config
+from evidencebench.construction.config import Config, JudgeTable, read_config
 from evidencebench.construction.draft import (
     DATASET_FOLDER,
     MANIFEST,
@@ -33,6 +33,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.execution.asking import Waiting
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import require_replaceable_folder
+from evidencebench.files.disk import PathText
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import key_for, place_of_key, server_of
 from evidencebench.systems.llm.asking import Asker
@@ -55,25 +56,26 @@ def steps_of(config: Config) -> tuple[str, ...]:
     return MODEL_STEPS[1 if config.file.table else 0 :]
 
 
-def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
+def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None) -> ModelStep:
+    if name != "judge":
+        return next(step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS) if step.name == name)
+    second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
+    return judge_step(judge, PaperFolder(papers), second=second)
+
+
+def configured_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
+    """Return a step, and the model that it asks."""
     judge = config.file.judge
-    if name == "judge":
-        step = judge_step(
-            judge,
-            PaperFolder(config.papers),
-            second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
-        )
-        return step, judge.model or config.file.model
-    others = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
-    return others[name], config.file.model
+    own_model = judge.model if name == "judge" else None
+    return model_step(name, judge, config.papers, client), own_model or config.file.model
 
 
-def run_all(
-    config: Config,
+def construct(
+    config: Config | PathText,
     *,
     client: ChatClient,
-    waiting: Waiting,
-    today: date,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
+    today: date | None = None,
     limit: int | None = None,
     until: str | None = None,
     overwrite: bool = False,
@@ -82,16 +84,46 @@ def run_all(
     engine: Engine | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> Constructed:
-    """Run all steps; what is done already is not done again, unless it is stale and ``overwrite`` is given.
+    """Make a benchmark of papers and reviews, step by step; what is done already is not done again.
 
-    ``limit`` is how many drafts each step that asks a model is given, as a pilot: the run then ends before the first
-    step that asks none. ``until`` names the step behind which it ends. The others are of `run_step` and `assemble`.
+    Parameters
+    ----------
+    config
+        The configuration, or its file: papers, folder, model and settings of the steps.
+    client
+        What asks the language model, as `make_client` makes it.
+    waiting
+        How many requests wait at once.
+    today
+        The day that stands in the data; None: today's.
+    limit
+        How many drafts each step that asks a model is given, as a pilot: the run then ends before the first step that
+        asks none. None: all.
+    until
+        The step behind which it ends; None: the last.
+    overwrite
+        Whether to do again what is stale.
+    drops_failed
+        Whether a draft that fails is dropped; else the run ends behind the step.
+    jobs, engine
+        As in `execute`.
+    on_progress
+        Called with (done, in all, the step).
+
+    Raises
+    ------
+    DataError
+        If an input lacks or is damaged, or a draft was made with other settings.
+    StopError
+        If no more requests may be sent; the replies so far are in the cache.
     """
+    config = config if isinstance(config, Config) else read_config(Path(config))
+    today = today or datetime.now(UTC).date()
     against = _require_all(config, client)
     unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
     reports: list[StepReport] = []
     for name in steps_of(config):
-        step, model = model_step(config, name, client)
+        step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         target = output_of(name, config.work)
         if against and name == steps_of(config)[0]:

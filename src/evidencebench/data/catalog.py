@@ -7,8 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from evidencebench.errors import DownloadError, UnreadableError
-from evidencebench.files.disk import PathText, file_sha256, packaged_table
+from evidencebench.errors import UnreadableError
+from evidencebench.files.disk import PathText, packaged_table
 from evidencebench.files.places import data_folder
 from evidencebench.wording import did_you_mean
 
@@ -28,16 +28,6 @@ class CatalogEntry:
     sha256: str | None = None  # in lower-case hexadecimal; None: not known
     licence: str  # as the publisher names it
     note: str = ""  # what else users must know to fetch or use it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
-    """A whole file in the data folder; ``verified`` says that its checksum was compared with a known one."""
-
-    path: Path
-    size_bytes: int
-    sha256: str
-    verified: bool
 
 
 CATALOG: Mapping[str, CatalogEntry] = MappingProxyType(
@@ -78,25 +68,6 @@ def data_path(name: PathText) -> Path:
     if not path.exists():
         raise UnreadableError(f"{name}: not on this machine yet; fetch it with 'evidencebench data download {name}'")
     return path
-
-
-def check_file(entry: CatalogEntry, path: Path) -> Fetched:
-    """Return a file's size and checksum; raises `DownloadError` where they differ from those of the catalogue.
-
-    >>> check_file(CATALOG["train"], Path(__file__))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    evidencebench.errors.DownloadError: ...catalog.py: expected 4,133,576 bytes, got ...
-    """
-    try:
-        size = path.stat().st_size
-        if entry.size_bytes not in {None, size}:  # before the checksum, which reads gigabytes
-            raise DownloadError(f"{path}: expected {entry.size_bytes:,} bytes, got {size:,}")
-        computed = file_sha256(path)
-    except OSError as error:
-        raise DownloadError(f"{path}: expected a file that can be read, got: {error.strerror}") from error
-    if entry.sha256 is not None and not sha256_matches(entry.sha256, computed):
-        raise DownloadError(f"{path}: expected the sha256 checksum {entry.sha256}, got {computed}")
-    return Fetched(path=path, size_bytes=size, sha256=computed, verified=entry.sha256 is not None)
 
 
 def sha256_matches(known: str, computed: str) -> bool:

@@ -14,7 +14,7 @@ from evidencebench.data.branch_and_bound import OutOfNodesError, Search, first_r
 from evidencebench.data.instance import Labels
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import AspectScope
-from evidencebench.wording import counted, one_line
+from evidencebench.wording import check_type, counted, one_line
 
 # Papers need at most 1,000; twice the most aspects of any, 60, need up to this many, in half a minute.
 DEFAULT_NODES = 100_000
@@ -55,6 +55,7 @@ class Cover:
 
 def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:
     """Return which aspects each sentence covers, for the aspects in ``scope``; computed once for the same labels."""
+    check_type(labels, Labels, "the labels of an instance, such as load_sample()[0].labels")
     coverage: Coverage | None = labels.coverages.get(scope)
     if coverage is None:
         coverage = coverage_from({aspect: labels.sources.get(aspect, ()) for aspect in labels.that_count(scope)})
@@ -94,6 +95,7 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     >>> minimum_cover(coverage_from(sources)).sentences
     (0, 1)
     """
+    check_type(coverage, Coverage, "what coverage_of returns")
     cover: Cover | None = coverage.optima.get((None, max_nodes))
     if cover is None:
         universe = coverage.coverable
@@ -177,6 +179,7 @@ def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
 
 
 def _most_covered(coverage: Coverage, budget: int, max_nodes: int) -> int:
+    check_type(coverage, Coverage, "what coverage_of returns")
     most: int | None = coverage.optima.get((budget, max_nodes))
     if most is None:
         masks, universe, search = list(coverage.masks.values()), coverage.coverable, Search(max_nodes)

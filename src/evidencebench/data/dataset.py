@@ -1,7 +1,7 @@
 """Open, read and write data files lazily: of a 3 GB file, only an index is held in memory."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -20,10 +20,10 @@ from evidencebench.data.sources import (
 )
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError
 from evidencebench.files.atomic import whole_file
-from evidencebench.files.disk import PathText
+from evidencebench.files.disk import PathText, decoded, read_bytes
 from evidencebench.query import Query
 from evidencebench.tables import Cell, excerpt_html
-from evidencebench.wording import counted, one_line
+from evidencebench.wording import check_type, counted, did_you_mean, one_line
 
 
 class Dataset:
@@ -37,7 +37,7 @@ class Dataset:
     path
         The file; or a folder or pattern of files.
     ids
-        Instance ids, in file order.
+        Instance ids, in file order; of a `subset`, the chosen ones.
 
     Examples
     --------
@@ -47,9 +47,44 @@ class Dataset:
     True
     """
 
-    def __init__(self, source: DataSource) -> None:
-        self.path, self.ids = source.snapshot.path, source.ids
-        self._source = source
+    def __init__(self, source: DataSource, chosen: tuple[str, ...] | None = None) -> None:
+        self.path, self.ids = source.snapshot.path, source.ids if chosen is None else chosen
+        self._source, self.chosen_ids = source, chosen
+        self._held: Container[object] = source if chosen is None else frozenset(chosen)
+
+    @property
+    def whole(self) -> "Dataset":
+        """All instances of the file, of which a `subset` shows some."""
+        return self if self.chosen_ids is None else Dataset(self._source)
+
+    def subset(self, ids: Iterable[str] | PathText) -> "Dataset":
+        """Return the chosen instances as a data set, in file order; every function takes it in place of all.
+
+        ``ids`` are instance ids, or the path of a file of one id a line. `UnknownInstanceError` is raised where there
+        is no such instance; `DataError` where no id is given, one is given twice, or the file cannot be read.
+
+        >>> from evidencebench import load_sample
+        >>> load_sample().subset(["evidencebench_sample_id_1", "evidencebench_sample_id_0"]).ids
+        ('evidencebench_sample_id_0', 'evidencebench_sample_id_1')
+        """
+        where, expected = "ids", "instance ids, or the path of a file of one id a line"
+        if isinstance(ids, str | os.PathLike):
+            where = str(Path(ids))
+            text = decoded(read_bytes(Path(where), advice=f"expected {expected}"), name=where)
+            ids = filter(None, map(str.strip, text.splitlines()))
+        check_type(ids, Iterable, expected)
+        chosen = set[str]()
+        for name in ids:
+            check_type(name, str, f"an instance id, such as '{self.ids[0]}'")
+            if name not in self:
+                like = did_you_mean(name, self.ids[:10_000]) or f"; its ids look like '{self.ids[0]}'"
+                raise UnknownInstanceError(f"{where}: no instance '{name}' in {self.name}{like}")
+            if name in chosen:
+                raise DataError(f"{where}: '{name}' stands more than once; give each id once")
+            chosen.add(name)
+        if not chosen:
+            raise DataError(f"{where}: expected the id of an instance or more, got none")
+        return self if len(chosen) == len(self) else Dataset(self._source, tuple(filter(chosen.__contains__, self.ids)))
 
     @property
     def name(self) -> str:
@@ -70,14 +105,15 @@ class Dataset:
     @property
     def file(self) -> DataFile:
         """The description of the file with which `reopen_dataset` opens it in another process."""
-        return file_of(self._source)
+        return file_of(self._source, self.chosen_ids)
 
     def __repr__(self) -> str:
         checksum = ""  # left out where it cannot be computed, or would take seconds
         with suppress(OSError, DataError):
             if self._source.snapshot.is_sha256_at_hand:
                 checksum = f"sha256 {self.sha256[:12]}"
-        return one_line(self, repr(self.name), counted(len(self), "instance"), checksum)
+        of = "" if self.chosen_ids is None else f"{len(self):,} of "
+        return one_line(self, repr(self.name), f"{of}{counted(len(self.whole), 'instance')}", checksum)
 
     def _repr_html_(self) -> str:
         rows: list[list[Cell]] = []
@@ -92,7 +128,7 @@ class Dataset:
         return len(self.ids)
 
     def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self._source
+        return instance_id in self._held
 
     def __iter__(self) -> Iterator[Instance]:
         return self.instances()
@@ -108,7 +144,7 @@ class Dataset:
             if not -len(self) <= key < len(self):
                 raise UnknownInstanceError(f"{self.name}: no instance at position {key}; it holds {len(self)}")
             key = self.ids[key]
-        if key not in self._source:
+        if key not in self:
             raise UnknownInstanceError(f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'")
         return self._decode(key)
 
@@ -161,7 +197,7 @@ def open_dataset(path: PathText) -> Dataset:
 
 def reopen_dataset(file: DataFile) -> Dataset:
     """Return the data set that another process has opened; raises `ChangedDataError` if the file is another one."""
-    return Dataset(open_source(file))
+    return Dataset(open_source(file), file.ids)
 
 
 def dataset_from(given: Dataset | PathText) -> Dataset:

@@ -14,11 +14,11 @@ from typing import Annotated
 
 import msgspec
 
-from evidencebench.data.catalog import CatalogEntry, Fetched, check_file
+from evidencebench.data.catalog import CatalogEntry, sha256_matches
 from evidencebench.data.sources import open_source
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.files.atomic import put_in_place, write_whole
-from evidencebench.files.disk import BROKEN_JSON, PathText, read_whole
+from evidencebench.files.disk import BROKEN_JSON, PathText, file_sha256, read_whole
 from evidencebench.files.places import try_lock
 from evidencebench.web.fetch import (
     FETCHES,
@@ -88,6 +88,16 @@ def _disk_errors(path: Path) -> Iterator[None]:
         raise wrong_file(path, "to write there", reason, "free space there, or choose another folder") from error
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A whole file in the data folder; ``verified`` says that its checksum was compared with a known one."""
+
+    path: Path
+    size_bytes: int
+    sha256: str
+    verified: bool
+
+
 Progress = Callable[[int, int], None]
 """Called after each block with (bytes so far, bytes of the whole file, or bytes so far where that is not known)."""
 
@@ -146,7 +156,7 @@ def fetch(
         is_there = target.exists()
     if is_there and not force:
         with _add_advice("replace it by force"):
-            return _check(entry, target)
+            return check_file(entry, target)
     if is_there and not target.is_file() and not target.is_dir():
         raise wrong_file(target, "a regular file to replace", "a pipe or a device", "choose another folder")
     address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
@@ -160,14 +170,14 @@ def fetch(
     with _disk_errors(part), locked_part_file(part):
         if source_file is not None:
             with _add_advice("give the right file"):
-                _check(entry, Path(source_file))  # before the part file is deleted, which may hold hours of download
+                check_file(entry, Path(source_file))  # before the part file goes, which may hold hours of download
             _discard(part)
             shutil.copyfile(source_file, part)
         else:
             _complete(job, attempts, sleep)
         try:
             with _add_advice("the part file is deleted: run it again, or give another address, mirror or copy"):
-                fetched = _check(entry, part)
+                fetched = check_file(entry, part)
         except DownloadError:
             _discard(part)
             raise
@@ -177,19 +187,26 @@ def fetch(
         return replace(fetched, path=target)
 
 
-def _check(entry: CatalogEntry, path: Path) -> Fetched:
+def check_file(entry: CatalogEntry, path: Path) -> Fetched:
     """Return a file's size and checksum, both compared; where no checksum is known, its instances are counted too."""
-    fetched = check_file(entry, path)
-    if entry.sha256 is not None and "..." not in entry.sha256:
-        return fetched
     try:
-        source = open_source(path)
-    except DataError as error:
-        raise DownloadError(f"{error}; expected {counted(entry.n_instances, 'instance')}") from error
-    if source.repeated_ids or len(source.ids) != entry.n_instances:
-        got = f"'{source.repeated_ids[0]}' more than once" if source.repeated_ids else f"{len(source.ids):,}"
-        raise DownloadError(f"{path}: expected {counted(entry.n_instances, 'instance')}, got {got}")
-    return fetched
+        size = path.stat().st_size
+        if entry.size_bytes not in {None, size}:  # before the checksum, which reads gigabytes
+            raise DownloadError(f"{path}: expected {entry.size_bytes:,} bytes, got {size:,}")
+        computed = file_sha256(path)
+    except OSError as error:
+        raise DownloadError(f"{path}: expected a file that can be read, got: {error.strerror}") from error
+    if entry.sha256 is not None and not sha256_matches(entry.sha256, computed):
+        raise DownloadError(f"{path}: expected the sha256 checksum {entry.sha256}, got {computed}")
+    if entry.sha256 is None or "..." in entry.sha256:
+        try:
+            source = open_source(path)
+        except DataError as error:
+            raise DownloadError(f"{error}; expected {counted(entry.n_instances, 'instance')}") from error
+        if source.repeated_ids or len(source.ids) != entry.n_instances:
+            got = f"'{source.repeated_ids[0]}' more than once" if source.repeated_ids else f"{len(source.ids):,}"
+            raise DownloadError(f"{path}: expected {counted(entry.n_instances, 'instance')}, got {got}")
+    return Fetched(path=path, size_bytes=size, sha256=computed, verified=entry.sha256 is not None)
 
 
 @contextmanager

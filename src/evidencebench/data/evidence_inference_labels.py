@@ -32,7 +32,7 @@ from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import read_text
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read
+from evidencebench.papers.read import read_paper
 from evidencebench.query import Query
 
 # Find a marked text in a paper's sentences, however its white space and marks are written.
@@ -258,7 +258,7 @@ def _paper(folder: TrialFolder, pmcid: str, report: ConversionReport) -> Placing
     plain = read_if_there("txt", lambda path: read_trial_text(read_text(path), str(path)))
     if report.read_from == "txt":
         return PlacingPaper(None if plain is None else plain.paper, plain)
-    return PlacingPaper(read_if_there("nxml", read), plain)
+    return PlacingPaper(read_if_there("nxml", read_paper), plain)
 
 
 def _instance(

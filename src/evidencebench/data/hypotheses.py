@@ -25,7 +25,7 @@ def read_hypotheses(path: Path, dataset: Dataset, limit: int | None = None) -> d
         hypotheses = _each_once(_READERS[path.suffix](text))
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
-    if unknown := next((instance_id for instance_id in hypotheses if instance_id not in dataset), None):
+    if unknown := next((instance_id for instance_id in hypotheses if instance_id not in dataset.whole), None):
         raise FormatError(f"{path}: expected ids of {dataset.name}, such as '{dataset.ids[0]}', got '{unknown}'")
     if missing := [instance_id for instance_id in dataset.ids[:limit] if instance_id not in hypotheses]:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

@@ -174,10 +174,10 @@ def _diagnosis(content: memoryview, found: Exception) -> str:
     )
 
 
-def repeated_keys_by_object(content: bytes) -> list[list[str]]:
-    """Return the keys that stand more than once in each object of a JSON text, inner objects first."""
-    repeated: list[list[str]] = []
-    json.loads(content, object_pairs_hook=lambda pairs: repeated.append(repeated_keys(pairs)), parse_int=str)
+def _repeated_keys(content: bytes) -> list[str]:
+    """Return the keys that stand more than once in an object of a JSON text, those of inner objects first."""
+    repeated: list[str] = []
+    json.loads(content, object_pairs_hook=lambda pairs: repeated.extend(repeated_keys(pairs)), parse_int=str)
     return repeated
 
 
@@ -339,16 +339,11 @@ class JsonFile(DataSource):
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
         raw = self._origin(instance_id).raw
         try:
-            fields = msgspec.json.decode(raw)
+            return msgspec.json.decode(raw), _repeated_keys(raw)
         except UnicodeDecodeError as error:
             raise UnreadableError(f"{self.snapshot.path}: {instance_id}: {not_utf8(error)}") from error
         except (msgspec.DecodeError, RecursionError) as error:
             raise FormatError(str(error)) from error
-        # Without spaces each key ends in a quote and a colon; so does the first quote of ":-)", and few other places.
-        # As many as there are keys means that no key stands twice, without a slower parser.
-        if msgspec.json.format(raw, indent=-1).count(b'":') == _n_keys(fields):
-            return fields, []
-        return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
 
     def index(self) -> bytes:
         """Return the spans of instances, and the repeated ids, for `open_indexed_json`."""
@@ -359,23 +354,6 @@ def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
     """Return the instances of a file that another process has opened, by the `JsonFile.index` of that."""
     spans, repeated_ids = msgspec.msgpack.decode(index, type=tuple[dict[str, Span], tuple[str, ...]])
     return JsonFile(snapshot=snapshot, places=spans, repeated_ids=repeated_ids)
-
-
-def _n_keys(value: Any) -> int:
-    """Return how many keys all objects in a value have; it is taken apart level by level, which is fast."""
-    n_keys, nested = 0, [value]
-    while nested:
-        objects = [container for container in nested if type(container) is dict]
-        n_keys += sum(map(len, objects))
-        members = list(chain.from_iterable(map(dict.values, objects)))
-        elements = list(chain.from_iterable(container for container in nested if type(container) is list))
-        # Most elements are texts, which are told from objects and lists in bulk.
-        mixed = (values for values in (members, elements) if not _NESTED.isdisjoint(map(type, values)))
-        nested = [value for values in mixed for value in values if type(value) in _NESTED]
-    return n_keys
-
-
-_NESTED = frozenset((dict, list))
 
 
 def _open_indexed(

@@ -142,6 +142,7 @@ class DataFile:
     shards: tuple["DataFile", ...] = ()  # of a folder or a pattern
     sha256: str | None = None  # by which another machine knows the file, where its state differs; None: by state alone
     index: bytes | None = field(default=None, repr=False)  # of a large JSON file, see `JsonFile.index`
+    ids: tuple[str, ...] | None = field(default=None, repr=False)  # those that were chosen; None: all
 
 
 Open: TypeAlias = Callable[[Snapshot], DataSource]
@@ -232,12 +233,12 @@ def _sharded(path: Path, files: Iterable[Path | DataFile]) -> ShardedSource:
     )
 
 
-def file_of(source: DataSource) -> DataFile:
+def file_of(source: DataSource, ids: tuple[str, ...] | None = None) -> DataFile:
     if isinstance(source, ShardedSource):
-        return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
+        return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)), ids=ids)
     snapshot = cast("Snapshot", source.snapshot)
     sha256 = vars(snapshot).get("sha256")
-    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=sha256, index=source.index())
+    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=sha256, index=source.index(), ids=ids)
 
 
 def _was(snapshot: Snapshot) -> FileState | str:

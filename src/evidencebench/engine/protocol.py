@@ -66,9 +66,11 @@ class Outcome(Generic[Item, Result]):
 class Engine(Protocol):
     """Runs a function over items: in this process, in threads, in processes or on a cluster.
 
-    >>> from evidencebench.engine.local import InProcess
-    >>> [outcome.result for outcome in InProcess().outcomes(lambda add: lambda item: item + add, (10,), [1, 2, 3])]
-    [11, 12, 13]
+    Examples
+    --------
+    >>> from evidencebench import InProcess
+    >>> max(outcome.value for outcome in InProcess().outcomes(lambda add: lambda item: item + add, (10,), [1, 2, 3]))
+    13
     """
 
     @property
@@ -89,15 +91,13 @@ class Engine(Protocol):
     ) -> Iterator[Outcome[Item, Result]]:
         """Yield the outcome of each item as soon as it is ready, in any order. An error ends no other item's work.
 
-        After the first Ctrl-C no further item begins: those that have begun are finished and their outcomes yielded,
-        then ``KeyboardInterrupt`` is raised. A second Ctrl-C ends at once. Where a worker dies, another one takes its
-        place, and what it had begun is tried once more, alone.
+        After the first Ctrl-C no further item begins; those that have begun are finished, then ``KeyboardInterrupt`` is
+        raised. A second one ends at once. What a worker had begun when it died is tried once more, alone.
 
         Parameters
         ----------
         setup, arguments
-            A module-level function and its arguments. It is called in each worker, and returns the function that is
-            called with each item. What it raises is raised here.
+            A module-level function, called in each worker. What it returns is called with items; its errors are raised.
         items
             They are taken in this process, shortly before they begin. No item begins after the last.
         on_interrupt

@@ -1,10 +1,11 @@
 """Ask a system about one instance: it is given the query and the brief only, and it answers or fails."""
 
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -12,18 +13,56 @@ from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.changes import ChangedInstance, with_hypothesis
 from evidencebench.execution.own_code import beginning_of, trace_of
+from evidencebench.query import Query
 from evidencebench.runs.formats import GivenAnswer, answers_in
 from evidencebench.runs.run import Answer, Failure, RunFile
-from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
+from evidencebench.system import Asked, Brief, NamedSystem, Ranking, System, Traits, plain_ranking, traits_of
 
 _MAX_ERROR_CHARACTERS = 500
+_SEEDS_OF_AN_EPOCH = 1_000_000  # more than the samples of a vote, so that no two epochs send the same request
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
+
+SystemFunction: TypeAlias = Callable[[Query, Brief], GivenAnswer]
+"""A system as a function: it returns a `Ranking`, indices of sentences, or sentence -> score."""
+AnySystem: TypeAlias = NamedSystem | System | SystemFunction
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function as a system: a list is a ranking, the best first, and a set has no order.
+
+    It may read the brief, unless its attribute ``traits`` says otherwise.
+    """
+
+    function: SystemFunction
+
+    @property
+    def traits(self) -> Traits:
+        given: Traits = getattr(self.function, "traits", Traits(reads_brief=True))
+        return given
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        given = self.function(query, brief)
+        if given is None:
+            raise TypeError("expected an answer, got None")
+        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+            return Ranking(sentences=tuple(given))
+        return cast("Ranking", answers_in({query.instance_id: given})[query.instance_id])
+
+
+def is_function(given: object) -> bool:
+    return callable(given) and not (isinstance(given, type) or hasattr(given, "rank") or hasattr(given, "rank_knowing"))
 
 
 def named_system(system: object) -> NamedSystem:
-    """Return a system with a name; an object without a name gets that of its class."""
+    """Return a system with a name: an object gets that of its class, a function that by which it is imported."""
     if isinstance(system, NamedSystem):
         return system
+    if is_function(system):
+        place = system if hasattr(system, "__qualname__") else type(system)
+        name = f"{place.__module__}:{place.__qualname__}"
+        function, module = _Function(cast("SystemFunction", system)), sys.modules.get(place.__module__)
+        return NamedSystem(name=name, options={}, system=function, module=module)
     kind = type(system).__name__
     if isinstance(system, type):
         raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")
@@ -34,24 +73,45 @@ def named_system(system: object) -> NamedSystem:
         )
     method = "rank_knowing" if traits_of(system).knows_labels else "rank"
     if not callable(getattr(system, method, None)):
-        raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
+        raise TypeError(
+            f"expected a system, which is an object with a method rank(query, brief) or a function of both, got {kind}"
+        )
     return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
     """Return a dataclass system in which ``name`` has named the systems among its fields."""
-    if not is_dataclass(system):
-        return system
 
-    def named(value: Any) -> Any:
-        if isinstance(value, tuple):
-            named_value = tuple(map(named, value))
-            return value if all(map(operator.is_, named_value, value)) else named_value
+    def named(_: str, value: Any) -> Any:
         return name(value) if callable(getattr(value, "rank", None)) else value
 
-    values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
-    changed = {key: named_value for key, value in values.items() if (named_value := named(value)) is not value}
-    return cast("System", replace(system, **changed)) if changed else system
+    return cast("System", _with_fields(system, named))
+
+
+def in_epoch(system: Any, epoch: int) -> Any:
+    """Return a system as it is asked in an epoch: from the second on, each seed in it and in its parts is another."""
+
+    def asked(name: str, value: Any) -> Any:
+        is_seed = name == "seed" and type(value) is int
+        return value + (epoch - 1) * _SEEDS_OF_AN_EPOCH if is_seed else _with_fields(value, asked)
+
+    return system if epoch == 1 else _with_fields(system, asked)
+
+
+def _with_fields(owner: Any, change: Callable[[str, Any], Any]) -> Any:
+    """Return a dataclass whose fields, and the parts of tuples, are changed; itself if it is none or none changes."""
+
+    def changed(name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            parts = tuple(changed(name, part) for part in value)
+            return value if all(map(operator.is_, parts, value)) else parts
+        return change(name, value)
+
+    if not is_dataclass(owner) or isinstance(owner, type):
+        return owner
+    values = {field.name: getattr(owner, field.name) for field in fields(owner) if field.init}
+    new = {name: part for name, value in values.items() if (part := changed(name, value)) is not value}
+    return replace(owner, **new) if new else owner
 
 
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
@@ -77,7 +137,7 @@ def require_answerable(
             )
 
 
-def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
+def answer_instance(system: AnySystem, instance: Instance, task: TaskOrName | None) -> Answer:
     """Return a system's answer to an instance; if the system raises an error, return a `Failure`.
 
     The system is given the query; only one whose traits say that it knows the labels is given the labels. The brief is
@@ -114,18 +174,22 @@ def _message(error: BaseException) -> str:
     return message.encode(errors="backslashreplace").decode()
 
 
+class AnswersByInstance(partial[Answer | None]):
+    """Answers to an instance and a task, as `answers_from` returns them; a user's function would see labels in it."""
+
+
 def answers_from(
-    answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+    answering: AnySystem | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance,
     hypotheses: Mapping[str, str] | None = None,
-) -> Callable[[Instance, Task], Answer | None]:
+) -> AnswersByInstance:
     """Return a function: instance, task -> answer.
 
     Parameters
     ----------
     answering
-        A system, as `make_system` returns it or any object with ``rank(query, brief)``; a run, as `open_run` returns
-        it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system is asked once an
-        instance. A function is returned as it is.
+        A system, as `make_system` returns it, any object with ``rank(query, brief)`` or a function of both; a run, as
+        `open_run` returns it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system
+        is asked once an instance. What this function returned is returned as it is.
     hypotheses
         Instance id -> the hypothesis to ask a system instead of the instance's own; None: its own.
 
@@ -144,16 +208,16 @@ def answers_from(
     """
     match answering:
         case RunFile():
-            return lambda instance, task: answering.answer(instance.id, task.name)
+            return AnswersByInstance(lambda instance, task: answering.answer(instance.id, task.name))
         case Mapping():
             answers = answers_in(answering)
-            return lambda instance, _: answers.get(instance.id)
-    is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
-    if callable(answering) and not is_system:
-        return answering
-    return ask_once_an_instance(
+            return AnswersByInstance(lambda instance, _: answers.get(instance.id))
+        case AnswersByInstance():
+            return answering
+    asked = ask_once_an_instance(
         named_system(answering), lambda instance: ChangedInstance(instance=with_hypothesis(instance, hypotheses))
     )
+    return AnswersByInstance(asked)
 
 
 def ask_once_an_instance(

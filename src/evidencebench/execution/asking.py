@@ -44,6 +44,7 @@ class InstanceOutcome:
     seconds: float = 0.0
     unanswered: Todo | None = None
     stop: StopError | None = None  # set if no other instance may be begun
+    n_sentences: int = 0  # of the instance; 0: it was not asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +82,10 @@ class Rehearsal:
     tasks: tuple[str, ...] = ()  # names of the tasks if each is asked for itself; empty: one answer serves all
 
 
-def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
-    first_error = next(map(": ".join, failures.items()), None)
-    return Rehearsal(n_instances=n_instances, n_failed=len(failures), first_error=first_error)
+def rehearsal_of(n_instances: int, failures: Collection[tuple[str, str]], tasks: tuple[str, ...] = ()) -> Rehearsal:
+    """Return a rehearsal, of the failures as (instance id, error)."""
+    first_error = next(map(": ".join, failures), None)
+    return Rehearsal(n_instances=n_instances, n_failed=len(failures), first_error=first_error, tasks=tasks)
 
 
 def attempted(todo: Todo, work: Callable[[], object]) -> InstanceOutcome:
@@ -143,7 +145,10 @@ def asker(
                 break
         unanswered = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
         seconds = time.perf_counter() - started
-        return InstanceOutcome(todo=todo, answers=answers, seconds=seconds, unanswered=unanswered, stop=stop)
+        n = len(instance.query.sentences)
+        return InstanceOutcome(
+            todo=todo, answers=answers, seconds=seconds, unanswered=unanswered, stop=stop, n_sentences=n
+        )
 
     return ask
 
@@ -274,14 +279,10 @@ def rehearse_all(
         inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress
     )
     failures = [
-        f"{instance_id}: {answer.error}"
+        (instance_id, answer.error)
         for gathered in all_answers
         for (instance_id, _), answer in gathered.answers.items()
         if isinstance(answer, Failure)
     ]
-    return Rehearsal(
-        n_instances=len(dataset.ids[:limit]),
-        n_failed=len(failures),
-        first_error=failures[0] if failures else None,
-        tasks=tuple(task.name for task in tasks) if any(inquiry.system.reads_brief for inquiry in inquiries) else (),
-    )
+    names = tuple(task.name for task in tasks) if any(inquiry.system.reads_brief for inquiry in inquiries) else ()
+    return rehearsal_of(len(dataset.ids[:limit]), failures, names)

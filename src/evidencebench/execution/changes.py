@@ -1,6 +1,6 @@
 """Changed queries over a data set."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -9,11 +9,12 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.hypotheses import read_hypotheses
+from evidencebench.data.dataset import Dataset, dataset_from
+from evidencebench.data.hypotheses import read_hypotheses, write_hypotheses
 from evidencebench.data.instance import Instance
 from evidencebench.errors import RunMismatchError, UnreadableError
-from evidencebench.files.disk import file_sha256
+from evidencebench.files.disk import PathText, file_sha256
+from evidencebench.query import Query
 from evidencebench.runs.header import ControlName, QueryControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.systems.changed_queries import (
@@ -24,7 +25,7 @@ from evidencebench.systems.changed_queries import (
     shuffle_words,
     with_stranger,
 )
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean, name_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ def changed_instance(instance: Instance, changes: Changes | None, dataset: Datas
     if changes.strangers is None:
         return ChangedInstance(instance=instance)
     stranger = changes.strangers[instance.id]
-    mixed = with_stranger(instance.query, dataset[stranger.instance_id].query, is_before=stranger.is_before)
+    mixed = with_stranger(instance.query, dataset.whole[stranger.instance_id].query, is_before=stranger.is_before)
     labels = instance.labels  # only the oracles see them
     sources = {aspect: tuple(index + mixed.offset for index in indices) for aspect, indices in labels.sources.items()}
     stored = {
@@ -78,18 +79,52 @@ QUERY_CONTROLS: Mapping[ControlName, str] = MappingProxyType(
         "negated": "the hypothesis negated, from a file",
         "paraphrased": "the hypothesis in other words, from a file",
         "shuffled_words": "the words of the hypothesis in another order",
+        "changed": "a hypothesis of your own, from a file",
     }
 )
 """Every query control, and what each paper is asked instead of its own query."""
 
-FROM_FILE = ("negated", "paraphrased")
+FROM_FILE = ("negated", "paraphrased", "changed")
 """The controls whose hypotheses come from a file, since code cannot write them."""
+
+
+HypothesisFunction = Callable[[Query], str]
+"""A control of your own: a query -> the hypothesis to ask in place of its own one."""
+
+
+def control_of(function: HypothesisFunction, dataset: Dataset | PathText, path: PathText) -> QueryControl:
+    """Write the hypotheses of a control of your own to a file, and return the control: ``changed=FILE`` of commands.
+
+    ``function`` takes a `Query` and returns the hypothesis to ask in place of its own one; ``TypeError`` is raised
+    where that is no text. ``path`` ends in ``.jsonl``, is replaced, and holds a line for each instance of the data,
+    with its own hypothesis beside the new one. Tables call the control by the file's name.
+
+    >>> import tempfile
+    >>> from evidencebench import load_sample
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     control_of(lambda query: query.hypothesis.upper(), load_sample(), f"{folder}/upper_case.jsonl").words
+    'changed: upper_case'
+    """
+    dataset, path = dataset_from(dataset).whole, Path(path)
+    if path.suffix != ".jsonl":
+        raise ValueError(f"{path}: expected a name that ends in .jsonl")
+    hypotheses: dict[str, str] = {}
+    for query in dataset.queries():
+        text = function(query)
+        if not isinstance(text, str) or not text.strip():
+            raise TypeError(
+                f"control '{name_of(function)}': {query.instance_id}: expected a hypothesis as text, got {text!r}"
+            )
+        hypotheses[query.instance_id] = text.strip()
+    write_hypotheses(path, hypotheses, {query.instance_id: query.hypothesis for query in dataset.queries()})
+    return QueryControl(name="changed", path=str(path))
 
 
 def query_control(given: str | QueryControl) -> QueryControl:
     """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``."""
     if isinstance(given, QueryControl):
         return given
+    check_type(given, str, "the name of a query control, or what control_of(function, data, path) returns")
     name, _, file = given.partition("=")
     if name not in get_args(ControlName):
         raise ValueError(
@@ -99,10 +134,8 @@ def query_control(given: str | QueryControl) -> QueryControl:
     if (name in FROM_FILE) != bool(file):
         if file:
             raise ValueError(f"query control '{name}' takes no file, got '{file}'")
-        raise ValueError(
-            f"query control '{name}' needs a file of hypotheses: {name}=FILE; 'evidencebench llm rewrite {name}' "
-            "writes one"
-        )
+        writer = "control_of(function, data, FILE)" if name == "changed" else f"'evidencebench llm rewrite {name}'"
+        raise ValueError(f"query control '{name}' needs a file of hypotheses: {name}=FILE; {writer} writes one")
     return QueryControl(name=name, path=file or None)  # type: ignore[arg-type] # checked above
 
 
@@ -127,11 +160,11 @@ def changes_of(control: QueryControl | None, dataset: Dataset, seed: int, limit:
     generator = np.random.default_rng(seed)
     match control.name:
         case "wrong_hypothesis":
-            return Changes(hypotheses=derange_hypotheses(dataset.queries(), generator))
+            return Changes(hypotheses=derange_hypotheses(dataset.whole.queries(), generator))
         case "two_papers":
-            return Changes(strangers=draw_strangers(dataset.queries(), generator))
+            return Changes(strangers=draw_strangers(dataset.whole.queries(), generator))
         case "shuffled_words":
-            return Changes(hypotheses=shuffle_words(dataset.queries(), generator))
+            return Changes(hypotheses=shuffle_words(dataset.whole.queries(), generator))
     if control.path is None:
         raise ValueError(f"query control '{control.name}' needs a file of hypotheses")
     return Changes(hypotheses=read_hypotheses(Path(control.path), dataset, limit))

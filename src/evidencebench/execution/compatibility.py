@@ -6,16 +6,22 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import RunFormatError, RunMismatchError, TaskError
+from evidencebench.runs.header import DataHeader
 from evidencebench.runs.run import RunFile
 from evidencebench.system import Ranking
 from evidencebench.wording import counted
+
+
+def data_header(dataset: Dataset) -> DataHeader:
+    path, sha256 = str(dataset.path), dataset.sha256
+    return DataHeader(name=dataset.name, path=path, sha256=sha256, n=len(dataset.whole), ids=dataset.chosen_ids)
 
 
 def require_known(
     name: str, answered: Collection[str], data: Dataset | list[Instance], called: object = "the data"
 ) -> None:
     """Raise `RunMismatchError` if an answered id is not in the data set; for a list of instances, if all are not."""
-    ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
+    ids = data.whole.ids if isinstance(data, Dataset) else [instance.id for instance in data]
     unknown = sorted(set(answered).difference(ids))
     if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""

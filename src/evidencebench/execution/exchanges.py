@@ -10,7 +10,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, EvidenceBenchError, PendingError, RunMismatchError, StopError, TaskError
-from evidencebench.execution.answers import answer_instance, default_tasks, require_answerable
+from evidencebench.execution.answers import answer_instance, default_tasks, in_epoch, require_answerable
 from evidencebench.execution.changes import changed_instance, changes_of, unchanged_control
 from evidencebench.execution.compatibility import require_same_data
 from evidencebench.execution.making import asks_model, make_system
@@ -74,10 +74,11 @@ def exchanges_of(
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
-    changes = changes_of(unchanged_control(header.control), dataset, header.seed, header.limit)
+    part = dataset if header.data.ids is None else dataset.whole.subset(header.data.ids)
+    changes = changes_of(unchanged_control(header.control), part, header.seed, header.limit)
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
-        named = make_system(_specification(header), client=client)
+        named = in_epoch(make_system(_specification(header), client=client), run.epoch)
         instance = changed_instance(dataset[instance_id], changes, dataset).instance
         asked = _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance)
         return [exchange for task in asked for exchange in _exchanges(named, sender, instance, task)]

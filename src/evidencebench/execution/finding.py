@@ -17,7 +17,7 @@ from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.directions import DirectionReader, ReportedDirection, Stance, reported_directions, stance_of
 from evidencebench.systems.question import QuestionKind, question_of
 from evidencebench.systems.relevance import topic_words, unmentioned_words
-from evidencebench.wording import counted, one_line
+from evidencebench.wording import check_type, counted, one_line
 
 _Answered = TypeVar("_Answered")
 
@@ -133,6 +133,7 @@ def find_evidence(
     """
     from evidencebench.execution.making import make_system  # noqa: PLC0415 - imports what asks models
 
+    check_type(paper, Paper, "a paper, as read_paper returns it")
     asked = make_system(system) if isinstance(system, str) else named_system(system)
     brief = Brief(budget=budget, scope=scope)
     query = paper.query_for(hypothesis, wish=wish)

@@ -1,5 +1,6 @@
 """Systems from specifications: find the code of a name, make its options from text, and describe them in a header."""
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -7,18 +8,18 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.execution.answers import named_system, with_named_parts
+from evidencebench.execution.answers import AnySystem, is_function, named_system, with_named_parts
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named, plugins
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean
 
 Factory = Callable[..., Any]
 
@@ -221,19 +222,23 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
+    check_type(spec, str, "a specification, such as 'bm25:k1=1.2'; an object is a system as it is")
     return _make(spec, seed, client, depth=0)
 
 
-def system_from(
-    given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
-) -> NamedSystem:
+def system_from(given: str | AnySystem, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
-    if isinstance(given, NamedSystem):
-        return given
-    named = named_system(with_named_parts(given, system_from))
-    kind = type(given)
-    known = {SYSTEMS[name]: name for name in reversed(PACKAGED)}
+    if isinstance(given, NamedSystem) or inspect.isroutine(given):
+        return named_system(given)
+    if is_function(given):
+        raise TypeError(
+            f"system: expected a function made by def or lambda, got {type(given).__name__}; make it a frozen "
+            "dataclass with a method rank(query, brief), whose fields, its options, stand in the run's header"
+        )
+    named = named_system(with_named_parts(cast("System", given), system_from))
+    kind: Any = type(given)
+    known: dict[Any, str] = {SYSTEMS[name]: name for name in reversed(PACKAGED)}
     if not is_dataclass(given) and getattr(given, "__dict__", {}):
         raise TypeError(
             f"system: {kind.__name__} is no dataclass, so that its options cannot stand in a run's header; make it a "

@@ -22,7 +22,7 @@ class Rewritten:
 
     @property
     def rehearsal(self) -> Rehearsal:
-        return rehearsal_of(len(self.hypotheses) + len(self.failures), self.failures)
+        return rehearsal_of(len(self.hypotheses) + len(self.failures), self.failures.items())
 
 
 def asker_from(model: str, *, seed: int = 0, client: ChatClient | None = None) -> Asker:

@@ -273,7 +273,7 @@ class Call(msgspec.Struct, kw_only=True):
     max_completion_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     response_format: _ResponseFormat | None = None
     n: Literal[1] | None = None
-    stream: Literal[False] | None = None
+    stream: bool | None = None
 
     @property
     def properties(self) -> frozenset[str] | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ class FakeServer:
     def respond(self, served: Served) -> ASGIApp:
         if (served.request.method, served.request.scope["path"]) != ("POST", CHAT_PATH):
             raise BadCallError(f"no such path here; expected POST {CHAT_PATH}", status=404)
-        return json_response(self.complete(served))
+        return chat_response(served, self.complete(served))
 
     def complete(self, served: Served) -> dict[str, Any]:
         call = convert(served.body, Call)
@@ -156,6 +157,21 @@ def convert(body: Any, kind: type[_T]) -> _T:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
         raise BadCallError(f"Invalid request: {error}") from error
+
+
+def chat_response(served: Served, whole: dict[str, Any]) -> Response:
+    """Return a completion, word by word where it was asked for so."""
+    if not served.body.get("stream"):
+        return json_response(whole)
+    (choice,), usage = whole["choices"], whole["usage"]
+    deltas = [({"content": word}, None) for word in re.findall(r"\s*\S+|\s+$", choice["message"]["content"])]
+    chunks = [
+        {"index": 0, "delta": delta, "finish_reason": end} for delta, end in [*deltas, ({}, choice["finish_reason"])]
+    ]
+    shared = {**whole, "object": "chat.completion.chunk", "usage": None}
+    events = [*({**shared, "choices": [chunk]} for chunk in chunks), {**shared, "choices": [], "usage": usage}]
+    lines = [*map(msgspec.json.encode, events), b"[DONE]"]
+    return Response(b"".join(b"data: " + line + b"\n\n" for line in lines), media_type="text/event-stream")
 
 
 def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

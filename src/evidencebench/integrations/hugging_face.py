@@ -7,23 +7,19 @@ from datetime import date
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from evidencebench.data.catalog import CATALOG, SAMPLE, CatalogEntry, data_path, sha256_matches
-from evidencebench.data.dataset import Dataset, dataset_from
+from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
-from evidencebench.data.parquet_format import row_of, schema, table_of, write_parquet
+from evidencebench.data.parquet_format import schema, write_parquet
 from evidencebench.errors import DataError, FormatError
 from evidencebench.files.atomic import whole_file, whole_folder, write_whole
-from evidencebench.files.disk import PathText, file_sha256, packaged_table
+from evidencebench.files.disk import file_sha256, packaged_table
 from evidencebench.provenance import require_extra
 from evidencebench.version import __version__
-
-if TYPE_CHECKING:
-    import datasets
-
 
 _ID = re.compile(r"evidencebench_(train|dev|test)_id_[0-9]+")
 
@@ -310,46 +306,3 @@ def _write_split(made: Path, split: HubSplit, instances: Iterator[Instance], n_a
         n_instances=len(split.dataset),
         shards=tuple(shards),
     )
-
-
-def to_hf(dataset: Dataset | PathText, *, cache_dir: PathText | None = None) -> "datasets.Dataset":
-    """Return a data set as a `datasets.Dataset` of Hugging Face, an instance a row.
-
-    The columns are those of our Parquet files, see docs/data-format.md. The rows are written into the cache of
-    `datasets` and mapped from there, so that no more than a few are in memory; the same data is
-    written once. Nothing is fetched or sent.
-
-    Parameters
-    ----------
-    dataset
-        The data: a data set, its path or catalogue name.
-    cache_dir
-        The folder for the rows; None: that of `datasets`.
-
-    Raises
-    ------
-    MissingExtraError
-        If `datasets` is not installed.
-    DataError
-        If the data cannot be read.
-
-    Examples
-    --------
-    >>> rows = to_hf("sample")
-    >>> rows[1]["id"], rows.features["sentences"].feature.dtype
-    ('evidencebench_sample_id_1', 'string')
-    """
-    require_extra("to_hf", "hf", "datasets", "pyarrow")
-    import datasets  # noqa: PLC0415 - an extra
-
-    data = dataset_from(dataset)
-
-    def rows() -> Iterator[dict[str, Any]]:
-        rows = map(row_of, data)
-        while batch := list(islice(rows, 64)):
-            yield from table_of(batch).to_pylist()
-
-    fingerprint = f"evidencebench-{__version__}-{data.sha256[:32]}"
-    features = datasets.Features.from_arrow_schema(schema())
-    folder = None if cache_dir is None else str(cache_dir)
-    return datasets.Dataset.from_generator(rows, features=features, cache_dir=folder, fingerprint=fingerprint)

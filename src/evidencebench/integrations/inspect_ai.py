@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import anyio.to_thread
 import msgspec
+from anyio.from_thread import BlockingPortal
 from inspect_ai import Task as InspectTask
 from inspect_ai import task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -27,11 +29,11 @@ from inspect_ai.log import (
 )
 from inspect_ai.model import (
     ChatMessage,
-    ChatMessageAssistant,
     ChatMessageUser,
     GenerateConfig,
     ModelAPI,
     ModelOutput,
+    get_model,
     modelapi,
 )
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, ci, mean, metric, scorer, stderr
@@ -41,13 +43,15 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_named
 from evidencebench.errors import DataError, ReplyError, RunError, SystemSpecError, TaskError
-from evidencebench.execution.answers import answer_instance
-from evidencebench.execution.making import make_system
+from evidencebench.execution.answers import answer_instance, require_answerable
+from evidencebench.execution.changes import changed_instance, changes_of, query_control, with_hypothesis
+from evidencebench.execution.making import find_code, make_system, options_of
 from evidencebench.files.atomic import whole_file
-from evidencebench.models.llm.chat import ChatModel, ChatReply, Finish
-from evidencebench.models.llm.reading import Reading, ReplyClass
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.inspect_models import ACTIVE_MODEL, InspectModels, reply_of
 from evidencebench.provenance import library_versions
-from evidencebench.query import Query
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.evaluate import case_of, grade
 from evidencebench.scoring.measures import ASPECT_RECALL
@@ -55,48 +59,23 @@ from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, check_answer
-from evidencebench.specification import write_specification
-from evidencebench.system import Brief, Ranking
-from evidencebench.systems.llm.asking import fewer_text, is_answer, repair_text
+from evidencebench.specification import parse_specification, write_specification
+from evidencebench.system import NamedSystem, Ranking
+from evidencebench.systems.llm.asking import Question, is_answer
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 from evidencebench.systems.llm.prompts import well_formed
-from evidencebench.systems.llm.selecting import selected, selection_question, selection_versions
+from evidencebench.systems.llm.selecting import selected, selection_question
 from evidencebench.version import __version__
 
-_FINISH: dict[str, Finish] = {
-    "stop": "stop",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "refused",
-    "tool_calls": "tool",
-}
-_CHAT = ChatModel(model="inspect/any")  # inspect_ai knows which model; only the form of the reply counts here
+_CHAT = ChatModel(model=ACTIVE_MODEL)  # inspect_ai knows which model; only the form of the reply counts here
 
 
-class PaperReading:
-    """The question of `llm_base` about a whole paper: its ``text``, and how the replies to it are read."""
-
-    def __init__(self, query: Query, brief: Brief) -> None:
-        shown = {index: prompt_line(text) for index, text in enumerate(query.sentences)}
-        selection = selection_question("base", query, brief, _CHAT)
-        self.question = selection.question("answer", Excerpt(shown=shown), _CHAT, brief.budget)
-        self.text = self.question.text
-
-    def answer(self, replies: Sequence[ChatReply]) -> tuple[Answer, Reading | None]:
-        """Read the last reply that names sentences, else the last that says there are none."""
-        readings = [self.question.read(reply) for reply in replies]
-        answers = [reading for reading in readings if is_answer(reading, self.question)]
-        if last := ([reading for reading in answers if reading.indices] or answers)[-1:]:
-            return selected(last[0].indices, {}), last[0]
-        if not readings:
-            return Failure(error="ReplyError: failed: there is no reply"), None
-        return Failure(error=f"ReplyError: {readings[-1].reply_class}: {readings[-1].why}"), readings[-1]
-
-
-def reply_of(output: ModelOutput) -> ChatReply | None:
-    if not output.choices:
-        return None
-    return ChatReply(text=output.completion, finish=_FINISH.get(output.stop_reason, "other"))
+def paper_question(instance: Instance, task: Task) -> Question:
+    """Return the question of `llm_base` about a whole paper: its ``text``, and how the reply to it is read."""
+    query, brief = instance.query, task.brief(instance)
+    shown = {index: prompt_line(text) for index, text in enumerate(query.sentences)}
+    selection = selection_question("base", query, brief, _CHAT)
+    return selection.question("answer", Excerpt(shown=shown), _CHAT, brief.budget)
 
 
 KEY = "evidencebench"  # of a message's metadata, under which a system of ours finds its query
@@ -105,7 +84,8 @@ KEY = "evidencebench"  # of a message's metadata, under which a system of ours f
 def sample_of(data: str, dataset: Dataset, instance: Instance, task: Task) -> Sample:
     """Return an instance as a sample; ``data`` is how its data set is named, on any machine that has it."""
     origin = {"data": data, "data_sha256": dataset.sha256, "instance_id": instance.id, "task": task.name}
-    question = PaperReading(instance.query, task.brief(instance))
+    origin["hypothesis"] = instance.query.hypothesis  # a control's is not that of the data
+    question = paper_question(instance, task)
     return Sample(
         id=instance.id,
         input=[ChatMessageUser(content=question.text, metadata={KEY: origin})],
@@ -146,7 +126,9 @@ def instance_at(origin: Mapping[str, Any]) -> tuple[Instance, Task]:
         raise DataError(
             f"{dataset.path}: expected the data of the sample, sha256 {origin['data_sha256']}, got {dataset.sha256}"
         )
-    return dataset[str(origin["instance_id"])], task_named(str(origin["task"]))
+    instance = dataset[str(origin["instance_id"])]
+    asked = {instance.id: str(origin.get("hypothesis", instance.query.hypothesis))}
+    return with_hypothesis(instance, asked), task_named(str(origin["task"]))
 
 
 @lru_cache(maxsize=4)  # each sample asks for it
@@ -197,7 +179,7 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         return well_formed("answer", answer.sentences[: budget if answer.ordered else None], structured=False)
 
 
-REPLIES = "evidencebench_replies"  # in a sample's store: all replies to its question with their ends
+ANSWER = "evidencebench_answer"  # in a sample's store: the answer of `ask`
 _REASONS = {"refused": "refusal", "failed": "no_response"}
 
 
@@ -220,16 +202,31 @@ def aspect_recall() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the contract's signature
         instance, task = instance_at(state.metadata)
-        last = reply_of(state.output)
-        replies = [ChatReply(**reply) for reply in state.store.get(REPLIES) or []] or ([] if last is None else [last])
-        answer, reading = PaperReading(instance.query, task.brief(instance)).answer(replies)
+        stored: dict[str, Any] | None = state.store.get(ANSWER)
+        answer: Answer
+        if stored is None:
+            answer = answer_in(state.output, paper_question(instance, task))
+        elif "error" in stored:
+            answer = msgspec.convert(stored, Failure)
+        else:
+            answer = msgspec.convert(stored, Ranking)
         case = case_of(instance, task)
         assert case is not None, "samples are of instances that the task applies to"
         values = grade(case, answer).scores()
-        reply_class = "failed" if reading is None else str(reading.reply_class)
-        return made_score(instance, task, answer, values, {"reply_class": reply_class})
+        reply_class = "answered" if isinstance(answer, Ranking) else answer.error.partition(": ")[2].partition(":")[0]
+        return made_score(instance, task, answer, values, {"reply_class": reply_class, "notes": dict(answer.notes)})
 
     return score
+
+
+def answer_in(output: ModelOutput, question: Question) -> Answer:
+    """Read the last reply of a solver that is not ours."""
+    if (reply := reply_of(output)) is None:
+        return Failure(error="ReplyError: failed: there is no reply")
+    reading = question.read(reply)
+    if is_answer(reading, question):
+        return selected(reading.indices, {})
+    return Failure(error=f"ReplyError: {reading.reply_class}: {reading.why}")
 
 
 def made_score(
@@ -256,72 +253,83 @@ def made_score(
     )
 
 
-@solver  # type: ignore[untyped-decorator, unused-ignore]
-def ask(repairs: int = 1) -> Solver:
-    """Ask of the whole paper as `llm_base` does: again after no answer, and once for fewer sentences if too many."""
+def make_strategy(strategy: str | list[str], repairs: int, client: ChatClient | None = None) -> NamedSystem:
+    """Make a strategy, whose model is the one that inspect_ai gives unless it names others."""
+    text = strategy if isinstance(strategy, str) else ",".join(strategy)  # inspect_ai takes a comma for a list's
+    specification = parse_specification(text)
+    known = options_of(find_code(specification.name).factory)
+    for name, value in (("model", ACTIVE_MODEL), ("repairs", repairs)):
+        if name in known and name not in specification.options:
+            text += f"{',' if ':' in text else ':'}{name}={value}"
+    return make_system(text, client=client)
 
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
+
+@solver  # type: ignore[untyped-decorator, unused-ignore]
+def ask(strategy: str | list[str] = "llm_base", repairs: int = 1) -> Solver:
+    """Answer by a strategy, which asks the model as `evidencebench run` has it asked; its requests are events."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - the contract's signature
         instance, task = instance_at(state.metadata)
-        question = PaperReading(instance.query, task.brief(instance)).question
-        replies: list[object] = []
-        is_asked_for_fewer, n_repairs = False, 0
-        while True:
-            # With tool calls, a call would be answered and the model asked without end.
-            state = await generate(state, tool_calls="none")
-            reply = reply_of(state.output)
-            if reply is None:
-                return state
-            if state.output.message.tool_calls:  # servers refuse a conversation with a call that nobody answered
-                state.messages[-1] = ChatMessageAssistant(content=reply.text)
-            replies.append(msgspec.to_builtins(reply))
-            state.store.set(REPLIES, replies)
-            reading = question.read(reply)
-            if is_answer(reading, question):
-                if is_asked_for_fewer or question.budget is None or len(reading.indices) <= question.budget:
-                    return state
-                is_asked_for_fewer = True
-                message = fewer_text(reading, question)
-            elif n_repairs == repairs or reading.reply_class is ReplyClass.REFUSED:
-                return state
-            else:
-                n_repairs += 1
-                message = repair_text(reply, question)
-            state.messages.append(ChatMessageUser(content=message))
+        context = copy_context()  # of the sample, which the strategy's threads do not have
+        async with BlockingPortal() as portal:
+            models = InspectModels(
+                model=get_model(),
+                call=lambda work: context.copy().run(portal.call, work),
+                metadata=state.messages[0].metadata,
+            )
+            client = ChatClient(sender=models, cache=None, prices=PriceTable(as_of="", models={}))
+            system = make_strategy(strategy, repairs, client)
+            answer = await anyio.to_thread.run_sync(answer_instance, system, instance, task)
+        if isinstance(answer, Failure):
+            if not isinstance(answer.cause, ReplyError):
+                raise answer.cause or RunError(answer.error)
+            answer = Failure(error=answer.error, notes=answer.notes)
+        state.store.set(ANSWER, msgspec.to_builtins(answer))
+        state.output = ModelOutput.from_content(model=str(state.model), content=_words(answer))
+        state.messages.append(state.output.message)
+        return state
 
     return solve
-
-
-def task_of(task: Task, data: str, limit: int | None, repairs: int) -> InspectTask:
-    """Instances that the task does not apply to are counted in the metadata; a sample with an error scores 0."""
-    dataset = open_dataset(data)
-    instances = [dataset[instance_id] for instance_id in dataset.ids[:limit]]
-    applicable = [instance for instance in instances if task.applies_to(instance.labels)]
-    samples = [sample_of(data, dataset, instance, task) for instance in applicable]
-    if not samples:
-        raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
-    return InspectTask(
-        name=task.name,
-        dataset=MemoryDataset(samples, name=dataset.name, location=str(dataset.path)),
-        solver=ask(repairs),
-        scorer=aspect_recall(),
-        score_on_error=True,
-        message_limit=2 * (repairs + 2),  # a question and a reply, each repair, and the turn for fewer sentences
-        metadata={
-            "data_sha256": dataset.sha256,
-            "evidencebench": __version__,
-            "not_applicable": len(instances) - len(samples),
-            **dict(selection_versions(_CHAT, "base")),  # the checksums of the prompts
-        },
-        version=__version__,
-    )
 
 
 __all__ = ["ask", "aspect_recall", "evidencebench", "failed", "tasks"]
 
 
 def _registered(benchmark_task: Task) -> Callable[..., InspectTask]:
-    def make(data: str = "sample", limit: int | None = None, repairs: int = 1) -> InspectTask:
-        return task_of(benchmark_task, data, limit, repairs)
+    def make(
+        data: str = "sample",
+        limit: int | None = None,
+        repairs: int = 1,
+        strategy: str | list[str] = "llm_base",
+        control: str | None = None,
+    ) -> InspectTask:
+        """Instances that the task does not apply to are counted in the metadata; a sample with an error scores 0."""
+        dataset, system = open_dataset(data), make_strategy(strategy, repairs)
+        require_answerable(system, dataset, [benchmark_task], limit=limit, own_queries=control is None)
+        changes = changes_of(None if control is None else query_control(control), dataset, seed=0, limit=limit)
+        if changes is not None and changes.strangers is not None:
+            raise TaskError(f"control '{control}': expected one that changes the hypothesis; see 'evidencebench run'")
+        instances = [changed_instance(dataset[one], changes, dataset).instance for one in dataset.ids[:limit]]
+        applicable = [instance for instance in instances if benchmark_task.applies_to(instance.labels)]
+        samples = [sample_of(data, dataset, instance, benchmark_task) for instance in applicable]
+        if not samples:
+            raise TaskError(f"{dataset.path}: task '{benchmark_task.name}' applies to none of the instances")
+        return InspectTask(
+            name=benchmark_task.name,
+            dataset=MemoryDataset(samples, name=dataset.name, location=str(dataset.path)),
+            solver=ask(strategy, repairs),
+            scorer=aspect_recall(),
+            score_on_error=True,
+            metadata={
+                "data_sha256": dataset.sha256,
+                "evidencebench": __version__,
+                "not_applicable": len(instances) - len(samples),
+                "strategy": {"name": system.name, **system.options},
+                "control": control,
+                **system.versions(),  # the checksums of the prompts
+            },
+            version=__version__,
+        )
 
     registered: Callable[..., InspectTask] = task(name=benchmark_task.name)(make)
     return registered
@@ -356,7 +364,9 @@ def log_of_run(
     rules: Rules = DEFAULT_RULES,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> EvalLog:
-    scored = score_runs(path, dataset, tasks, rules=rules, with_controls=False, on_progress=on_progress)
+    scored = score_runs(
+        path, dataset, tasks, rules=rules, with_controls=False, changed_apart=False, on_progress=on_progress
+    )
     ((label, run),) = scored.runs.items()
     values = {
         task.name: {
@@ -402,6 +412,7 @@ def _metadata(scored: ScoredRuns, label: str, run: RunFile) -> dict[str, Any]:
         "signatures": signatures,
         "rules": scored.rules.unusual,
         "seed": None if header is None else header.seed,
+        "epochs": 1 if header is None else header.epochs,  # scores are their means, answers are of the first
         "control": None if header is None or header.control is None else header.control.words,
         "versions": {} if header is None else dict(header.versions),
         "trained_on_this_data": scored.trained_on_it(label),

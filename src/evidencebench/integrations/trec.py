@@ -1,35 +1,32 @@
 """TREC: topics, qrels, runs, frames."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 import msgspec
 
 from evidencebench.data.dataset import Dataset, instances_from
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.tasks import Task, TaskOrName, task_from, task_named
-from evidencebench.errors import AnswerError, DataError, MissingExtraError, RunError
+from evidencebench.errors import AnswerError, DataError, RunError
 from evidencebench.execution.compatibility import check_answers, check_belongs
 from evidencebench.files.atomic import whole_file, whole_folder, write_whole
 from evidencebench.files.disk import PathText, read_text
 from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope
-from evidencebench.runs.formats import INDEX_DIGITS, GivenAnswer, answers_in, open_run
+from evidencebench.runs.formats import GivenAnswer, answers_in, index_in, open_run
 from evidencebench.runs.run import Answer, RunFile
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import Ranking, require_scope
 from evidencebench.version import __version__
-from evidencebench.wording import counted, did_you_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
+from evidencebench.wording import check_type, counted, did_you_mean
 
 
 def docno(instance_id: str, index: int) -> str:
@@ -87,12 +84,9 @@ def qrels_dict(
     require_scope(scope)
     qrels: dict[str, dict[str, int]] = {}
     for instance in instances_from(dataset):
-        counts: dict[int, int] = {}
-        for aspect in instance.labels.that_count(scope):
-            for index in set(instance.labels.sources.get(aspect, ())):
-                counts[index] = counts.get(index, 0) + 1
+        counts = Counter(name for _, name in _qrels(instance, scope) if not name.endswith(NO_SENTENCE))
         if counts:
-            qrels[instance.id] = {docno(instance.id, index): counts[index] for index in sorted(counts)}
+            qrels[instance.id] = dict(sorted(counts.items()))
     return qrels
 
 
@@ -154,17 +148,14 @@ def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) 
         for document in documents:
             if document == f"{instance.id}#{NO_SENTENCE}":
                 continue
-            owner, mark, digits = document.rpartition("#")
-            if not INDEX_DIGITS.fullmatch(digits) or (mark and owner != instance.id):
-                example = docno(instance.id, 42)
-                raise DataError(
-                    f"{name}: expected a sentence of '{instance.id}', such as '{example}', got '{document}'"
-                )
-            if int(digits) >= len(instance.query.sentences):
+            try:
+                indices.append(index_in(document, instance.id))
+            except ValueError as error:
+                raise DataError(f"{name}: {error}") from error
+            if indices[-1] >= len(instance.query.sentences):
                 raise DataError(
                     f"{name}: expected sentences 0..{len(instance.query.sentences) - 1} of the paper, got '{document}'"
                 )
-            indices.append(int(digits))
         sources[aspect] = tuple(dict.fromkeys(indices))
     old = instance.labels
     labels = Labels(
@@ -242,6 +233,7 @@ def _answers(
         yield from answers_in(run).items()
         return
     opened = open_run(run) if isinstance(run, str | PathLike) else run
+    check_type(opened, RunFile, "a run, its path, or a dict of answers")
     name = None if task is None else task_from(task).name
     tasks = sorted({task_name for _, task_name in opened.done if task_name is not None})
     if name is None and tasks:
@@ -361,88 +353,6 @@ def _run_files(
     return files
 
 
-def candidates_frame(dataset: Dataset | PathText | Iterable[Instance]) -> "pd.DataFrame":
-    """Return every sentence of every paper, as what a reranker of PyTerrier is given.
-
-    The columns are ``qid, query, docno, text``: instance id, hypothesis, ``instance#00042`` and the sentence. The first
-    two of them, each once, are the topics.
-
-    Parameters
-    ----------
-    dataset
-        The data: a data set, its path or catalogue name, or instances.
-
-    Raises
-    ------
-    MissingExtraError
-        If pandas is not installed.
-
-    Examples
-    --------
-    >>> from evidencebench import load_sample
-    >>> candidates = candidates_frame(load_sample()[:2])
-    >>> topics = candidates[["qid", "query"]].drop_duplicates()
-    >>> len(topics)
-    2
-    """
-    rows = (
-        (instance.id, instance.query.hypothesis, docno(instance.id, index), sentence)
-        for instance in instances_from(dataset)
-        for index, sentence in enumerate(instance.query.sentences)
-    )
-    return _frame(rows, ["qid", "query", "docno", "text"])
-
-
-def run_frame(run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrName | None = None) -> "pd.DataFrame":
-    """Return a run as PyTerrier has results: ``qid, docno, rank, score``, the best sentence at rank 0.
-
-    Scores are as in `run_dict`; so are the parameters.
-
-    Raises
-    ------
-    RunError
-        If the run has other answers for each task, and none is named.
-    MissingExtraError
-        If pandas is not installed.
-
-    Examples
-    --------
-    >>> run_frame({"a": [4, 2]}).values.tolist()
-    [['a', 'a#00004', 0, 2.0], ['a', 'a#00002', 1, 1.0]]
-    """
-    rows = (
-        (instance_id, docno(instance_id, index), rank, score)
-        for instance_id, answer in _answers(run, task)
-        if isinstance(answer, Ranking)
-        for rank, (index, score) in enumerate(_scored(answer.sentences))
-    )
-    return _frame(rows, ["qid", "docno", "rank", "score"])
-
-
-def qrels_frame(dataset: Dataset | PathText | Iterable[Instance], scope: AspectScope = "all") -> "pd.DataFrame":
-    """Return the labels as PyTerrier has qrels: ``qid, docno, label, iteration``, where the iteration is the aspect.
-
-    So the diversity measures of ir_measures work in ``pt.Experiment``. An aspect without a source has a row whose
-    document is in no paper, so that it counts; parameters are as in `qrels_dict`.
-
-    Raises
-    ------
-    ValueError
-        If the scope is neither ``"all"`` nor ``"results"``.
-    MissingExtraError
-        If pandas is not installed.
-
-    Examples
-    --------
-    >>> from evidencebench import load_sample
-    >>> qrels_frame(load_sample()[:1]).columns.tolist()
-    ['qid', 'docno', 'label', 'iteration']
-    """
-    require_scope(scope)
-    rows = ((item.id, name, 1, aspect) for item in instances_from(dataset) for aspect, name in _qrels(item, scope))
-    return _frame(rows, ["qid", "docno", "label", "iteration"])
-
-
 def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
     """Return the results of PyTerrier, or another frame of ``qid, docno, score``, as answers that `evaluate` takes.
 
@@ -460,8 +370,9 @@ def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
 
     Examples
     --------
-    >>> answers_of_frame(run_frame({"a": [4, 2]}))
-    {'a': {'a#00004': 2.0, 'a#00002': 1.0}}
+    >>> import polars
+    >>> answers_of_frame(polars.DataFrame({"qid": ["a", "a"], "docno": ["4", "2"], "score": [2.0, 1.0]}))
+    {'a': {'4': 2.0, '2': 1.0}}
     """
     require_extra("answers_of_frame", "frames", "narwhals")
     import narwhals as nw  # noqa: PLC0415 - an extra
@@ -479,11 +390,3 @@ def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
             raise AnswerError(f"frame: {qid}: '{document}' occurs twice; expected one score for each sentence")
         scores[str(document)] = float(score)
     return answers
-
-
-def _frame(rows: Iterable[tuple[Any, ...]], columns: list[str]) -> "pd.DataFrame":
-    if find_spec("pandas") is None:
-        raise MissingExtraError("frames of PyTerrier: need pandas, which is not installed: pip install pandas")
-    import pandas as pd  # noqa: PLC0415 - no dependency of this package
-
-    return pd.DataFrame(list(rows), columns=columns)

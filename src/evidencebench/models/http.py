@@ -74,6 +74,7 @@ class Http:
         into: IO[bytes] | None = None,  # gets the content of a successful answer
         idle_seconds: float | None = None,  # without a byte
         unanswered: type[TransientError] = TransientError,
+        on_first_byte: Callable[[], object] = lambda: None,  # of the answer's content
         **more: Any,  # httpx's own arguments
     ) -> HttpAnswer:
         """Raise `NotSentError` if the request did not reach the server, and `unanswered` if it may have."""
@@ -94,7 +95,7 @@ class Http:
             client = self._idle.pop() if self._idle else self._new_client()
             try:
                 async with asyncio.timeout(seconds), client.stream(method, address, **sent) as reply:
-                    answer = await _read(reply, most_bytes, into, address)
+                    answer = await _read(reply, most_bytes, into, address, on_first_byte)
             except BaseException:
                 await client.aclose()
                 raise
@@ -184,6 +185,11 @@ def _loop() -> asyncio.AbstractEventLoop:
     return _LOOPS[process_id]
 
 
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """Return a coroutine's result to a plain thread; it runs on the loop that all servers of models share."""
+    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+
+
 def _failure(error: BaseException, unanswered: type[TransientError], *, seconds: float, key: str) -> Exception:
     import httpx  # noqa: PLC0415 - an extra
 
@@ -198,11 +204,19 @@ def _failure(error: BaseException, unanswered: type[TransientError], *, seconds:
     return failure(hide_key(str(error) or type(error).__name__, key))
 
 
-async def _read(reply: "httpx.Response", most_bytes: int, into: IO[bytes] | None, address: str) -> HttpAnswer:
+async def _read(
+    reply: "httpx.Response",
+    most_bytes: int,
+    into: IO[bytes] | None,
+    address: str,
+    on_first_byte: Callable[[], object],
+) -> HttpAnswer:
     """Read an answer, decoded unless it is written to a file; httpx could decode a small body into a huge one."""
     content, n_bytes = io.BytesIO(), 0
     sink = into if into is not None and reply.status_code in OK else content
     async for block in reply.aiter_raw():
+        if not n_bytes:
+            on_first_byte()
         n_bytes += len(block)
         if n_bytes > most_bytes:
             break

@@ -8,6 +8,7 @@ import msgspec
 
 from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, read_bytes
+from evidencebench.wording import counted, one_line
 
 CARD = "card.json"
 
@@ -20,6 +21,9 @@ SELECTORS_ARE_GONE = (
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any] = {}  # what it was trained on: sha256 of the file, or of each file, its name, and counts
     versions: dict[str, str] = {}  # of what trained it
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.data.get("name", "")), counted(self.data.get("n_instances", 0), "instance"))
 
     @property
     def trained_on(self) -> frozenset[str]:
@@ -73,16 +77,6 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
         raise ModelError(
             f"{folder}: holds something other than such a model, which would be lost; choose another folder ({error})"
         ) from error
-
-
-def read_named_part(folder: Path, file: str, sha256: str) -> str:
-    path = folder / file
-    if Path(file).name != file or not path.is_file():
-        raise ModelError(f"the file '{file}' of the card is missing")
-    content = read_bytes(path, at_most=1 << 30, error=ModelError)  # a hundred times what training writes
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelError(f"{file}: expected the sha256 of the card, {sha256}")
-    return content.decode(errors="replace")
 
 
 def _card_bytes(folder: Path) -> bytes:

@@ -10,7 +10,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of, requests_can_be_made
 from evidencebench.models.llm.chat import Message
-from evidencebench.models.llm.costs import shown_usd
+from evidencebench.models.llm.costs import reply_facts
 from evidencebench.models.llm.replies import ReplyCache, stored_replies
 from evidencebench.pages.viewer import AskedRecord, ExchangeSource, RequestRecord
 from evidencebench.runs.run import RunFile
@@ -60,12 +60,8 @@ def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
         facts = "not stored"
         if reply is not None:
             texts.append({"name": "Reply", "text": _cut(reply.text)})
-            used = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
-            prompt, completion = ("unknown" if n is None else f"{n:,}" for n in used)
-            usd = exchange.replayed.cost_usd
-            cost = "price unknown" if usd is None else shown_usd(usd)
             served = f"; served by {reply.served_by}" if reply.served_by else ""
-            facts = f"{prompt} + {completion} tokens; {cost}; ended: {reply.finish}{served}"
+            facts = f"{reply_facts(reply, exchange.replayed.cost_usd)}; ended: {reply.finish}{served}"
         facts += "; after the messages above and their reply" if follows else ""
         title = f"Request {exchange.turn}: {request.model}"
         yield RequestRecord(title=title, facts=facts, texts=tuple(texts))

@@ -286,7 +286,7 @@ def shown_systems(
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
-    ids = dataset.ids[: None if run.header is None else run.header.limit]
+    ids = [instance_id for instance_id in run.asked(dataset.whole.ids) if instance_id in dataset]
     answered = run.ids
     lacking = [instance_id for instance_id in ids if instance_id not in answered]
     is_part = run.header is not None and run.header.per_task  # it was asked only where a task applies

@@ -10,7 +10,7 @@ import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.papers.blocks import each_paper, paper_of
+from evidencebench.papers.blocks import each_paper
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import PARTS, BlockReader, UnitReader
 from evidencebench.papers.paper import Loss, Paper
@@ -97,7 +97,8 @@ def _document(document: Element, name: str) -> _Document:
 
 
 def _direct(element: Element, tag: str) -> str:
-    return next((child.raw_text for child in element.elements if child.tag == tag), "")
+    child = element.child(tag)
+    return child.raw_text if child else ""
 
 
 def _offset(element: Element, name: str) -> int:
@@ -140,21 +141,12 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         around[-1].children.append(new)
         around.append(new)
     blocks = [block for kind, (element, *_) in parts for block in BlockReader(kind, count).read(element)]
-    units = _units(document.passages)
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):
         ids.append(("pmcid", str(document.id).upper()))
-    return paper_of(
-        blocks,
-        name=name,
-        file_format=file_format,
-        title=title,
-        ids=ids_of_pairs(ids),
-        loss=count,
-        units=tuple(units.units),
-        warnings=units.warnings,
-    )
+    units = _units(document.passages)
+    return units.paper(blocks, count, name=name, file_format=file_format, title=title, ids=ids_of_pairs(ids))
 
 
 def _units(passages: Sequence[_Passage]) -> UnitReader:

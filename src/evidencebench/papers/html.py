@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from evidencebench.errors import UnreadableError
 from evidencebench.files.disk import mark_of
-from evidencebench.papers.blocks import paper_of
 from evidencebench.papers.jats import BlockReader, UnitReader
 from evidencebench.papers.lines import captioned
 from evidencebench.papers.paper import Loss, Paper, n_visible
@@ -84,27 +83,25 @@ def article_root(page: Element) -> Element | None:
 
 def _parts(whole: Element) -> list[_Part]:
     """Return the page and the parts of it that may hold the article, each before those in it."""
-    parts = [_Part(whole, 0)]
+    parts = {id(whole): _Part(whole, 0)}
     position = n_paragraphs = 0
-    waiting: list[Element | Characters | _Part | None] = [*reversed(whole.children)]
+    waiting: list[Element | Characters | ElementEnd] = [ElementEnd(whole), *reversed(whole.children)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Characters):
             position += n_visible(node.text) if n_paragraphs else 0
-        elif node is None:
-            n_paragraphs -= 1
-        elif isinstance(node, _Part):
-            node.stop = position
+        elif isinstance(node, ElementEnd):
+            if part := parts.get(id(node.element)):
+                part.stop = position
+            else:
+                n_paragraphs -= node.element.tag == "p"
         else:
             if node.tag in _MAIN or node.attributes.get("role") in _MAIN:
-                parts.append(_Part(node, position))
-                waiting.append(parts[-1])
-            elif node.tag == "p":
-                n_paragraphs += 1
-                waiting.append(None)
-            waiting.extend(reversed(node.children))
-    parts[0].stop = position
-    return parts
+                parts[id(node)] = _Part(node, position)
+            else:
+                n_paragraphs += node.tag == "p"
+            waiting += [ElementEnd(node), *reversed(node.children)]
+    return list(parts.values())
 
 
 # Which elements are left out, and the sort that they are counted as: table of the file -> word -> sort.
@@ -484,16 +481,7 @@ def paper_of_page(
     units = UnitReader()
     for beside in finder.beside:
         units.read(*beside)
-    return paper_of(
-        blocks,
-        name=name,
-        file_format=file_format,
-        title=paper_title,
-        ids=ids,
-        loss=count,
-        units=tuple(units.units),
-        warnings=units.warnings,
-    )
+    return units.paper(blocks, count, name=name, file_format=file_format, title=paper_title, ids=ids or {})
 
 
 def _text(content: bytes, name: str) -> str:

@@ -1,7 +1,7 @@
 """JATS XML and its forerunner NLM, as PubMed Central and publishers give them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -172,10 +172,21 @@ class UnitReader(UnitWriter):
         self._place = Place()
         self._depth = 0
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
+    def paper(
+        self, blocks: list[Block], loss: Loss, *, name: str, file_format: str, title: str, ids: Mapping[str, str]
+    ) -> Paper:
+        """Return the paper of blocks, and of the units so far."""
         told = f"{len(self.units):,} rows of tables, captions and notes are searched, and no more of them."
-        return (told,) if self.is_full else ()
+        return paper_of(
+            blocks,
+            name=name,
+            file_format=file_format,
+            title=title,
+            ids=ids,
+            loss=loss,
+            units=tuple(self.units),
+            warnings=(told,) * self.is_full,
+        )
 
     def read(self, root: Element, section: tuple[str, ...] = (), paragraph: int | None = None) -> None:
         """Read an element behind the paragraphs so far, unless told; what stands within one has its place."""
@@ -228,7 +239,7 @@ class UnitReader(UnitWriter):
         return label, texts
 
     def _read_list(self, element: Element) -> None:
-        name = _child(element, "meta-name")  # of metadata of any sort
+        name = element.child("meta-name")  # of metadata of any sort
         if name is None or _SAID_META.search(name.text):
             label = name.text if name else _title_of(element) or _end_title(element)
             values = [part.text for part in element.all(*_SETS["items"])] or [element.text]
@@ -293,7 +304,7 @@ def _number(text: str | None) -> int:
 
 def _label(element: Element) -> str:
     """Return the label of a table or figure, such as "Table 2", also where the file has its number alone."""
-    label = _child(element, "label")
+    label = element.child("label")
     text = label.text.rstrip(" .:|") if label else ""
     name = "Table" if element.tag in _TABLES else "Figure" if element.tag == "fig" else ""
     return f"{name} {text}".strip() if text.isdigit() else text
@@ -322,8 +333,8 @@ def articles_in(root: Element) -> list[Element]:
     """Return the articles of a file; one without a body stands for its sub-articles that have one."""
     articles: list[Element] = []
     for article in outermost(Element("", children=[root]), "article"):
-        within = [child for child in article.elements if child.tag in _WITHIN and _child(child, "body")]
-        articles.extend([article] if _child(article, "body") or not within else within)
+        within = [child for child in article.elements if child.tag in _WITHIN and child.child("body")]
+        articles.extend([article] if article.child("body") or not within else within)
     return articles
 
 
@@ -333,7 +344,7 @@ def read_article(article: Element, name: str) -> Paper:
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count, units)]
-    for notes in (part for part in (_child(article, "front") or meta).elements if part.tag == "notes"):
+    for notes in (part for part in (article.child("front") or meta).elements if part.tag == "notes"):
         units.read(notes)
     for part in article.elements:
         if part.tag == "body":
@@ -347,17 +358,8 @@ def read_article(article: Element, name: str) -> Paper:
                         count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
-    paper = paper_of(
-        blocks,
-        name=name,
-        file_format=FORMAT,
-        title=title[0].text.text if title else "",
-        ids=ids_of_article(article),
-        loss=count,
-        units=tuple(units.units),
-        warnings=units.warnings,
-    )
-    return replace(paper, year=_year(meta))
+    text, ids = title[0].text.text if title else "", ids_of_article(article)
+    return replace(units.paper(blocks, count, name=name, file_format=FORMAT, title=text, ids=ids), year=_year(meta))
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
@@ -374,12 +376,12 @@ def _year(meta: Element) -> int | None:
 
 def _meta(article: Element) -> Element:
     """Return what holds the title and the abstract: a ``front`` can do without ``article-meta``."""
-    front = _child(article, "front") or _child(article, "front-stub") or Element("front")
-    return _child(front, "article-meta") or front
+    front = article.child("front") or article.child("front-stub") or Element("front")
+    return front.child("article-meta") or front
 
 
 def _title(meta: Element, count: Loss) -> list[Block]:
-    group = _child(meta, "title-group") or Element("title-group")
+    group = meta.child("title-group") or Element("title-group")
     parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
     for part in group.elements:
         if part.tag in ("trans-title-group", "trans-title", "trans-subtitle"):
@@ -404,7 +406,3 @@ def _abstract(meta: Element, count: Loss, units: UnitReader) -> list[Block]:
             continue
         units.read(part)
     return blocks
-
-
-def _child(element: Element, tag: str) -> Element | None:
-    return next((child for child in element.elements if child.tag == tag), None)

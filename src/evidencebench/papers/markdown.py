@@ -188,7 +188,8 @@ class _MarkdownBlock:
         written = written or piece
         if piece:
             start = self._find(written)
-            at = self._in_text(start)
+            line = min(bisect_right(self._begins, start), len(self._line_starts)) - 1
+            at = self._line_starts[line] + start - self._begins[line]
             self._open[-1].children.append(Characters(piece, at, at + len(written)))
             self._at = start + len(written)
 
@@ -198,10 +199,6 @@ class _MarkdownBlock:
 
     def _find(self, piece: str) -> int:
         return max(self._at, self._content.find(piece, self._at))
-
-    def _in_text(self, position: int) -> int:
-        line = min(bisect_right(self._begins, position), len(self._line_starts)) - 1
-        return self._line_starts[line] + position - self._begins[line]
 
 
 MOST_CHARACTERS = 1_000_000

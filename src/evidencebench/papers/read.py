@@ -105,11 +105,9 @@ def read_paper(source: PathText | bytes, *, name: str = "paper") -> Paper:
     >>> paper, paper.sentences[1], paper.places[1].section
     (Paper('tea.txt', 2 sentences), 'Tea lowered blood pressure.', ('Results',))
     """
-    return read_content(source, name=name) if isinstance(source, bytes) else read(Path(source))
-
-
-def read(path: Path) -> Paper:
-    """Return the one paper that a file holds."""
+    if isinstance(source, bytes):
+        return read_content(source, name=name)
+    path = Path(source)
     return read_content(read_bytes(path), name=str(path))
 
 

@@ -1,6 +1,6 @@
 """Papers in TEI XML, as GROBID makes them from PDF files."""
 
-from evidencebench.papers.blocks import Block, paper_of
+from evidencebench.papers.blocks import Block
 from evidencebench.papers.ids import ids_of_pairs
 from evidencebench.papers.jats import BlockReader, UnitReader, leave_out
 from evidencebench.papers.paper import Loss, Paper
@@ -29,16 +29,8 @@ def read_tei(tei: Element, name: str) -> Paper:
             if sort != "references":
                 units.read(Element(sort or "notes", children=renamed.children))
     ids = ((idno.attributes.get("type", ""), idno.text) for idno in header.all("idno"))
-    return paper_of(
-        blocks,
-        name=name,
-        file_format=FORMAT,
-        title=title.text if title else "",
-        ids=ids_of_pairs(ids),
-        loss=count,
-        units=tuple(units.units),
-        warnings=units.warnings,
-    )
+    text = title.text if title else ""
+    return units.paper(blocks, count, name=name, file_format=FORMAT, title=text, ids=ids_of_pairs(ids))
 
 
 def _blocks(element: Element | None, kind: Kind, count: Loss, units: UnitReader | None) -> list[Block]:

@@ -69,6 +69,9 @@ class Element:
     def first(self, *tags: str) -> "Element | None":
         return next(self.all(*tags), None)
 
+    def child(self, tag: str) -> "Element | None":
+        return next((child for child in self.elements if child.tag == tag), None)
+
     def characters(self) -> Iterator[Characters]:
         waiting: list[Element | Characters] = self.children[::-1]
         while waiting:
@@ -177,13 +180,27 @@ def _plain(name: str) -> str:
     return intern(name.rpartition(":")[2].lower())
 
 
-class _XmlBuilder:
-    def __init__(self, text: str, name: str) -> None:
-        self.bytes = text.encode()
+class _TreeBuilder:
+    def __init__(self, name: str) -> None:
         self._name = name
         self.top = Element("")
         self._open = [self.top]
         self._n_nodes = 0
+
+    def _add(self, node: Element | Characters) -> None:
+        self._n_nodes += 1
+        if self._n_nodes > MOST_NODES:
+            self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
+        self._open[-1].children.append(node)
+
+    def _refuse(self, rule: str, advice: str) -> Never:
+        raise UnreadableError(f"{self._name}: {rule}, got more; {advice}")
+
+
+class _XmlBuilder(_TreeBuilder):
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(name)
+        self.bytes = text.encode()
         self._in_cdata = False
         # Text that stands one by one in the file, character after character, and where it begins and ends.
         self._pieces: list[str] = []
@@ -262,12 +279,6 @@ class _XmlBuilder:
             self._add(Characters("".join(self._pieces), self._start, self._stop))
             self._pieces.clear()
 
-    def _add(self, node: Element | Characters) -> None:
-        self._n_nodes += 1
-        if self._n_nodes > MOST_NODES:
-            self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
-        self._open[-1].children.append(node)
-
     def _character_at(self, at: int) -> int:
         """Return which character begins at a byte; calls come in order of their places."""
         if self._ascii:
@@ -307,14 +318,11 @@ def parse_html(text: str, *, name: str) -> Element:
     return builder.top
 
 
-class _HtmlBuilder:
+class _HtmlBuilder(_TreeBuilder):
     def __init__(self, name: str, *, is_xhtml: bool) -> None:
-        self.top = Element("")
-        self._name = name
+        super().__init__(name)
         self._is_xhtml = is_xhtml
-        self._open = [self.top]
         self._n_open: Counter[str] = Counter()
-        self._n_nodes = 0
 
     def add_text(self, text: str, start: int, stop: int) -> None:
         """Add the characters start..stop-1 of the file, character references read."""
@@ -396,14 +404,6 @@ class _HtmlBuilder:
     def _add_characters(self, text: str, start: int, stop: int) -> None:
         if text:
             self._add(Characters(text, start, stop))
-
-    def _add(self, node: Element | Characters) -> None:
-        self._n_nodes += 1
-        if self._n_nodes > MOST_NODES:
-            raise UnreadableError(
-                f"{self._name}: expected at most {MOST_NODES:,} elements and pieces of text, got more; split the file"
-            )
-        self._open[-1].children.append(node)
 
 
 def _behind(text: str, end: str, start: int) -> int:

@@ -146,7 +146,7 @@ GivenAnswer: TypeAlias = (
 )
 
 # Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
-INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
+_INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
 
 _EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a failed answer"
 
@@ -190,7 +190,7 @@ def _ranking_from(instance_id: str, given: Mapping[object, object]) -> Ranking:
         if not math.isfinite(number):
             raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a finite score, got {number}")
         try:
-            index = _index_in(sentence, instance_id) if isinstance(sentence, str) else _index(instance_id, sentence)
+            index = index_in(sentence, instance_id) if isinstance(sentence, str) else _index(instance_id, sentence)
         except ValueError as error:
             raise AnswerError(f"answers: {instance_id}: {error}") from error
         pairs.append((-number, index))
@@ -203,14 +203,14 @@ def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
     return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
 
 
-def _index_in(sentence: str, instance_id: str) -> int:
+def index_in(sentence: str, instance_id: str) -> int:
     """Return the index in the name of a sentence, such as ``42`` or ``id#00042``; raises `ValueError`."""
     paper, mark, digits = sentence.rpartition("#")
     if mark and paper != instance_id:
         raise ValueError(
             f"expected a sentence of '{instance_id}', got '{sentence}'; each hypothesis is answered from its own paper"
         )
-    if not INDEX_DIGITS.fullmatch(digits):
+    if not _INDEX_DIGITS.fullmatch(digits):
         raise ValueError(f"expected the index of a sentence in the digits 0 to 9, or id#index, got '{sentence}'")
     return int(digits)
 
@@ -362,7 +362,7 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
         query_id, _, document, _, score, _ = columns
         try:
-            index = _index_in(document, query_id)
+            index = index_in(document, query_id)
         except ValueError as error:
             raise RunFormatError(f"{path}: line {number}: docno: {error}") from error
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):

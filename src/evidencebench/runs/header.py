@@ -1,15 +1,18 @@
 """The header of a run: everything that decides the result."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from evidencebench.provenance import CODE_OF, differences
+from evidencebench.provenance import CODE_OF, differences, digest_of
 from evidencebench.specification import MAX_DEPTH
+from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.wording import counted, one_line
 
 SHOWN_DIGITS = 12  # of a checksum, in signatures
+MOST_EPOCHS = 1000
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +59,7 @@ def code_text(versions: Mapping[str, str]) -> str:
 
 
 SeededControl = Literal["wrong_hypothesis", "two_papers", "shuffled_words"]
-ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words"]
+ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words", "changed"]
 """How queries are changed on purpose; `evidencebench.execution.changes` says what each does.
 
 A `SeededControl` needs nothing but a seed; the others need a file of hypotheses.
@@ -75,22 +78,26 @@ class QueryControl(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        return self.name.replace("_", " ")
+        """Such as ``wrong hypothesis``; a control of your own is called by its file: ``changed: upper_case``."""
+        own = f": {PurePath(self.path).stem}" if self.name == "changed" and self.path is not None else ""
+        return f"{self.name.replace('_', ' ')}{own}"
 
 
-class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
+class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a run was cross-validated: in ``folds`` parts of papers, cut by its seed; None where nothing is trained."""
 
     folds: Annotated[int, msgspec.Meta(ge=2)] | None = None
+    splitter: str | None = None  # the function of a user that cut them
 
 
-class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The data: its file, the file's checksum and how many instances it holds."""
+class DataHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The data: its file, the file's checksum, how many instances it holds, and the ids of a subset."""
 
     name: str
     path: str
     sha256: str
     n: Annotated[int, msgspec.Meta(ge=0)]
+    ids: tuple[str, ...] | None = None  # of the instances that were chosen, in the order of the file; None: all
 
     def __post_init__(self) -> None:
         """Replace bytes of a file's name that are no text, so that the header can be written."""
@@ -108,6 +115,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     per_task: bool = False  # whether each task has answers of its own; else one answer an instance serves every task
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None  # only the first so many instances were run; None: all
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    epochs: Annotated[int, msgspec.Meta(ge=1, le=MOST_EPOCHS)] = 1  # how often each instance is asked
     control: QueryControl | None = None  # how the queries were changed on purpose; None: they were not
     hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
     crossval: CrossvalHeader | None = None  # how it was cross-validated; None: it was not
@@ -115,6 +123,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
     # version that did not ask.
     trained_on: tuple[str, ...] | None = None
+    reads_labels: bool = False  # whether the system was given the labels; of the oracles, earlier runs do not say it
     created: str = ""  # when the run was begun, ISO 8601, UTC
 
     def __post_init__(self) -> None:
@@ -127,6 +136,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     def answers_two_papers(self) -> bool:
         return self.control is not None and self.control.name == "two_papers"
 
+    @property
+    def knows_labels(self) -> bool:
+        return self.reads_labels or self.system.name in KNOWING_SYSTEMS
+
     def __repr__(self) -> str:
         tasks = ", ".join(self.tasks)
         return one_line(self, repr(self.signature), repr(self.data.name), counted(self.data.n, "instance"), tasks)
@@ -135,20 +148,24 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     def signature(self) -> str:
         """The system as it ran: ``bm25(k1=0.9)[wrong hypothesis, seed 0]``, ``finder()[5-fold by paper, seed 0]``."""
         if self.crossval is not None and self.crossval.folds is not None:
-            return f"{self.system.signature}[{self.crossval.folds}-fold by paper, seed {self.seed}]"
+            folds = f"{self.crossval.folds}-fold by {self.crossval.splitter or 'paper'}"
+            return f"{self.system.signature}[{folds}, seed {self.seed}]"
+        repeats = f"[{self.epochs} epochs]" if self.epochs > 1 else ""
         if self.control is None:
-            return self.system.signature
+            return f"{self.system.signature}{repeats}"
         file = self.control.sha256
         drawn_by = f"seed {self.seed}" if file is None else f"sha256:{file[:SHOWN_DIGITS]}"
-        return f"{self.system.signature}[{self.control.words}, {drawn_by}]"
+        return f"{self.system.signature}[{self.control.words}, {drawn_by}]{repeats}"
 
 
 def differing_runs(old: RunHeader, new: RunHeader) -> str:
     """Return how two runs differ; empty where the run of one header may be gone on with under the other."""
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         return f"system was {old.system.name}, now {new.system.name}"
+    # An option that is left open (None) is as one that a version does not know.
+    options = [{key: value for key, value in run.system.options.items() if value is not None} for run in (old, new)]
     differing = (
-        differences(old.system.options, new.system.options),
+        differences(*options),
         differences(_deciding_fields(old), _deciding_fields(new)),
         differences(old.versions, new.versions),
     )
@@ -158,7 +175,10 @@ def differing_runs(old: RunHeader, new: RunHeader) -> str:
 def _deciding_fields(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
+    ids = fields["data"].pop("ids", None)
+    fields["ids"] = "all" if ids is None else f"{counted(len(ids), 'id')}, sha256:{digest_of(ids)[:SHOWN_DIGITS]}"
     control = header.control
     fields["control"] = None if control is None else " ".join(filter(None, (control.words, control.sha256)))
-    del fields["trained_on"]  # it follows from the model, whose digest is among the versions
+    # They follow from the model, whose digest is among the versions, and from the system.
+    del fields["trained_on"], fields["reads_labels"]
     return fields

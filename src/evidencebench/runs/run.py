@@ -1,10 +1,11 @@
 """Runs of this package: a header, then an answer a line."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -21,6 +22,7 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     task: str | None = None
+    epoch: Annotated[int, msgspec.Meta(ge=1)] = 1
     sentences: tuple[int, ...] | None = None
     scores: tuple[float, ...] | None = None
     ordered: bool = True
@@ -49,20 +51,16 @@ Answer = Ranking | Failure
 _decoder = msgspec.json.Decoder(AnswerLine)
 
 
-def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answered: str | None = None) -> bytes:
+def encode_answer(
+    instance_id: str, task: str | None, answer: Answer, *, epoch: int = 1, answered: str | None = None
+) -> bytes:
     """Return one line of a run, without its line end; ``answered`` is the time of the answer, ISO 8601 in UTC."""
+    line = AnswerLine(id=instance_id, task=task, epoch=epoch, notes=dict(answer.notes))
     if isinstance(answer, Failure):
-        line = AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes))
+        line = msgspec.structs.replace(line, error=answer.error)
     else:
-        line = AnswerLine(
-            id=instance_id,
-            task=task,
-            sentences=answer.sentences,
-            scores=answer.scores,
-            ordered=answer.ordered,
-            notes=dict(answer.notes),
-            answered=answered,
-        )
+        given = {name: getattr(answer, name) for name in ("sentences", "scores", "ordered")}
+        line = msgspec.structs.replace(line, **given, answered=answered)
     return with_checksum(msgspec.json.encode(line))
 
 
@@ -87,7 +85,8 @@ class RunFile:
     """A run as it lies on disk, its answers decoded when they are asked for.
 
     The header is None for files that were made elsewhere. ``is_bare`` says that answers are bare lists of sentences,
-    which do not tell whether they are rankings or sets. ``content`` holds the bytes of the file.
+    which do not tell whether they are rankings or sets. ``content`` holds the bytes of the file. Its answers are those
+    of the first epoch; ``later`` has the lines of the others.
     """
 
     def __init__(
@@ -98,8 +97,10 @@ class RunFile:
         content: bytes = b"",
         *,
         is_bare: bool = False,
+        epoch: int = 1,
+        later: Sequence[Mapping[tuple[str, str | None], memoryview | Answer]] = (),
     ) -> None:
-        self.path, self.header, self.is_bare = path, header, is_bare
+        self.path, self.header, self.is_bare, self.epoch, self._later = path, header, is_bare, epoch, later
         self._lines, self._content = lines, content
         self._last: tuple[memoryview, Answer] | None = None
 
@@ -126,10 +127,22 @@ class RunFile:
         """The checksum of the very bytes that its answers were read from, in hexadecimal."""
         return hashlib.sha256(self._content).hexdigest()
 
+    @cached_property
+    def epochs(self) -> "tuple[RunFile, ...]":
+        """The run as it answered each time that it was asked, the first time first."""
+        later = enumerate(self._later, 2)
+        return (self, *(RunFile(self.path, self.header, lines, self._content, epoch=n) for n, lines in later))
+
     def trained_on(self, sha256: str) -> bool | None:
         """Say whether the system was trained on data of this checksum; None where the file does not say."""
         trained_on = self.header.trained_on if self.header is not None else None
         return None if trained_on is None else sha256 in trained_on
+
+    def asked(self, ids: Sequence[str]) -> Sequence[str]:
+        """Return the ids of the instances that were asked, of all ids of the data."""
+        if self.header is None:
+            return ids
+        return (ids if self.header.data.ids is None else self.header.data.ids)[: self.header.limit]
 
     @property
     def ids(self) -> frozenset[str]:
@@ -171,13 +184,16 @@ def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None
         header, answers = RUNS.scan(path, [content])
     else:
         answers = RUNS.records(path, lines_in([content]))
-    lines: dict[tuple[str, str | None], memoryview | Answer] = {}
+    n_epochs = 1 if header is None else header.epochs
+    first, *later = epochs = [dict[tuple[str, str | None], memoryview | Answer]() for _ in range(n_epochs)]
     for number, _, line, answer in answers:
-        key = (answer.id, answer.task)
+        if answer.epoch > n_epochs:
+            raise RunFormatError(f"{path}: line {number}: expected epochs up to {n_epochs}, got {answer.epoch}")
+        key, lines = (answer.id, answer.task), epochs[answer.epoch - 1]
         if key in lines and not isinstance(lines[key], Failure):
             raise RunFormatError(f"{path}: line {number}: a second answer for '{answer.id}'")
         lines[key] = line if answer.error is None else Failure(error=answer.error, notes=answer.notes)
-    return RunFile(path, header, lines, content)
+    return RunFile(path, header, first, content, later=later)
 
 
 def _check_header(header: RunHeader, _line: memoryview) -> None:

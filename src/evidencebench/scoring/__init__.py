@@ -4,8 +4,10 @@ In reading order:
 
 * `selection`: select(): the sentences that count
 * `measures`: Measures
-* `evaluate`: evaluate(), Scores
-* `score_runs`: score_runs(): run files, labels, cautions, does it fit the data
+* `task_scores`: TaskScores, Counts
+* `oddities`: What is odd in scored answers, as warnings
+* `evaluate`: evaluate(), grade()
+* `score_runs`: score_runs(): run files, labels, their partners with changed queries
 * `controls`: Controls beside runs; query controls measured
 * `resampling`: Bootstrap over papers, Clopper-Pearson
 * `significance`: Sign flips, Holm, ranges of ranks
@@ -13,5 +15,4 @@ In reading order:
 * `leaderboard`: leaderboard(), table(): rows as data
 * `breakdowns`: By place, kind, budget; what each pick adds
 * `output`: Scores as text, JSON, files; signatures; published figures
-* `query_controls`: Query controls: does a system use the hypothesis
 """

@@ -18,7 +18,7 @@ from evidencebench.execution.answers import answers_from
 from evidencebench.execution.compatibility import check_answers
 from evidencebench.query import AspectScope, Kind
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.evaluate import AnswerSource, TaskScores, case_of, grade, strangers_of
+from evidencebench.scoring.evaluate import AnswerSource, case_of, grade, strangers_of
 from evidencebench.scoring.measures import aspect_recall, holders_of, missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -31,7 +31,9 @@ from evidencebench.scoring.resampling import (
     shared_counts,
 )
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
+from evidencebench.scoring.task_scores import SCORES, TaskScores
 from evidencebench.systems.changed_queries import Stranger
+from evidencebench.wording import check_type
 
 N_AT_AN_END = 10  # so many sentences at either end of a paper are its ends
 SHARES = ("over 80 %", "60 to 80 %", "40 to 60 %", "20 to 40 %", "under 20 %")  # of the aspects that the ends cover
@@ -86,6 +88,7 @@ def place_breakdown(
     >>> [(group.share, group.recall.n) for group in place_breakdown(scores, load_sample()).groups]
     [('over 80 %', 5), ('60 to 80 %', 4), ('40 to 60 %', 1)]
     """
+    check_type(scores, TaskScores, SCORES)
     ends = [covered_at_ends(dataset[instance_id], scores.task.scope) for instance_id in scores.ids]
     kept = [place for place, (_, n_coverable, _) in enumerate(ends) if n_coverable]
     clusters = [scores.clusters[place] for place in kept]

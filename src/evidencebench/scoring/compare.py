@@ -1,6 +1,6 @@
 """Compare systems on the same instances: differences, tests, overlaps; the use of the hypothesis."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, get_args
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.scoring.evaluate import Counts, TaskScores
-from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_key
+from evidencebench.scoring.oddities import first_alike
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
     Estimate,
@@ -31,8 +31,11 @@ from evidencebench.scoring.significance import (
     paired_tests,
     percent,
 )
+from evidencebench.scoring.task_scores import SCORES, Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
-from evidencebench.wording import one_line
+from evidencebench.wording import check_type, one_line
+
+OWN = "own"  # the data's own queries, among controls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,26 +114,25 @@ def compare_all(
     with_overlaps: bool = True,
     n_flips: int | None = None,
 ) -> list[Comparison]:
-    """Compare over the instances where the measure is defined for all; each pair has the digits of `compare`."""
+    """Compare over the instances where the measure is defined for all.
+
+    Where that is everywhere, as of aspect recall, each pair has the digits of `compare`.
+    """
     if not pairs:
         return []
-    columns = list(scores.values())
-    require_same_instances(columns)
-    task, clusters, key = columns[0].task, columns[0].clusters, measure_named(measure).key
+    values, clusters = common_values(list(scores.values()), measure)
+    column_of = {name: column for column, name in enumerate(scores)}
     place_of = {name: place for place, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
-    values = np.column_stack([scores[name].scores[key] for name in place_of])
-    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
-    if not defined:
-        raise UndefinedScoreError(f"task '{task.name}': {key} is undefined: no instance counts for both")
     places = [(place_of[first], place_of[second]) for first, second in pairs]
-    means, tests = paired_tests(values[defined], places, [clusters[place] for place in defined], resampling, n_flips)
+    compared = values[:, [column_of[name] for name in place_of]]
+    means, tests = paired_tests(compared, places, clusters, resampling, n_flips)
     shared: list[Estimate | None] = [None] * len(pairs)
     if with_overlaps:
         each = np.column_stack([overlaps(scores[first], scores[second]) for first, second in pairs])
-        shared = bootstrap_defined(each, clusters, resampling)
+        shared = bootstrap_defined(each, scores[pairs[0][0]].clusters, resampling)
     return [
         Comparison(
-            task=task,
+            task=scores[first].task,
             first=means[place_of[first]],
             second=means[place_of[second]],
             test=test,
@@ -142,21 +144,38 @@ def compare_all(
     ]
 
 
-def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
-    """Return each system's mean aspect recall, with the digits of `TaskScores.estimate`, in less time."""
+def common_values(
+    columns: Sequence[TaskScores], measure: MeasureOrName = ASPECT_RECALL
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return a measure (instances x systems) and the clusters, of the instances where it is defined for all systems."""
     require_same_instances(columns)
-    values = np.column_stack([column.recalls for column in columns])
-    return bootstrap_columns(values, columns[0].clusters, resampling)
+    first = columns[0]
+    key = measure_key(measure, first.scores)
+    values = np.column_stack([column.scores[measure_key(key, column.scores)] for column in columns])
+    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
+    if not defined:
+        raise UndefinedScoreError(f"task '{first.task.name}': {key} is undefined: no instance counts for all")
+    return values[defined], tuple(first.clusters[place] for place in defined)
+
+
+def mean_recalls(
+    columns: Sequence[TaskScores],
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
+) -> list[Estimate]:
+    """Return each system's mean, of aspect recall with the digits of `TaskScores.estimate`, in less time."""
+    return bootstrap_columns(*common_values(columns, measure), resampling)
 
 
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
     if not columns:
         raise RunMismatchError("expected the scores of at least one system, got none")
-    for other in columns[1:]:
+    for other in columns:
+        check_type(other, TaskScores, SCORES)
         if other.ids != columns[0].ids:
             raise RunMismatchError(
                 f"task '{other.task.name}': the runs cover different instances ({len(columns[0].ids)} and "
-                f"{len(other.ids)}); run them on the same data with the same --limit"
+                f"{len(other.ids)}); run them on the same data with the same --limit and --ids"
             )
 
 
@@ -231,6 +250,7 @@ def compare_pairs(
     pairs: Sequence[tuple[Name, Name]],
     apart: Collection[Name] = (),
     *,
+    measure: MeasureOrName = ASPECT_RECALL,
     resampling: Resampling,
     with_overlaps: bool = True,
 ) -> list[Pair[Name]]:
@@ -245,23 +265,13 @@ def compare_pairs(
         family = [pair for pair in pairs if is_apart != set(apart).isdisjoint(pair)]
         alike = [frozenset(same[name] for name in pair) for pair in family]
         n_flips = max(resampling.n_draws, enough_draws(sum(len(pair) > 1 for pair in set(alike))))
-        comparisons = compare_all(scores, family, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips)
+        comparisons = compare_all(
+            scores, family, measure=measure, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips
+        )
         adjusted = adjust([comparison.test for comparison in comparisons], alike)
         for pair, comparison, p_value in zip(family, comparisons, adjusted, strict=True):
             compared[pair] = Pair(*pair, comparison, p_value, is_apart=is_apart)
     return [compared[pair] for pair in pairs]
-
-
-def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
-    first: dict[Hashable, Name] = {}
-    return {name: first.setdefault(key, name) for name, key in keys.items()}
-
-
-def same_texts(scores: Mapping[str, Mapping[str, TaskScores]]) -> dict[str, str]:
-    """Return system -> the words that say whose answers it has too; only for those that have another's on all tasks."""
-    keys = {name: tuple(scores.answer_keys for scores in by_task.values()) for name, by_task in scores.items()}
-    same = {name: other for name, other in first_alike(keys).items() if name != other}
-    return {name: f"has the same answers as {other}; the tests count the two as one" for name, other in same.items()}
 
 
 def holm_text(pairs: Iterable[Pair[Name]]) -> str:
@@ -289,7 +299,7 @@ class ControlResult:
 
     system: str
     control: str  # such as ``"two_papers"``, with the file where there is one
-    comparison: Comparison  # recall with the own queries, ``first``, and with the changed ones, ``second``
+    comparison: Comparison  # of the answers to the own queries, ``first``, and to the changed ones, ``second``
     adjusted: AdjustedP | None  # over the systems of one control and task; None where nothing can be tested
     reads_hypothesis: bool  # as the system declares
     stranger: StrangerShare | None = None  # None but for two papers
@@ -329,6 +339,7 @@ def control_results(
     compared: Iterable[tuple[str, str, TaskScores, TaskScores]],
     reads_hypothesis: Mapping[str, bool],
     resampling: Resampling,
+    measure: MeasureOrName = ASPECT_RECALL,
 ) -> tuple[ControlResult, ...]:
     """Return the result of each (system, control, its scores when asked own queries, and when asked changed ones)."""
     compared = list(compared)
@@ -339,7 +350,14 @@ def control_results(
     n_alike = max((len({alike[place] for place in places}) for places in families.values()), default=0)
     n_flips = max(resampling.n_draws, enough_draws(n_alike))
     comparisons = [
-        compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
+        compare_all(
+            {0: own, 1: changed},
+            [(0, 1)],
+            measure=measure,
+            resampling=resampling,
+            n_flips=n_flips,
+            with_overlaps=bool(own.selections and changed.selections),
+        )[0]
         for _, _, own, changed in compared
     ]
     adjusted: dict[int, AdjustedP | None] = {}

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from evidencebench.data.oracle import Oracle
 from evidencebench.runs.run import RunFile
-from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System, traits_of
+from evidencebench.system import KnowingSystem, NamedSystem, System, traits_of
 from evidencebench.systems.controls import AbstractBackwards, Lead, RandomControl
 
 
@@ -57,4 +57,4 @@ CONTROLS: Mapping[str, Control] = MappingProxyType({control.name: control for co
 
 
 def knows_labels(run: RunFile) -> bool:
-    return run.header is not None and run.header.system.name in KNOWING_SYSTEMS
+    return run.header is not None and run.header.knows_labels

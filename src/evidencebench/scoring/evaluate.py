@@ -1,6 +1,5 @@
 """Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers."""
 
-import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,155 +15,31 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answers import answers_from, named_system
+from evidencebench.execution.answers import AnswersByInstance, AnySystem, answers_from
 from evidencebench.execution.changes import changes_of, unchanged_control
 from evidencebench.execution.compatibility import check_belongs, require_known
 from evidencebench.execution.own_code import place_in
 from evidencebench.files.disk import PathText
 from evidencebench.runs.formats import GivenAnswer
+from evidencebench.runs.oddities import warn
 from evidencebench.runs.run import Answer, Failure, RunFile
 from evidencebench.scoring.measures import (
     ASPECT_RECALL,
     MEASURES,
+    Measure,
     MeasureInput,
-    MeasureOrName,
     measure_input,
-    measure_named,
+    with_own,
 )
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
+from evidencebench.scoring.oddities import oddities, rules_for
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
-from evidencebench.system import NamedSystem, System
+from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.systems.changed_queries import Stranger
-from evidencebench.tables import Cell, excerpt_html
-from evidencebench.wording import counted, one_line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    failed: int = 0
-    empty: int = 0
-    missing: int = 0
-    duplicates: int = 0  # repeated sentences, removed
-    out_of_range: int = 0  # sentences that do not exist, dropped on request
-    over_length: int = 0  # unordered answers with more sentences than the budget
-    not_applicable: int = 0  # instances left out because none of their aspects counts
-
-    @property
-    def unanswered(self) -> int:
-        """How many answers score 0 because they failed, are empty or are missing."""
-        return self.failed + self.empty + self.missing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskScores:
-    """The scores of one system on one task, one an instance.
-
-    Attributes
-    ----------
-    task
-        The task.
-    ids, clusters
-        The id and the cluster of each instance that counts; the cluster is its review, or else its paper.
-    scores
-        Measure key -> one score an instance; NaN where the measure is undefined, which leaves the instance out.
-    selections
-        The selection of each answer; empty after ``evaluate(..., with_selections=False)``.
-    counts
-        How many answers failed, are empty, missing, and so on.
-    notes
-        The notes of the answers, summed over instances, such as how many replies of a language model were refusals.
-    over_length
-        For each unordered answer over the budget: how many sentences it names, and how many its paper has.
-    n_sentences
-        How many sentences could be selected from on each instance: those of its paper, and of a second one if asked.
-    answer_keys
-        A number for each answer; two systems have the same one where the same sentences count.
-    errors
-        Instance id -> why its answer failed, with the place in your own code if it was asked here.
-    cut_short
-        For each ranking that cannot be whole: how many sentences it ranks, and how many its paper has. It ranks fewer
-        than count, or the first n of a longer paper and no other, as where scores are of a shorter list.
-    """
-
-    task: Task
-    ids: tuple[str, ...]
-    clusters: tuple[str, ...]
-    scores: Mapping[str, Floats]
-    selections: tuple[Selection, ...]
-    counts: Counts
-    notes: Mapping[str, int] = field(default_factory=dict)
-    over_length: tuple[tuple[int, int], ...] = ()
-    n_sentences: tuple[int, ...] = ()
-    answer_keys: tuple[int, ...] = ()
-    errors: Mapping[str, str] = field(default_factory=dict)
-    cut_short: tuple[tuple[int, int], ...] = ()
-
-    def __repr__(self) -> str:
-        mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"
-        counted = {"failed": self.counts.failed, "missing": self.counts.missing}
-        lacking = (f"{n} {name}" for name, n in counted.items() if n)
-        return one_line(self, f"{self.task.name}: {mean}", f"n={len(self.ids)}", *lacking)
-
-    def _repr_html_(self) -> str:
-        rows: list[list[Cell]] = []
-        for key, scores in self.scores.items():
-            defined = scores[~np.isnan(scores)]
-            rows.append([key, 100 * float(defined.mean()) if len(defined) else None, len(defined)])
-        return excerpt_html(repr(self), ["measure", "mean, %", "instances"], rows, len(rows))
-
-    @property
-    def recalls(self) -> Floats:
-        """The aspect recall of each instance, by which systems are ranked, compared and charted."""
-        return self.scores[ASPECT_RECALL.key]
-
-    @property
-    def mean_recall(self) -> float:
-        """Mean aspect recall."""
-        return float(self.recalls.mean())
-
-    def estimate(self, measure: MeasureOrName = ASPECT_RECALL, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
-        """Return the mean of a measure with its interval, over the instances where it is defined.
-
-        Raises
-        ------
-        UndefinedScoreError
-            If it is defined nowhere.
-        """
-        key = measure_named(measure).key
-        estimates = self.estimates((measure,), resampling)
-        if not estimates:
-            raise UndefinedScoreError(f"task '{self.task.name}': {key} is undefined: no instance counts")
-        return estimates[key]
-
-    def estimates(
-        self, measures: Iterable[MeasureOrName] = tuple(MEASURES), resampling: Resampling = DEFAULT_RESAMPLING
-    ) -> dict[str, Estimate]:
-        """Return the mean of each measure with its interval, by key; a measure that is defined nowhere has no entry."""
-        return estimates_by_task([self], measures, resampling)[0]
-
-
-def estimates_by_task(
-    scores: Sequence[TaskScores],
-    measures: Iterable[MeasureOrName] = tuple(MEASURES),
-    resampling: Resampling = DEFAULT_RESAMPLING,
-) -> list[dict[str, Estimate]]:
-    """Return `TaskScores.estimates` of each; tasks over the same instances share the draws, which takes less time."""
-    keys = [measure_named(measure).key for measure in measures]
-    estimates: list[dict[str, Estimate]] = [{} for _ in scores]
-    places: dict[tuple[str, ...], list[int]] = {}
-    for place, task_scores in enumerate(scores):
-        places.setdefault(task_scores.clusters, []).append(place)
-    for clusters, members in places.items():
-        columns = [(place, key) for place in members for key in keys]
-        values = np.column_stack([scores[place].scores[key] for place, key in columns])
-        for (place, key), estimate in zip(columns, bootstrap_defined(values, clusters, resampling), strict=True):
-            if estimate is not None:
-                estimates[place][key] = estimate
-    return estimates
-
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
-Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
+Epochs: TypeAlias = tuple[AnswerSource, ...]
+_Checked: TypeAlias = tuple[Answer | None, CheckedAnswer]
+Answering: TypeAlias = AnySystem | RunFile | Mapping[str, GivenAnswer] | AnswersByInstance
 
 
 def evaluate(
@@ -172,6 +47,7 @@ def evaluate(
     dataset: Dataset | PathText | Iterable[Instance],
     tasks: TaskOrName | Iterable[TaskOrName],
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
@@ -180,17 +56,20 @@ def evaluate(
 ) -> dict[str, dict[str, TaskScores]]:
     """Return the scores of each source of answers on each task: source name -> task name -> scores.
 
-    An answer of a system that raises an error has failed: it scores 0, `TaskScores.errors` has the error, and a
-    `UserWarning` tells the first one. Another warns of rankings that are too short, unless the system selects.
+    An answer of a system that raises an error has failed: it scores 0, and `TaskScores.errors` has the error. What is
+    odd is an `EvidenceWarning` each: failed, empty, missing and short answers, repeats, ties, labels read and so on.
 
     Parameters
     ----------
     sources
-        Name -> a system, a run, answers in a dict, or a function that returns the answer for an instance and a task.
+        Name -> a system, also as a function of ``(query, brief)``, a run, or answers in a dict. No system sees labels;
+        one that is to has ``rank_knowing(labels, brief)`` and says so in its `Traits`.
     dataset
         The data that the answers are for: a data set, its path or catalogue name, or instances.
     tasks
         The tasks to score on: tasks or their names, or a single one.
+    measures
+        Measures of your own (see `Measure`), computed beside those of docs/tasks-and-measures.md.
     rules
         How answers that do not fit the budget are read: rules for all sources, or source name -> rules.
     limit
@@ -228,24 +107,24 @@ def evaluate(
         data,
         tasks,
         strangers,
+        measures=measures,
         rules=rules,
         limit=limit,
         with_selections=with_selections,
         on_progress=on_progress,
         raise_errors=raise_errors,
     )
-    for name, source in sources.items():
-        if hasattr(source, "rank"):
-            warn_of(name, scores[name], ranks_all=not named_system(source).selects)
+    warn(oddities(sources, scores, data, rules))
     return scores
 
 
 def evaluate_sources(
-    answers: Mapping[str, AnswerSource],
+    answers: Mapping[str, AnswerSource | Epochs],
     data: Dataset | list[Instance],
     tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
@@ -255,11 +134,11 @@ def evaluate_sources(
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
-    if isinstance(rules, Rules | None):
-        rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
+    computed = with_own(measures)
     columns = {
-        name: [_Column(source, task, rules.get(name, DEFAULT_RULES), with_selections, raise_errors) for task in tasks]
+        name: [_Column(epochs, task, computed, rules_for(name, rules), with_selections, raise_errors) for task in tasks]
         for name, source in answers.items()
+        for epochs in [source if isinstance(source, tuple) else (source,)]
     }
     require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
@@ -268,7 +147,7 @@ def evaluate_sources(
         for name in answers:
             stranger = strangers.get(name, {}).get(instance.id)
             n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
-            last = None
+            last: tuple[_Checked, ...] = ()
             try:
                 for case, column in zip(cases, columns[name], strict=True):
                     last = column.add(instance, case, n_sentences, last)
@@ -284,7 +163,7 @@ def evaluate_sources(
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
-) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
+) -> tuple[dict[str, AnswerSource | Epochs], dict[str, Mapping[str, Stranger]]]:
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -292,10 +171,12 @@ def answer_functions(
         )
     if not sources:
         raise UndefinedScoreError("the scores of no source are undefined: give at least one, such as {'bm25': BM25()}")
-    answers: dict[str, AnswerSource] = {}
+    answers: dict[str, AnswerSource | Epochs] = {}
     for name, source in sources.items():
         try:
-            answers[name] = answers_from(source)
+            answers[name] = (
+                tuple(map(answers_from, source.epochs)) if isinstance(source, RunFile) else answers_from(source)
+            )
         except TypeError as error:
             raise TypeError(
                 f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"
@@ -365,48 +246,53 @@ def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFA
 
 @dataclass(slots=True)
 class _Column:
-    source: AnswerSource
+    epochs: Epochs
     task: Task
+    measures: Mapping[str, Measure]
     rules: Rules
     with_selections: bool
     raise_errors: bool
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     rows: list[tuple[str, str, int, int]] = field(default_factory=list)  # id, cluster, number of sentences, answer key
-    outcomes: "array[float]" = field(default_factory=lambda: array("d"))
+    outcomes: "array[float]" = field(default_factory=lambda: array("d"))  # of each instance in each epoch
     selections: list[Selection] = field(default_factory=list)
     over_length: list[tuple[int, int]] = field(default_factory=list)
     cut_short: list[tuple[int, int]] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
 
     def add(
-        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[Answer | None, CheckedAnswer] | None
-    ) -> tuple[Answer | None, CheckedAnswer] | None:
-        """Grade the answer to an instance; an answer that serves several tasks is checked once, on the first."""
+        self, instance: Instance, case: Case | None, n_sentences: int, last: tuple[_Checked, ...]
+    ) -> tuple[_Checked, ...]:
+        """Grade the answers to an instance; an answer that serves several tasks is checked once, on the first."""
         if case is None:
             self.counts["not_applicable"] += 1
             return last
-        answer = self.source(instance, self.task)
-        if last is None or answer is not last[0]:
-            if self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
+        checked, answer_keys = list[_Checked](), list[int]()
+        for n, source in enumerate(self.epochs):
+            answer = source(instance, self.task)
+            if last and answer is last[n][0]:
+                checked.append(last[n])
+            elif self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
                 raise answer.cause
-            last = answer, check_answer(answer, n_sentences, self.rules)
-        _, selection, outcome = grade(case, last[1])
-        # A hash of numbers only, so that it is the same in every process.
-        answer_key = hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn))
-        self.rows.append((instance.id, instance.cluster, n_sentences, answer_key))
-        self.outcomes.extend(outcome)
-        if self.with_selections:
-            self.selections.append(selection)
-        self._count(case, answer, last[1], n_sentences)
-        return last
+            else:
+                checked.append((answer, check_answer(answer, n_sentences, self.rules)))
+            _, selection, outcome = grade(case, checked[n][1])
+            # A hash of numbers only, so that it is the same in every process.
+            answer_keys.append(hash((frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn)))
+            self.outcomes.extend(outcome)
+            if self.with_selections and n == 0:
+                self.selections.append(selection)
+            self._count(case, f" in epoch {n + 1}" if n else "", *checked[n], n_sentences)
+        self.rows.append((instance.id, instance.cluster, n_sentences, hash(tuple(answer_keys))))
+        return tuple(checked)
 
-    def _count(self, case: Case, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
+    def _count(self, case: Case, where: str, answer: Answer | None, checked: CheckedAnswer, n_sentences: int) -> None:
         counts, ranking, budget = self.counts, checked.ranking, case.budget
         if answer is not None and answer.notes:
             self.notes.update(answer.notes)
         if isinstance(answer, Failure):
-            self.errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
+            self.errors[f"{case.instance.id}{where}"] = f"{answer.error}{place_in(answer.trace)}"
         n_named = len(ranking.sentences)
         if not n_named:
             counts["missing" if checked.is_missing else "empty" if checked.error is None else "failed"] += 1
@@ -418,17 +304,23 @@ class _Column:
             if n_named > budget:
                 counts["over_length"] += 1
                 self.over_length.append((n_named, n_sentences))
-        elif n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
+            return
+        scores = ranking.scores
+        counts["ties"] += scores is not None and 0 < budget < n_named and scores[budget - 1] == scores[budget]
+        if n_named < n_sentences and (n_named < budget or max(ranking.sentences) < n_named):
             self.cut_short.append((n_named, n_sentences))
 
     def scores(self) -> TaskScores:
         outcomes = MeasureInput(*np.array(self.outcomes).reshape(-1, len(MeasureInput._fields)).T)
+        each = {key: measure.values(outcomes).reshape(-1, len(self.epochs)) for key, measure in self.measures.items()}
+        recalls = each[ASPECT_RECALL.key].T
         ids, clusters, n_sentences, answer_keys = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
         return TaskScores(
             task=self.task,
             ids=ids,
             clusters=clusters,
-            scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
+            scores={key: np.ma.masked_invalid(values).mean(axis=1).filled(nan) for key, values in each.items()},
+            epoch_recalls=tuple(recalls) if len(recalls) > 1 else (),
             selections=tuple(self.selections),
             counts=Counts(**self.counts),
             notes=dict(sorted(self.notes.items())),
@@ -440,22 +332,6 @@ class _Column:
         )
 
 
-def warn_of(name: str, by_task: Mapping[str, TaskScores], *, ranks_all: bool) -> None:
-    worst = max(by_task.values(), key=lambda scores: len(scores.errors))
-    for instance_id, error in islice(worst.errors.items(), 1):
-        answers = f"{len(worst.errors):,} of {counted(len(worst.ids), 'answer')} to {worst.task.name}"
-        warnings.warn(
-            f"{name}: {answers} failed, and each scores 0; the first, {instance_id}: {error}; "
-            "evaluate(..., raise_errors=True) raises it",
-            stacklevel=3,
-        )
-    worst = max(by_task.values(), key=lambda scores: len(scores.cut_short))
-    for n, n_all in worst.cut_short[:ranks_all]:
-        papers = f"{len(worst.cut_short):,} of {counted(len(worst.ids), 'paper')} on {worst.task.name}"
-        how = "give every sentence a score (rank_by_score(scores, query) checks it), or say Traits(selects=True)"
-        warnings.warn(f"{name}: ranks too few sentences in {papers}, first {n} of {n_all}; {how}", stacklevel=3)
-
-
-def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
+def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswersByInstance:
     """Return the answers of a run or a dict as a function of the instance and the task."""
     return answers_from(run)

@@ -2,31 +2,44 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls, same_texts
+from evidencebench.scoring.compare import Pair, common_values, compare_pairs, holm_text, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.evaluate import TaskScores
-from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_key
+from evidencebench.scoring.oddities import same_texts
 from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
-from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.significance import ALPHA, can_be_significant, percent, ranges_from
+from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
+from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
+from evidencebench.scoring.task_scores import EpochSpread, TaskScores
 from evidencebench.tables import Column
 from evidencebench.wording import counted, did_you_mean, one_line
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongHypothesis:
+    """What a run of the same system scores when it is asked another paper's hypothesis."""
+
+    recall: Estimate
+    difference: Estimate  # own - wrong
+    p_holm: float | None  # over the runs of the task; None where nothing can be tested
+    p_text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     system: str
-    recall: Estimate
+    recall: Estimate  # or the mean of another measure
+    measure: str = ASPECT_RECALL.key
     rank: tuple[int, int] | None  # best and worst that it can claim; None for a system that knows the labels
     n: int
     failed: int
@@ -35,22 +48,39 @@ class Standing:
     is_control: bool  # computed here, beside the runs
     signature: str | None  # None for a control
     trained_on_it: bool | None = None  # None where the run cannot say
+    wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
+    reads_hypothesis: bool | None = None  # as the system declares; None for a control
+    epochs: EpochSpread | None = None  # None where each instance was asked once
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
-        return one_line(self, repr(self.system), f"aspect recall {self.recall.mean:.3f}", f"n={self.n}", rank)
+        mean = f"{self.measure.replace('_', ' ')} {self.recall.mean:.3f}"
+        return one_line(self, repr(self.system), mean, f"n={self.n}", rank)
 
     @property
     def unfinished(self) -> str:
         """Such as ``3 of 12``, since no answer scores 0, so that the mean is too low; empty where all have one."""
-        return f"{self.n - self.missing:,} of {self.n:,}" if self.missing else ""
+        n_answers = self.n * self.n_epochs
+        return f"{n_answers - self.missing:,} of {n_answers:,}" if self.missing else ""
+
+    @property
+    def n_epochs(self) -> int:
+        return 1 if self.epochs is None else len(self.epochs.means)
 
     @property
     def rank_text(self) -> str:
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
 
+    @property
+    def wrong_text(self) -> str:
+        if self.wrong_hypothesis is not None:
+            return f"{100 * self.wrong_hypothesis.recall.mean:.1f}, {self.wrong_hypothesis.p_text}"
+        return {None: "", True: NOT_MEASURED, False: "never reads it"}[self.reads_hypothesis]
+
     def fields(self) -> dict[str, Any]:
-        return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
+        given = asdict(self)
+        key = given.pop("measure")
+        return {key if name == "recall" else name: value for name, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +105,22 @@ COLUMNS: tuple[BoardColumn, ...] = (
     BoardColumn("rank_worst", "", lambda row: row.rank and row.rank[1]),
     BoardColumn("n", "n", attrgetter("n"), page_heading="papers"),
     BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
-    *(BoardColumn(name, name, attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
+    BoardColumn(
+        "wrong_hypothesis",
+        "wrong hypothesis",
+        lambda row: row.wrong_hypothesis and row.wrong_hypothesis.recall.mean,
+        lambda row: row.wrong_text,
+    ),
+    BoardColumn("wrong_p_holm", "", lambda row: row.wrong_hypothesis and row.wrong_hypothesis.p_holm),
+    *(BoardColumn(name, "", attrgetter(name), page_heading=name) for name in ("failed", "empty", "missing")),
     *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
+    BoardColumn("epochs", "epochs", attrgetter("n_epochs")),
+    BoardColumn(
+        "epoch_deviation",
+        "± of epochs",
+        lambda row: row.epochs and row.epochs.deviation,
+        lambda row: row.epochs and f"{100 * row.epochs.deviation:.1f}",
+    ),
 )
 
 
@@ -129,31 +173,43 @@ class Board:
         return tuple(tuple(ranked[place] for place in group) for group in sorted(groups))
 
 
-def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
+def board_of(
+    scored: ScoredRuns,
+    task: Task,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
+) -> Board:
+    """Return the systems of a task by their mean, over the instances where the measure is defined for all of them."""
     # By label, and whether it is a control: a run may have a control's name.
     columns = {(label, False): scores[task.name] for label, scores in scored.scores.items()} | {
         (name, True): scores[task.name]
         for name, scores in scored.controls.items()
         if task.name in scores and run_of_control(scored, name, task) is None
     }
-    order = sorted(columns, key=lambda key: -columns[key].recalls.mean())
+    means = dict(zip(columns, mean_recalls(list(columns.values()), resampling, measure), strict=True))
+    order = sorted(columns, key=lambda key: -means[key].mean)
     ceilings = [(label, False) for label, run in scored.runs.items() if knows_labels(run)]
     ceilings += [(name, True) for name, control in CONTROLS.items() if control.knows_labels]
     ranked, controls = [key for key in order if key not in ceilings], [key for key in order if key[1]]
-    pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, resampling=resampling, with_overlaps=False)
-    means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
+    how: dict[str, Any] = {"measure": measure, "resampling": resampling, "with_overlaps": False}
+    pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, **how)
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    wrong = _wrong_hypotheses(scored, task, resampling, measure)
     rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
     rows = {
         (label, is_control): Standing(
             system=label,
             recall=means[label, is_control],
+            measure=measure_key(measure, columns[label, is_control].scores),
             rank=rank_of.get((label, is_control)),
             n=len(columns[label, is_control].ids),
             **{name: getattr(columns[label, is_control].counts, name) for name in ("failed", "empty", "missing")},
             is_control=is_control,
-            signature=None if is_control else signature_of(scored, label, task, resampling),
+            signature=None if is_control else signature_of(scored, label, task, resampling, measure),
             trained_on_it=False if is_control else scored.trained_on_it(label),
+            wrong_hypothesis=None if is_control else wrong.get(label),
+            reads_hypothesis=None if is_control else reads_hypothesis(scored.runs[label]),
+            epochs=columns[label, is_control].epochs,
         )
         for label, is_control in order
     }
@@ -162,6 +218,21 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
         for pair in pairs
     )
     return Board(standings=tuple(rows.values()), pairs=tuple(of_rows))
+
+
+def _wrong_hypotheses(
+    scored: ScoredRuns, task: Task, resampling: Resampling, measure: MeasureOrName
+) -> dict[str, WrongHypothesis]:
+    results = results_of_runs(replace(scored, tasks=(task,)), resampling, ["wrong_hypothesis"], measure)
+    return {
+        result.system: WrongHypothesis(
+            recall=result.comparison.second,
+            difference=result.comparison.test.difference,
+            p_holm=result.p_value,
+            p_text=p_text(result.adjusted, "p"),
+        )
+        for result in results
+    }
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
@@ -187,6 +258,9 @@ class SystemCell:
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
     p_value: float | None = None  # as of `compare`
     p_holm: float | None = None  # adjusted as by `compare_pairs`
+    wrong_hypothesis: WrongHypothesis | None = None  # None: it was not measured
+    wrong_text: str = ""
+    epoch_deviation: float | None = None  # standard deviation of the epochs' means; None of one epoch
 
     @property
     def differs(self) -> bool:
@@ -230,12 +304,13 @@ def systems_table(
     names: Mapping[str, str] | None = None,
     against: str = BEST,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    measure: MeasureOrName = ASPECT_RECALL,
 ) -> SystemsTable:
     """Return the table of scored runs, with ``names`` by label, and controls, with the p-values of the leaderboard.
 
     One that knows the labels or was trained on the data is neither the best nor tested, and no control is the best.
     """
-    boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
+    boards = {task.name: board_of(scored, task, resampling, measure) for task in scored.tasks}
     rows = _rows(scored, boards, names or {})
     by_name = {row.name: row for row in rows.values()}
     if against not in {BEST, NO_REFERENCE}:
@@ -243,6 +318,7 @@ def systems_table(
     can_differ = False
     for task, board in boards.items():
         places = [(rows[place.system, place.is_control], place) for place in board.standings]
+        values, clusters = common_values([row.scores[task] for row, _ in places], measure)
         recalls = {row.name: place.recall.mean for row, place in places if row.sort == "run" and row.is_ranked}
         best = max(recalls, key=recalls.__getitem__, default="")
         tests: dict[tuple[str, str], Pair[Standing]] = {}
@@ -251,14 +327,17 @@ def systems_table(
             if first.is_ranked and second.is_ranked:
                 tests[first.name, second.name] = tests[second.name, first.name] = pair
         can_differ = can_differ or any(pair.adjusted for pair in tests.values())
-        for row, place in places:
-            test, scores = tests.get((row.name, best if against == BEST else against)), row.scores[task]
+        for (row, place), of_row in zip(places, np.ascontiguousarray(values.T), strict=True):
+            test = tests.get((row.name, best if against == BEST else against))
             row.cells[task] = SystemCell(
                 recall=place.recall,
-                standard_error=standard_error(scores.recalls, scores.clusters),
+                standard_error=standard_error(of_row, clusters),
                 is_best=row.name in recalls and round(100 * place.recall.mean, 1) == round(100 * recalls[best], 1),
                 p_value=None if test is None else test.test.p_value,
                 p_holm=None if test is None else test.p_value,
+                wrong_hypothesis=place.wrong_hypothesis,
+                wrong_text=place.wrong_text,
+                epoch_deviation=place.epochs and place.epochs.deviation,
             )
     return SystemsTable(
         tasks=scored.tasks,

@@ -8,8 +8,9 @@ and k drawn, the aspect stays uncovered with probability C(n - c, k) / C(n, k), 
 where m aspects count. The published code draws 100,000 shuffles for the same number.
 """
 
+import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import comb, nan
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from evidencebench.data.branch_and_bound import bits
 from evidencebench.data.cover import Coverage
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.selection import Selection
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import check_type, did_you_mean
 
 
 class MeasureInput(NamedTuple):
@@ -38,9 +39,10 @@ class MeasureInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A measure. To add one, add an entry to `MEASURES`; tables, CSV and JSON then show it.
+    """A measure: an entry of `MEASURES`, or your own, which ``evaluate(..., measures=[...])`` computes beside them.
 
-    ``of`` takes a `MeasureInput` and the ``parameters`` by name; it returns NaN, as of 0 / 0, where it is undefined.
+    ``of`` takes a `MeasureInput`, whose fields are arrays of one number an answer, and the ``parameters`` by name. It
+    returns an array of as many numbers, NaN (as of 0 / 0) where it is undefined. The highest mean is the best.
 
     >>> Measure(name="f_measure", parameters={"beta": 2}, of=lambda outcome, beta: 0.5, label="F2").key
     'f_measure(beta=2)'
@@ -56,12 +58,23 @@ class Measure:
 
     @property
     def key(self) -> str:
+        """By which scores and tables name it: its name and parameters."""
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
     def values(self, outcomes: MeasureInput) -> Any:
+        """Return its value for one selection, or for each of many."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)
+            given = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)
+        try:
+            values = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), np.shape(outcomes.n_aspects)))
+        except (TypeError, ValueError):
+            values = np.array(np.inf)
+        if np.isinf(values).any():
+            raise TypeError(
+                f"measure '{self.key}': expected an array of {np.size(outcomes.n_aspects)} finite numbers, one an "
+                f"answer, NaN where it is undefined, got {reprlib.repr(given)}"
+            )
         return values if self.of_no_sentence is None else np.where(outcomes.is_empty, self.of_no_sentence, values)
 
 
@@ -123,6 +136,7 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """
+    check_type(selection, Selection, "a selection, such as Selection(certain=(4, 0))")
     if not coverage.n_aspects:
         raise UndefinedScoreError("aspect recall is undefined: no aspect counts")
     return expected_covered(selection, coverage) / coverage.n_aspects
@@ -171,12 +185,25 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
     }
 )
 
-MeasureOrName = Measure | str  # its key in `MEASURES`
+MeasureOrName = Measure | str  # its key
 
 
-def measure_named(given: MeasureOrName) -> Measure:
-    if isinstance(given, Measure):
-        return given
-    if given not in MEASURES:
-        raise ValueError(f"no measure '{given}'{did_you_mean(given, MEASURES)}; expected one of {', '.join(MEASURES)}")
-    return MEASURES[given]
+def measure_key(given: MeasureOrName, known: Collection[str]) -> str:
+    """Return the key of a measure; ``known`` are those of the scores that it is asked of."""
+    key = given.key if isinstance(given, Measure) else given
+    if key not in known:
+        raise ValueError(
+            f"no measure '{key}' in the scores{did_you_mean(str(key), known)}; expected one of {', '.join(known)}; "
+            "evaluate(..., measures=[Measure(...)]) computes one of your own"
+        )
+    return key
+
+
+def with_own(own: Iterable[Measure]) -> dict[str, Measure]:
+    """Return `MEASURES` and own ones, by key."""
+    measures = dict(MEASURES)
+    for measure in own:
+        check_type(measure, Measure, "measures as Measure(name=..., of=..., label=...)")
+        if measures.setdefault(measure.key, measure) != measure:
+            raise ValueError(f"measures: there is another '{measure.key}'; give yours a name of its own")
+    return measures

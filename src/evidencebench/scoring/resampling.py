@@ -1,6 +1,6 @@
 """Percentile intervals by the bootstrap over whole clusters; exact intervals of shares."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.wording import counted
+from evidencebench.wording import counted, name_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,19 +28,41 @@ _PAIRS_AT_A_TIME = 64  # so that the draws of very many pairs need not fit into 
 _MOST_KEPT_NUMBERS = 1 << 26
 
 
+PairTest = Callable[[Floats, Floats, Sequence[str]], float]
+"""A test of your own: the first system's scores, the second's, and the clusters, one an instance -> p, in 0..1."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How intervals and tests are drawn: ``n_draws`` times; an interval holds ``level`` (in 0..1) of the draws."""
+    """How intervals and tests are drawn: ``n_draws`` times; an interval holds ``level`` (in 0..1) of the draws.
+
+    ``test`` is your own test in place of sign flips: a function of the first system's scores, the second's (arrays of
+    one number an instance) and the cluster of each instance, its review or paper. It returns p, in 0..1, which Holm
+    adjusts. It is not asked where all scores are equal.
+
+    >>> def one_sided(first, second, clusters):
+    ...     return 0.5 ** (first > second).sum()
+    >>> Resampling(n_draws=2000, test=one_sided).test_name
+    'one_sided'
+    """
 
     seed: int = 0
     n_draws: int = DEFAULT_DRAWS
     level: float = DEFAULT_LEVEL
+    test: PairTest | None = None
 
     def __post_init__(self) -> None:
         if self.n_draws < 1:
             raise ValueError(f"n_draws: expected at least 1, got {self.n_draws}")
         if not 0 < self.level < 1:
             raise ValueError(f"level: expected a number between 0 and 1, got {self.level}")
+        if self.test is not None and not callable(self.test):
+            raise TypeError(f"test: expected a function (first, second, clusters) -> p, got {self.test!r}")
+
+    @property
+    def test_name(self) -> str:
+        """What tables call the test: ``sign flips``, or the name of your own function."""
+        return "sign flips" if self.test is None else name_of(self.test)
 
     def generator(self) -> np.random.Generator:
         """Return a new generator from the seed, so that every figure gets the same draws."""

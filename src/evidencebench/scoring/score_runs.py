@@ -1,33 +1,39 @@
-"""Score run files: their labels, their scores beside those of controls, and cautions."""
+"""Score run files: their labels, and their scores beside those of controls."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 import numpy as np
 
-from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset
+from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
 from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import InProcess, engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
-from evidencebench.errors import RunError, RunMismatchError, TaskError, WorkerError
+from evidencebench.errors import EvidenceWarning, RunError, RunMismatchError, TaskError, WorkerError
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.header import option_text
+from evidencebench.runs.header import SHOWN_DIGITS, ControlName, QueryControl, RunHeader, SystemHeader, option_text
+from evidencebench.runs.oddities import warn
 from evidencebench.runs.people import SYSTEM_NAME as PERSON
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.compare import same_texts
+from evidencebench.scoring.compare import ControlResult, control_results
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate_sources
+from evidencebench.scoring.evaluate import Answering, answer_functions, evaluate_sources
+from evidencebench.scoring.measures import ASPECT_RECALL, Measure, MeasureOrName
+from evidencebench.scoring.oddities import is_changed, oddities, traits_of_run
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
-from evidencebench.wording import counted, one_line, without_folders
+from evidencebench.scoring.task_scores import TaskScores, summed
+from evidencebench.wording import counted, first_few, one_line, without_folders
 
 
 def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
@@ -84,6 +90,8 @@ def _with_options(
 MIN_INSTANCES_A_JOB = 500  # fewer are not worth another process
 _BLOCK_SIZE = 32  # instances that a worker scores at a time
 
+NOT_MEASURED = "not measured"
+
 Scores = dict[str, dict[str, TaskScores]]  # source name -> task name -> scores
 
 
@@ -97,6 +105,9 @@ class ScoredRuns:
     runs: Mapping[str, RunFile]  # by label
     scores: Mapping[str, Mapping[str, TaskScores]]  # label -> task name -> scores
     controls: Mapping[str, Mapping[str, TaskScores]]  # name -> task name -> scores
+    changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]] = field(default_factory=dict)
+    """Runs that were asked changed queries, and their scores, by label; they are on no board."""
+    warnings: tuple[EvidenceWarning, ...] = ()  # what is odd, of all runs
 
     def __repr__(self) -> str:
         runs = f"{counted(len(self.runs), 'run')}: {', '.join(map(repr, self.runs))}"
@@ -118,9 +129,11 @@ def score_runs(
     dataset: Dataset | PathText,
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     *,
+    measures: Iterable[Measure] = (),
     rules: Rules = DEFAULT_RULES,
     with_controls: bool = True,
     with_selections: bool = False,
+    changed_apart: bool = True,
     limit: int | None = None,
     jobs: int = 1,
     engine: Engine | None = None,
@@ -129,17 +142,26 @@ def score_runs(
     """Score runs on the tasks asked for, or on all that every one can answer; parameters are as in `evaluate`.
 
     Answers of controls are read by the default rules. With ``limit``, runs over different numbers of instances can be
-    scored together.
+    scored together. Runs that were asked changed queries (``run --control``) stand apart, in ``changed``, unless
+    ``changed_apart`` is False; without another run, that raises `RunMismatchError`. What is odd is an
+    `EvidenceWarning` each.
     """
     paths = paths_from(paths)
     if not paths:
         raise RunError("expected at least one run file, got none")
     dataset, tasks = dataset_from(dataset), tasks_from(tasks)
     runs = open_runs(paths, dataset, tasks)
+    own = {label: run for label, run in runs.items() if not (changed_apart and is_changed(run))}
+    if not own:
+        raise RunMismatchError(
+            f"{next(iter(runs.values())).path}: was asked changed queries, as every run here; "
+            "add a run that was asked the data's own (evidencebench run SYSTEM without --control)"
+        )
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
-    n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
+    dataset, n_instances = _common_part(runs, dataset, limit)
     engine = engine_of(engine, jobs, at_most=1 + n_instances // MIN_INSTANCES_A_JOB)
-    how: dict[str, Any] = {"rules": rules, "with_controls": with_controls, "with_selections": with_selections}
+    how: dict[str, Any] = {"measures": tuple(measures), "rules": rules}
+    how |= {"with_controls": with_controls, "with_selections": with_selections}
     if isinstance(engine, InProcess):
         scores = _scorer(dataset, runs, asked, **how)(data=dataset, limit=n_instances, on_progress=on_progress)
     else:
@@ -163,12 +185,17 @@ def score_runs(
     for task in asked:
         if task not in applicable and (task in tasks or not applicable):
             raise TaskError(_why_nothing_counts(dataset, task, n_instances))
+    by_label = {label: scores[f"run {label}"] for label in runs}
+    odd = oddities(runs, by_label, dataset, rules)
+    warn(odd)
     return ScoredRuns(
         dataset=dataset,
         rules=rules,
         tasks=applicable,
-        runs=runs,
-        scores={label: scores[f"run {label}"] for label in runs},
+        runs=own,
+        scores={label: by_label[label] for label in own},
+        changed={label: (run, by_label[label]) for label, run in runs.items() if label not in own},
+        warnings=odd,
         controls={
             name: {
                 task: task_scores
@@ -187,7 +214,7 @@ def _scorer(
     *,
     rules: Rules,
     with_controls: bool,
-    with_selections: bool,
+    **how: Any,
 ) -> Callable[..., Scores]:
     """Return `evaluate_sources` of runs and controls, with a prefix, since a run may have a control's name."""
     sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
@@ -195,9 +222,7 @@ def _scorer(
     if with_controls:
         sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
     answers, strangers = answer_functions(sources, dataset)
-    return partial(
-        evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, with_selections=with_selections
-    )
+    return partial(evaluate_sources, answers, tasks=tasks, strangers=strangers, rules=of_runs, **how)
 
 
 def _block_scorer(
@@ -209,18 +234,14 @@ def _block_scorer(
 
 
 def _joined(parts: Sequence[TaskScores]) -> TaskScores:
-    notes, counts = Counter[str](), Counter[str]()
-    for part in parts:
-        notes.update(part.notes)
-        counts.update(asdict(part.counts))
     each_instance = ("ids", "clusters", "selections", "over_length", "n_sentences", "cut_short", "answer_keys")
     rows: dict[str, Any] = {name: tuple(chain(*(getattr(part, name) for part in parts))) for name in each_instance}
     return TaskScores(
         task=parts[0].task,
         scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
-        counts=Counts(**counts),
-        notes=dict(sorted(notes.items())),
+        epoch_recalls=tuple(map(np.concatenate, zip(*(part.epoch_recalls for part in parts), strict=True))),
         errors={name: error for part in parts for name, error in part.errors.items()},
+        **summed(parts),
         **rows,
     )
 
@@ -260,45 +281,20 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
     return common
 
 
-def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
-    given = {label: run.header.limit if run.header else None for label, run in runs.items()}
-    limits = {label: min(limit or n_instances, n_instances) for label, limit in given.items()}
-    least = min(limits.values())
-    if least < max(limits.values()):
-        parts = ", ".join(f"{label}: {limit}" for label, limit in limits.items())
-        raise RunMismatchError(
-            f"the runs cover different parts of the data ({parts}); grade what all have with --limit {least}"
-        )
-    return least
-
-
-TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
-
-# This share of the answers stands for all of them.
-_NEARLY = 0.9
-# A list of this share of the paper's sentences is taken for a ranking, since nobody selects so many.
-_WHOLE = 0.8
-# Lists of one length are taken for cut rankings from this number of lists on.
-_LEAST_ALIKE = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caution:
-    label: str
-    path: Path
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.text}"
-
-
-def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
-    same = same_texts(scored.scores)
-    return tuple(
-        Caution(label=label, path=run.path, text=text)
-        for label, run in scored.runs.items()
-        for text in (*_cautions(scored, label), *filter(None, [same.get(label)]))
-    )
+def _common_part(runs: Mapping[str, RunFile], dataset: Dataset, limit: int | None) -> tuple[Dataset, int]:
+    """Return the data set or the subset that all runs were asked, and how many of its first instances count."""
+    require_limit(limit)
+    wanted, all_ids = dataset.ids[:limit], dataset.whole.ids
+    parts = {label: tuple(filter(frozenset(run.asked(all_ids)).__contains__, wanted)) for label, run in runs.items()}
+    common = tuple(filter(set(wanted).intersection(*parts.values()).__contains__, wanted))
+    is_first = common == wanted[: len(common)]
+    # Of chosen instances all must count: a run that was not asked one would leave it out unseen.
+    if common and {*parts.values(), wanted if dataset.chosen_ids else common} == {common}:
+        return (dataset if is_first else dataset.subset(common)), len(common)
+    how = f"limit {len(common)}" if is_first else f"ids: {first_few(common)}"
+    advice = f"grade what all have with --{how}" if common else "they have no instance in common"
+    numbers = ", ".join(f"{label}: {len(part)}" for label, part in parts.items())
+    raise RunMismatchError(f"the runs cover different parts of the {len(wanted):,} instances ({numbers}); {advice}")
 
 
 def is_complete(scored: ScoredRuns) -> bool:
@@ -306,36 +302,59 @@ def is_complete(scored: ScoredRuns) -> bool:
     return not any(count.failed or count.missing for count in counts)
 
 
-def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
-    run, scores = scored.runs[label], scored.scores[label]
-    if worst := max(scores.values(), key=_share_unanswered, default=None):
-        counts = worst.counts
-        if _share_unanswered(worst) > 1 / 2:
-            sorts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
-            texts = ", ".join(f"{count:,} {what}" for what, count in sorts.items() if count)
-            yield f"of {counted(len(worst.ids), 'answer')} on {worst.task.name}, {texts}; each of these scores 0"
-    if run.trained_on(scored.dataset.sha256):
-        yield f"{TRAINED_ON_IT}; score it on data that it was not trained on"
-    if run.is_bare and scored.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):
-        yield (
-            "its lists are longer than what counts, and look like rankings, but are read as sets, whose "
-            "order means nothing; where the best stands first, give --over-length first, or write "
-            '{"ranking": [...]} for each list (where it does not, {"set": [...]})'
-        )
+# Whether runs use the hypothesis, for the report, the leaderboard and the table: each beside one of its system that was
+# asked changed queries.
 
 
-def _share_unanswered(scores: TaskScores) -> float:
-    return scores.counts.unanswered / max(1, len(scores.ids))
+def asked_changed(header: RunHeader | None) -> tuple[SystemHeader, QueryControl] | None:
+    """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
+    if header is None or header.control is None:
+        return None
+    # Its checksum says which file it was, wherever it lay; one of a user's own is called by the file.
+    path = header.control.path if header.control.name == "changed" else None
+    return header.system, msgspec.structs.replace(header.control, path=path and Path(path).name)
 
 
-def _look_ranked(scores: TaskScores) -> bool:
-    """Say whether a run's sets look like rankings: 90 % of the answers are over the budget.
+def changed_partners(scored: ScoredRuns) -> dict[str, dict[QueryControl, str]]:
+    """Return run -> control -> the run of the same system with queries so changed, if possible of the same seed."""
+    partners: dict[str, dict[QueryControl, str]] = {}
+    for label, run in scored.runs.items():
+        alike: dict[QueryControl, list[tuple[bool, str]]] = {}
+        for other, (changed, _) in scored.changed.items():
+            asked = asked_changed(changed.header)
+            if run.header is not None and changed.header is not None and asked and asked[0] == run.header.system:
+                alike.setdefault(asked[1], []).append((changed.header.seed != run.header.seed, other))
+        partners[label] = {control: min(labels)[1] for control, labels in alike.items()}
+    return partners
 
-    Of these, 90 % must also name 80 % of their paper's sentences, or 90 % of three or more must have the same length.
-    """
-    sizes = scores.over_length
-    if not sizes or len(sizes) < _NEARLY * (len(scores.ids) - scores.counts.unanswered):
-        return False
-    n_whole = sum(n_named >= _WHOLE * n_in_paper for n_named, n_in_paper in sizes)
-    ((_, n_alike),) = Counter(n_named for n_named, _ in sizes).most_common(1)
-    return n_whole >= _NEARLY * len(sizes) or (len(sizes) >= _LEAST_ALIKE and n_alike >= _NEARLY * len(sizes))
+
+def results_of_runs(
+    scored: ScoredRuns,
+    resampling: Resampling,
+    names: Sequence[ControlName] = get_args(ControlName),
+    measure: MeasureOrName = ASPECT_RECALL,
+) -> tuple[ControlResult, ...]:
+    """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
+    partners = changed_partners(scored)
+    words = _control_words({control for by_control in partners.values() for control in by_control})
+    compared = [
+        (label, words[control], scored.scores[label][task.name], scored.changed[partner][1][task.name])
+        for name in names
+        for label, by_control in partners.items()
+        for control, partner in by_control.items()
+        if control.name == name
+        for task in scored.tasks
+    ]
+    reads = {label: reads_hypothesis(run) for label, run in scored.runs.items()}
+    return control_results(compared, reads, resampling, measure)
+
+
+def _control_words(controls: Collection[QueryControl]) -> dict[QueryControl, str]:
+    """Return the words of each control; files of one name are told apart by their checksums."""
+    n_alike = Counter(control.words for control in controls)
+    digits = {control: f", sha256:{str(control.sha256)[:SHOWN_DIGITS]}" for control in controls}
+    return {one: f"{one.words}{digits[one] if n_alike[one.words] > 1 else ''}" for one in controls}
+
+
+def reads_hypothesis(run: RunFile) -> bool:
+    return traits_of_run(run).reads_hypothesis

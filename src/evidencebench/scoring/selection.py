@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from evidencebench.errors import AnswerError, OutOfRangeError
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.system import Ranking, require_budget
-from evidencebench.wording import counted
+from evidencebench.wording import check_type, counted
 
 OverLength = Literal["expected", "first"]
 Ties = Literal["index", "expected"]
@@ -178,6 +178,7 @@ def select(
     (4, 2)
     """
     require_budget(budget, at_least=0)
+    check_type(ranking, Ranking, "a Ranking, such as Ranking(sentences=(4, 0))")
     sentences = ranking.sentences
     if budget is None or len(sentences) <= budget:
         return Selection(certain=sentences)

@@ -1,9 +1,9 @@
-"""P-values by sign flips of whole clusters, Holm, ranges of ranks; scores as text."""
+"""P-values by sign flips of whole clusters or by an own test, Holm, ranges of ranks; scores as text."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import ceil
+from math import ceil, nan
 from statistics import NormalDist
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from evidencebench.scoring.resampling import (
     standard_error,
 )
 from evidencebench.tables import Column, Row, printable
-from evidencebench.wording import counted
+from evidencebench.wording import counted, shown_seconds
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -35,16 +35,16 @@ _ROUNDING = 1e-12  # sums and scores that differ by no more count as equal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignFlips:
-    """The two-sided p-value of a mean difference of 0, from sign flips of whole clusters; see `sign_flips`."""
+    """The two-sided p-value of a mean difference of 0, from sign flips of whole clusters or from an own test."""
 
     p_value: float
     exact: bool  # all patterns of signs were tried
-    least: float  # the smallest p of so many differing clusters or flips, however large the difference
+    least: float  # the smallest p of so many differing clusters or flips, however large the difference; own test: 0
 
     @property
     def is_bound(self) -> bool:
         """Whether no drawn flip was as extreme: p is then at most the value, and more flips might make it smaller."""
-        return not self.exact and self.p_value <= self.least
+        return not self.exact and 0 < self.least >= self.p_value
 
     @property
     def can_be_significant(self) -> bool:
@@ -98,7 +98,10 @@ def paired_tests(
     All share the draws and the flips; each has the digits that it would have alone.
     """
     means, differences = bootstrap_pairs(values, pairs, clusters, resampling)
-    flips = sign_flips(by_cluster(values, clusters)[0], pairs, resampling, n_flips or resampling.n_draws)
+    if resampling.test is None:
+        flips = sign_flips(by_cluster(values, clusters)[0], pairs, resampling, n_flips or resampling.n_draws)
+    else:
+        flips = [own_test(values[:, first], values[:, second], clusters, resampling) for first, second in pairs]
 
     def test(pair: tuple[int, int], difference: Estimate, flip: SignFlips) -> PairedTest:
         column = values[:, pair[0]] - values[:, pair[1]]
@@ -143,6 +146,20 @@ def sign_flips(sums: Floats, pairs: Sequence[tuple[int, int]], resampling: Resam
             p_value = (1 + int(n_extreme)) / (1 + n_flips)
             tests[place] = SignFlips(p_value=p_value, exact=False, least=1 / (1 + n_flips))
     return [tests[place] for place in range(len(pairs))]
+
+
+def own_test(first: Floats, second: Floats, clusters: Sequence[str], resampling: Resampling) -> SignFlips:
+    """Return what ``resampling.test`` says of two systems; where no score differs, there is nothing to test."""
+    if resampling.test is None or not (np.abs(first - second) > _ROUNDING).any():
+        return SignFlips(p_value=1.0, exact=True, least=1.0)
+    given = resampling.test(first.copy(), second.copy(), tuple(clusters))
+    try:
+        p_value = float(given)
+    except (TypeError, ValueError):
+        p_value = nan
+    if not 0 <= p_value <= 1:
+        raise ValueError(f"test '{resampling.test_name}': expected p, a number in 0..1, got {given!r}")
+    return SignFlips(p_value=p_value, exact=False, least=0.0)
 
 
 @lru_cache(maxsize=MAX_ENUMERATED_CLUSTERS + 1)
@@ -232,7 +249,8 @@ def ranges_from(
 
 # How the names of notes begin that say what was asked of language models, and what that cost.
 _TOKENS = ("prompt_tokens", "completion_tokens")
-SPENT = ("requests", *_TOKENS, "cost_microusd", "unpriced_replies", "maybe_charged", "prices_of")
+_TIMES = ("milliseconds", "timed_replies", "milliseconds_to_first_token", "streamed_replies")
+SPENT = ("requests", *_TOKENS, "cost_microusd", "unpriced_replies", "maybe_charged", "prices_of", *_TIMES)
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
@@ -254,8 +272,7 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(counted(requests, "request"))
     if any(tokens := [notes.get(name, 0) for name in _TOKENS]):
         parts.append("{:,} + {:,} tokens".format(*tokens))
-    if cost := cost_text(notes):
-        parts.append(cost)
+    parts += filter(None, (cost_text(notes), seconds_text(notes)))
     for name, n in others.items():
         ours, space, theirs = printable(name).partition(" ")  # theirs is such as a model's name, and stays as it is
         ours = ours.removesuffix("s") if n == 1 and ours.endswith("_sentences") else ours
@@ -279,6 +296,15 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
     days = " and ".join(sorted(name.removeprefix("prices_of ") for name in notes if name.startswith("prices_of ")))
     known = f"${notes['cost_microusd'] / 1e6:,.4f}{f' at prices of {days}' if days else ''}"
     return "; ".join([f"at least {known}", *unknown]) if unknown else known
+
+
+def seconds_text(notes: Mapping[str, int]) -> str | None:
+    """Return how long the replies took on average, when they were sent; None where that is not known."""
+    parts = []
+    for sum_of, n_of, what in zip(_TIMES[::2], _TIMES[1::2], ("a reply", "to its first token"), strict=True):
+        if n := notes.get(n_of, 0):
+            parts.append(f"{shown_seconds(notes.get(sum_of, 0) / 1000 / n)} {what}")
+    return ", ".join(parts) or None
 
 
 def spent_line(notes: Mapping[str, int]) -> str:

@@ -14,7 +14,8 @@ from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, feature_table
-from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
+from evidencebench.systems.paper_columns import PaperColumns, columns_of
+from evidencebench.systems.words import Floats
 
 
 class Weight(NamedTuple):

@@ -142,23 +142,20 @@ class Dense:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        sentences = self._embed_sentences(query, brief.scope)
-        vectors = at_length(sentences.vectors, self._text_format.similarity)
-        return rank_vectors(self.embed_hypothesis(query, brief.scope), vectors, sentences.n_truncated)
+        sentences = self.embed_sentences(query, brief.scope)
+        return rank_vectors(self.embed_hypothesis(query, brief.scope), sentences.vectors, sentences.n_truncated)
 
-    def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
+    def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Embedded:
         """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
-        return at_length(self._embed_sentences(query, scope).vectors, self._text_format.similarity)
+        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
+        embedded = embed_texts(self._encoder(*self._models[-1]), texts)
+        return replace(embedded, vectors=at_length(embedded.vectors, self._text_format.similarity))
 
     def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return the hypothesis's float32 vector, of length 1 unless the similarity is ``dot``."""
         embedded = embed_texts(self._encoder(*self._models[0]), [hypothesis_text(query, self._text_format, scope)])
         vector: Floats = at_length(embedded.vectors, self._text_format.similarity)[0]
         return vector
-
-    def _embed_sentences(self, query: Query, scope: AspectScope) -> Embedded:
-        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
-        return embed_texts(self._encoder(*self._models[-1]), texts)
 
     def _encoder(self, model: str, revision: str | None, files: PinnedDigest) -> Encoder:
         local = LocalModel(
@@ -205,12 +202,15 @@ class MiniLM:
     neighbours: int = 0
     title: bool = False
     backend: Backend = "onnx"
+    as_dense: Dense = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_extra("minilm", "minilm", "torch", "sentence_transformers", MINILM_PACKAGE)
         if self.backend == "onnx":
             require_extra("minilm", "minilm", "onnx", "onnxruntime")
-        self.as_dense  # noqa: B018 - checks the options
+        device = "auto" if self.backend == "onnx" else "cpu"
+        options: dict[str, Any] = {"neighbours": self.neighbours, "title": self.title, "backend": self.backend}
+        object.__setattr__(self, "as_dense", Dense(model=str(minilm_folder()), device=device, **options))
 
     @property
     def traits(self) -> Traits:
@@ -222,16 +222,6 @@ class MiniLM:
     def _versions(self) -> dict[str, str]:
         versions = self.as_dense.traits.versions()
         return {"model minilm" if name.startswith("model ") else name: value for name, value in versions.items()}
-
-    @property
-    def as_dense(self) -> Dense:
-        return Dense(
-            model=str(minilm_folder()),
-            neighbours=self.neighbours,
-            title=self.title,
-            backend=self.backend,
-            device="auto" if self.backend == "onnx" else "cpu",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.fusion import Floats, scores_of, unit_scores
-from evidencebench.systems.words import words_of
+from evidencebench.systems.fusion import scores_of, unit_scores
+from evidencebench.systems.words import Floats, words_of
 
 Rows = Callable[[int], Floats]
 """Sentence index -> the similarities of all n sentences to that sentence, shape (n,)."""

@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 from evidencebench.systems.lexicon import CUES, Role, asks, compares, tells_of_baseline, tells_of_others
-from evidencebench.systems.paper_columns import Flags, Floats, PaperColumns
+from evidencebench.systems.paper_columns import PaperColumns
 from evidencebench.systems.relevance import PARTS, Part, windowed
+from evidencebench.systems.words import Flags, Floats
 
 Column = Callable[[PaperColumns], Floats]
 

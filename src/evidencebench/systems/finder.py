@@ -1,5 +1,6 @@
 """Finder and its model."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -11,21 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.errors import ModelError
+from evidencebench.files.disk import read_bytes
 from evidencebench.models.embedding.local import PinnedDigest
-from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card, read_named_part
+from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card
 from evidencebench.query import AspectScope, Kind, Query, Wish
 from evidencebench.system import Brief, PaperChance, Ranking, Traits
 from evidencebench.systems.cues import Cues
 from evidencebench.systems.diverse import discounted_order
 from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature, feature_table
 from evidencebench.systems.fusion import standard_scores
-from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
+from evidencebench.systems.paper_columns import PaperColumns, columns_of
 from evidencebench.systems.question import question_of
 from evidencebench.systems.trees import Forest
 from evidencebench.systems.verdict import SIGNS, VerdictWeights, paper_signs, parts_held
+from evidencebench.systems.words import Floats, Indices
 
 Table = NDArray[np.float32]
-Indices = NDArray[np.intp]
 
 FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
 """The columns that training gives a finder."""
@@ -151,7 +153,12 @@ def load_finder(folder: Path, card_sha256: str) -> FinderModel:
 
 
 def _read_forest(folder: Path, name: str, sha256: str, n_features: int) -> Forest:
-    forest = Forest.from_text(read_named_part(folder, name, sha256))
+    if Path(name).name != name or not (folder / name).is_file():
+        raise ModelError(f"the file '{name}' of the card is missing")
+    content = read_bytes(folder / name, at_most=1 << 30, error=ModelError)  # a hundred times what training writes
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(f"{name}: expected the sha256 of the card, {sha256}")
+    forest = Forest.from_text(content.decode(errors="replace"))
     if forest.n_features != n_features:
         raise ModelError(f"{name}: expected trees on {n_features} features, got {forest.n_features}")
     return forest

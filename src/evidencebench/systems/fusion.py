@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
-
-Floats = NDArray[np.float64]
+from evidencebench.systems.words import Floats
 
 
 def places_of(ranking: Ranking, n_sentences: int) -> Floats:

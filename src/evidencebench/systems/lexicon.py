@@ -28,14 +28,8 @@ class Cue:
 _LEXICON = packaged_table(__file__)
 _SENTENCES, _TITLES = _LEXICON.pop("sentences"), _LEXICON.pop("titles")
 CUES = tuple(Cue(name=name, **fields) for name, fields in _LEXICON.items())
-_EXACT: dict[str, tuple[int, ...]] = {}
-_PREFIXES: dict[str, tuple[int, ...]] = {}
-for _number, _cue in enumerate(CUES):
-    for _entry in _cue.words.split():
-        _table = _PREFIXES if _entry.endswith("*") else _EXACT
-        _table[_entry.rstrip("*")] = (*_table.get(_entry.rstrip("*"), ()), _number)
-_SHORTEST_PREFIX = min(map(len, _PREFIXES))
-_LONGEST_ENTRY = max(map(len, (*_EXACT, *_PREFIXES)))
+_WORDS = [frozenset(cue.words.split()) for cue in CUES]
+_PREFIXES = [tuple(word[:-1] for word in words if word.endswith("*")) for words in _WORDS]
 _PHRASES = [(phrase, number) for number, cue in enumerate(CUES) for phrase in cue.phrases]
 _PATTERNS = [(re.compile(cue.pattern), cue.holds, number) for number, cue in enumerate(CUES) if cue.pattern]
 _DIGIT = re.compile(r"\d")
@@ -55,17 +49,14 @@ _AFTER_QUESTION = " .\"')]\u2019\u201d"
 @lru_cache(maxsize=1 << 16)
 def _cues_of(word: str) -> tuple[int, ...]:
     """Return the numbers, in `CUES`, of the cues that list a word or a prefix of it."""
-    numbers = set(_EXACT.get(word, ()))
-    for length in range(_SHORTEST_PREFIX, len(word) + 1):
-        numbers.update(_PREFIXES.get(word[:length], ()))
-    return tuple(sorted(numbers))
+    both = zip(_WORDS, _PREFIXES, strict=True)
+    return tuple(number for number, (words, prefixes) in enumerate(both) if word in words or word.startswith(prefixes))
 
 
 def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     """Return how often each cue stands in each sentence: one row a sentence, one column a cue of `CUES`."""
     paper = words_of(tuple(sentences))
-    # No entry is longer, so the rest of a long word matches nothing.
-    cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
+    cues = [_cues_of(word) for word in paper.words]
     n_cues = np.array([len(of_word) for of_word in cues], np.intp)
     listed = n_cues[paper.numbers] > 0
     numbers = paper.numbers[listed]

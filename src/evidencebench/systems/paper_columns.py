@@ -14,10 +14,8 @@ from evidencebench.systems.lexicon import CUES, Role, count_cues, roles_of, runs
 from evidencebench.systems.question import ParsedQuestion, question_of
 from evidencebench.systems.relevance import PaperWords, Relevance
 from evidencebench.systems.tfidf import TfIdf
-from evidencebench.systems.words import tokens, words_of
+from evidencebench.systems.words import Flags, Floats, tokens, words_of
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 _Column = TypeVar("_Column")
 
 _EVIDENCE_CUES = """

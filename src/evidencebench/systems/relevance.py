@@ -10,12 +10,11 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evidencebench.files.disk import packaged_table
 from evidencebench.query import Kind, Query
 from evidencebench.systems.question import ParsedQuestion
-from evidencebench.systems.words import STOPWORDS, tokens
+from evidencebench.systems.words import STOPWORDS, Floats, tokens
 
 _WORDS = packaged_table(__file__)
 NOT_OF_TOPIC = frozenset(_WORDS["of_effects"].split())
@@ -80,8 +79,6 @@ def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
             return tuple(words)
     return ()
 
-
-Floats = NDArray[np.float64]
 
 Part = Literal["intervention", "comparator", "outcome", "whole"]
 

@@ -8,7 +8,7 @@ from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, Ta
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run import Failure, RunFile
-from evidencebench.system import KNOWING_SYSTEMS, Asked, Brief, Ranking, Traits
+from evidencebench.system import Asked, Brief, Ranking, Traits
 
 
 def _join_tasks(tasks: Iterable[str | None]) -> str:
@@ -31,7 +31,8 @@ class Stored:
     def __post_init__(self) -> None:
         object.__setattr__(self, "run", Path(self.run))
         opened = open_run(self.run)
-        if opened.header is not None and (name := opened.header.system.name) in KNOWING_SYSTEMS:
+        if opened.header is not None and opened.header.knows_labels:
+            name = opened.header.system.name
             raise SystemSpecError(
                 f"stored: run: {self.run} was made by '{name}', which is given the labels, so no system may use it"
             )

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,7 +11,7 @@ import numpy as np
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, rank_by_score
-from evidencebench.systems.words import WeightedTerms, tokens, words_of
+from evidencebench.systems.words import SentenceWords, WeightedTerms, all_tokens, tokens, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,22 +30,24 @@ class TfIdf:
         """
         paper = words_of(query.sentences)
         weighted = paper.weighted if self.stopwords else WeightedTerms(paper, stopwords=False)
-        terms = Counter(tokens(query.hypothesis, stopwords=self.stopwords))
-        wanted = {
-            number: n * float(weighted.idf[number]) for term, n in terms.items() for number in paper.places([term])
-        }
-        wanted_norm = math.hypot(*wanted.values())
-        is_asked = np.flatnonzero(paper.where(terms)[weighted.terms.numbers])
-        dots = [0.0] * len(query.sentences)
-        for sentence, number, weight in zip(
-            weighted.terms.sentences[is_asked].tolist(),
-            weighted.terms.numbers[is_asked].tolist(),
-            weighted.weights[is_asked].tolist(),
-            strict=True,
-        ):
-            dots[sentence] += weight * wanted[number]
-        norms = weighted.norms.tolist()
-        return [dot / (norm * wanted_norm) if dot else 0.0 for dot, norm in zip(dots, norms, strict=True)]
+        return _cosines(paper, weighted, tokens(query.hypothesis, stopwords=self.stopwords))
+
+
+def _cosines(paper: SentenceWords, weighted: WeightedTerms, asked: Sequence[str]) -> list[float]:
+    terms = Counter(asked)
+    wanted = {number: n * float(weighted.idf[number]) for term, n in terms.items() for number in paper.places([term])}
+    wanted_norm = math.hypot(*wanted.values())
+    is_asked = np.flatnonzero(paper.where(terms)[weighted.terms.numbers])
+    dots = [0.0] * paper.n
+    for sentence, number, weight in zip(
+        weighted.terms.sentences[is_asked].tolist(),
+        weighted.terms.numbers[is_asked].tolist(),
+        weighted.weights[is_asked].tolist(),
+        strict=True,
+    ):
+        dots[sentence] += weight * wanted[number]
+    norms = weighted.norms.tolist()
+    return [dot / (norm * wanted_norm) if dot else 0.0 for dot, norm in zip(dots, norms, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +64,13 @@ class TfIdfChar:
             )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        texts = (*query.sentences, query.hypothesis)
         grams_of = cache(self._grams)
-        counts = [Counter(gram for word in tokens(text, stopwords=False) for gram in grams_of(word)) for text in texts]
-        hypothesis, counts = counts[-1], counts[:-1]
-        n_holding = Counter(term for count in counts for term in count)
-        idf = {term: math.log((1 + len(counts)) / (1 + n)) + 1 for term, n in n_holding.items()}
-        wanted = {term: n * idf[term] for term, n in hypothesis.items() if term in idf}
-        wanted_norm = math.hypot(*wanted.values())
-        scores = []
-        for count in counts:
-            dot = sum(n * idf[term] * wanted[term] for term, n in count.items() if term in wanted)
-            norm = math.hypot(*(n * idf[term] for term, n in count.items()))
-            scores.append(dot / (norm * wanted_norm) if dot else 0.0)
-        return rank_by_score(scores)
+
+        def cut(text: str) -> list[str]:
+            return [gram for word in all_tokens(text) for gram in grams_of(word)]
+
+        paper = SentenceWords(query.sentences, cut)
+        return rank_by_score(_cosines(paper, WeightedTerms(paper, stopwords=False), cut(query.hypothesis)))
 
     def _grams(self, word: str) -> list[str]:
         padded = f" {word} "

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.systems.words import Floats
 
-Floats = NDArray[np.float64]
 Table = NDArray[np.float32] | NDArray[np.float64]
 
 # How many (sentence, tree) pairs are followed at a time: so few that they stay in the processor's cache.

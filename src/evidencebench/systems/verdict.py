@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from evidencebench.system import PaperChance
-from evidencebench.systems.paper_columns import Floats
 from evidencebench.systems.relevance import Part, Relevance
+from evidencebench.systems.words import Floats
 
 # The comparator is left out: many questions have none, and it is the other part that tells papers apart.
 _PARTS: tuple[Part, ...] = ("intervention", "outcome", "whole")

@@ -3,8 +3,8 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ def tokens(text: str, *, stopwords: bool = True) -> list[str]:
     return [term for term in terms if term not in STOPWORDS] if stopwords else terms
 
 
+all_tokens = partial(tokens, stopwords=False)
+
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -40,20 +42,20 @@ class Terms(NamedTuple):
 
 
 class SentenceWords:
-    """All words of a paper's sentences as numbers.
+    """All words of a paper's sentences, or whatever ``cut`` makes of a sentence, as numbers.
 
     ``words`` are the different words, in the order in which the paper first holds them; ``numbers`` are the places in
     it of all words of the paper, one after the other; ``sentences`` says in which sentence each stands.
     """
 
-    def __init__(self, sentences: tuple[str, ...]) -> None:
+    def __init__(self, sentences: tuple[str, ...], cut: Callable[[str], Sequence[str]] = all_tokens) -> None:
         self.n = len(sentences)
         number_of: defaultdict[str, int] = defaultdict()
         number_of.default_factory = number_of.__len__  # a new word gets the next number
         numbers: list[int] = []
         lengths: list[int] = []
         for sentence in sentences:
-            words = tokens(sentence, stopwords=False)
+            words = cut(sentence)
             numbers += [number_of[word] for word in words]
             lengths.append(len(words))
         self.words = tuple(number_of)
@@ -67,11 +69,7 @@ class SentenceWords:
 
     def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
         """Return `numbers` and `sentences`; with ``stopwords``, without those of the words in `STOPWORDS`."""
-        return self._content if stopwords else (self.numbers, self.sentences)
-
-    @cached_property
-    def _content(self) -> tuple[Indices, Indices]:
-        is_kept = ~self._is_stopword[self.numbers]
+        is_kept = ~self._is_stopword[self.numbers] if stopwords else slice(None)
         return self.numbers[is_kept], self.sentences[is_kept]
 
     def where(self, words: Iterable[str]) -> Flags:

@@ -18,18 +18,20 @@ from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, results
 from evidencebench.errors import RunError, RunFormatError, WorkerError
 from evidencebench.execution.asking import Waiting
+from evidencebench.execution.compatibility import data_header
 from evidencebench.execution.making import all_options, make_system
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText
 from evidencebench.files.records import RecordFormat, require_same
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.header import CrossvalHeader, RunHeader, SystemHeader, differing_runs
 from evidencebench.runs.run import RUNS, Answer, encode_answer, read_run
 from evidencebench.scoring.compare import overlaps, stranger_shares
-from evidencebench.scoring.evaluate import AnswerSource, TaskScores, evaluate_sources
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.significance import PairedTest, paired_test
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.training.crossval_splits import (
     AnsweredSplit,
     CrossValidation,
@@ -218,11 +220,11 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         name, options = training.name, {**of_training, **training.options}
     return RunHeader(
         system=SystemHeader(name=name, options=options),
-        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        data=data_header(dataset),
         tasks=plan.tasks,
         per_task=True,
         seed=seed,
-        crossval=CrossvalHeader(folds=None if training is None else plan.n_folds),
+        crossval=CrossvalHeader() if training is None else CrossvalHeader(folds=plan.n_folds, splitter=plan.splitter),
         versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
         trained_on=trained_on,
     )
@@ -246,7 +248,7 @@ _JOURNALS = RecordFormat(
 
 
 def cross_validate(
-    what: CrossValidation,
+    what: CrossValidation | str | Sequence[str],
     dataset: Dataset | PathText,
     *,
     jobs: int = 1,
@@ -260,14 +262,46 @@ def cross_validate(
 ) -> list[SystemFigures]:
     """Return the figures of each system; every instance is answered by models that were not trained on its paper.
 
-    ``jobs`` is the number of processes; ``engine`` says where the work runs instead. The ``journal`` holds finished
-    splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``run`` is where the
-    first system's answers under the first seed are written in the end, as a run. ``client`` and ``waiting`` are for
-    systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
-    It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that or for a run of another one,
-    `StopError` if no more requests may be sent, `WorkerError` once all other splits are done where one took its worker
-    with it twice, and before any work what `make_plan` raises.
+    Parameters
+    ----------
+    what
+        A specification or several, or a `CrossValidation`, which says on which tasks, in how many folds and so on.
+    dataset
+        The data set, its path or its catalogue name.
+    jobs, engine
+        How many processes; or where the work runs instead.
+    journal
+        The file of finished splits, so that the same call goes on after an interruption; None: none.
+    run
+        Where the first system's answers under the first seed are written in the end, as a run; None: nowhere.
+    overwrite
+        Whether to start a journal over.
+    client, waiting
+        For systems that ask a language model.
+    on_progress
+        Called with (splits done, splits in all).
+
+    Raises
+    ------
+    RunFormatError
+        If the journal is damaged.
+    RunMismatchError
+        If the journal or the run is of another cross-validation.
+    StopError
+        If no more requests may be sent.
+    WorkerError
+        Once all other splits are done, where one took its worker with it twice.
+    SystemSpecError, TaskError, UndefinedScoreError
+        Before any work: what `make_plan` raises.
+
+    Examples
+    --------
+    >>> from evidencebench import CrossValidation
+    >>> what = CrossValidation(systems="bm25", tasks="er_at_10", n_folds=2, n_seeds=1, with_blind=False)
+    >>> round(cross_validate(what, "sample")[0].tasks["er_at_10"].recall.mean, 3)
+    0.37
     """
+    what = what if isinstance(what, CrossValidation) else CrossValidation(systems=what)
     dataset = dataset_from(dataset)
     plan, tasks = make_plan(what, dataset), what.asked
     splits = list(splits_of(plan))
@@ -321,6 +355,6 @@ def is_journal(path: Path) -> bool:
 
 
 def _differing(before: _Header, now: _Header) -> str:
-    begun, plan = asdict(before.plan), asdict(now.plan)
+    begun, plan = ({**asdict(header.plan), "folds": hash(header.plan.folds)} for header in (before, now))
     versions = differences(begun.pop("versions"), plan.pop("versions"))
     return "; ".join(filter(None, (differences(begun, plan), versions)))

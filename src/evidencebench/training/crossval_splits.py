@@ -21,16 +21,17 @@ from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, 
 from evidencebench.execution.changes import Changes, changed_instance, changes_of
 from evidencebench.execution.making import find_code, make_options, make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.provenance import differences, library_versions, merged_versions, versions_of_code
+from evidencebench.provenance import differences, digest_of, library_versions, merged_versions, versions_of_code
 from evidencebench.runs.header import QueryControl, SeededControl
 from evidencebench.runs.run import Answer, Failure
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking, traits_of
 from evidencebench.systems.changed_queries import Stranger, draw_strangers
-from evidencebench.training.folds import paper_folds, split_at_fold
+from evidencebench.training.folds import Splitter, folds_by, paper_folds, split_at_fold
 from evidencebench.training.trainings import Trainable, trainable
 from evidencebench.version import __version__
+from evidencebench.wording import name_of
 
 DEFAULT_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 """The four tasks that the benchmark's publication reports."""
@@ -45,6 +46,7 @@ class CrossValidation:
     with_blind: bool = True  # whether to train without the hypothesis too
     control: SeededControl = "wrong_hypothesis"  # how queries are changed on purpose, to ask the same models with
     resampling: Resampling = DEFAULT_RESAMPLING  # for the intervals; its seed is also the first seed
+    splitter: Splitter | None = None  # cuts the folds: (the paper of each instance, n_folds, numpy generator) -> places
 
     asked: tuple[Task, ...] = field(init=False)  # `tasks`, or the default ones, as tasks
 
@@ -58,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides the answers of a cross-validation, as its journal holds it."""
 
     systems: tuple[str, ...]
-    data: str  # the sha256 of the data file
+    data: str  # the sha256 of the data file, and of a subset's ids
     tasks: tuple[str, ...]
     n_folds: int
     seeds: tuple[int, ...]  # one for each time that the papers are cut
@@ -66,6 +68,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     control: SeededControl = "wrong_hypothesis"
     versions: dict[str, str] = {}  # those that are known before training
     evidencebench: str = __version__
+    splitter: str | None = None  # the name of a user's own
+    folds: tuple[tuple[tuple[int, ...], ...], ...] = ()  # that it cut under each seed
+
+    def folds_of(self, papers: Sequence[str], seed: int) -> Sequence[tuple[int, ...]]:
+        if self.splitter is not None:
+            return self.folds[self.seeds.index(seed)]
+        return paper_folds(papers, self.n_folds, np.random.default_rng(seed))
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,16 +102,22 @@ def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
         raise SystemSpecError("expected at least one system to validate, got none")
     for system in systems:
         _check(system, dataset, what.asked, what.n_folds)
-    first = what.resampling.seed
+    seeds = range(what.resampling.seed, what.resampling.seed + what.n_seeds)
+    folds: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    if what.splitter is not None:
+        papers = [query.paper_id for query in dataset.queries()]
+        folds = tuple(folds_by(what.splitter, papers, what.n_folds, np.random.default_rng(seed)) for seed in seeds)
     plan = Plan(
         systems=systems,
-        data=dataset.sha256,
+        data=dataset.sha256 + (f" {digest_of(dataset.chosen_ids)}" if dataset.chosen_ids else ""),
         tasks=tuple(task.name for task in what.asked),
         n_folds=what.n_folds,
-        seeds=tuple(range(first, first + what.n_seeds)),
+        seeds=tuple(seeds),
         with_blind=what.with_blind,
         control=what.control,
         versions=versions_before_training(systems),
+        splitter=None if what.splitter is None else name_of(what.splitter),
+        folds=folds,
     )
     for seed in plan.seeds if what.control == "two_papers" else plan.seeds[:1]:
         changes_of_seed(plan, dataset, seed)
@@ -114,7 +129,7 @@ def changes_of_seed(plan: Plan, dataset: Dataset, seed: int) -> Changes | None:
         return changes_of(QueryControl(name=plan.control), dataset, seed)
     # Drawn among the papers of a fold: a model knows what it was trained on, and would take it for evidence.
     queries = list(dataset.queries())
-    folds = paper_folds([query.paper_id for query in queries], plan.n_folds, np.random.default_rng(seed))
+    folds = plan.folds_of([query.paper_id for query in queries], seed)
     generator = np.random.default_rng(seed)
     strangers: dict[str, Stranger] = {}
     for fold in folds:
@@ -243,7 +258,7 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
         if split.fold is None:
             return answered(split, {spec: make_system(spec, seed=split.seed) for spec in split.systems}, instances)
         trainings = {spec: training for spec in split.systems if (training := trainable(spec)) is not None}
-        fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
+        fold = plan.folds_of(papers, split.seed)[split.fold]
         seen, asked = split_at_fold(instances, fold)
         trained = trainings[split.systems[0]]
         trained = (trained.without("hypothesis") if split.blind else None) or trained

@@ -27,7 +27,6 @@ from evidencebench.systems.finder import (
     FinderCard,
     FinderMember,
     FinderModel,
-    Indices,
     Table,
     asked_columns,
     finder_table,
@@ -35,10 +34,10 @@ from evidencebench.systems.finder import (
     predicted,
     reordered,
 )
-from evidencebench.systems.paper_columns import Flags, Floats
 from evidencebench.systems.question import question_of
 from evidencebench.systems.trees import Forest, Tree, mean_forest
 from evidencebench.systems.verdict import VerdictWeights, paper_signs, parts_held
+from evidencebench.systems.words import Flags, Floats, Indices
 from evidencebench.training.folds import TrainingProgress, data_entries, inner_folds, split_at_fold, version_entries
 from evidencebench.training.verdicts import NO_FOREIGN, Foreign, fit_verdict, foreign_papers
 

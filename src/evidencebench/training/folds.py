@@ -1,7 +1,9 @@
 """Folds of papers, their instances, and what a model's card says of them."""
 
+import operator
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,8 +13,12 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, UndefinedScoreError
 from evidencebench.provenance import library_versions
 from evidencebench.version import __version__
+from evidencebench.wording import first_few, name_of
 
 Item = TypeVar("Item")
+
+Splitter = Callable[[Sequence[str], int, np.random.Generator], Sequence[Sequence[int]]]
+"""The paper of each instance, the number of folds, a generator -> the places of the instances of each fold."""
 
 _LEAST_PAPERS = 6
 
@@ -29,6 +35,20 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
     for position, paper in enumerate(papers):
         folds[fold_of[paper]].append(position)
     return [tuple(fold) for fold in folds]
+
+
+def folds_by(
+    splitter: Splitter, papers: Sequence[str], n_folds: int, generator: np.random.Generator
+) -> tuple[tuple[int, ...], ...]:
+    """Return the folds of a user's splitter; raise unless each instance is in one, and no paper in two."""
+    folds = tuple(tuple(map(operator.index, fold)) for fold in splitter(tuple(papers), n_folds, generator))
+    is_whole = len(folds) == n_folds and all(folds) and sorted(chain(*folds)) == [*range(len(papers))]
+    if not is_whole or sum(len({papers[place] for place in fold}) for fold in folds) > len(set(papers)):
+        raise ValueError(
+            f"splitter '{name_of(splitter)}': expected {n_folds} folds that hold each of 0..{len(papers) - 1}, the "
+            f"places of the instances, once, and no paper in two, got {first_few(folds)}"
+        )
+    return folds
 
 
 def inner_folds(papers: Sequence[str], *, seed: int, what: str = "training") -> list[tuple[int, ...]]:

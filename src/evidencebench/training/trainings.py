@@ -1,20 +1,23 @@
-"""The table of trainings, and how a training is made from a specification."""
+"""Train(), the table of trainings, and how a training is made from a specification."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.instance import Instance
-from evidencebench.errors import SystemSpecError
+from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.execution.making import find_code, make_options, options_of
 from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
+from evidencebench.files.disk import PathText
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.finder import FinderTraining
 from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
-from evidencebench.training.folds import TrainingProgress
+from evidencebench.training.folds import LazyInstances, TrainingProgress
 from evidencebench.wording import did_you_mean
 
 
@@ -124,3 +127,67 @@ def _require_options(name: str, of_training: Sequence[str], system: str, options
                 f"{', '.join(of_system) or 'none'}"
             )
     make_options(name, factory, options)
+
+
+def train(
+    what: str,
+    data: Dataset | PathText | Iterable[Dataset | PathText],
+    folder: PathText,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    on_progress: TrainingProgress | None = None,
+) -> Any:
+    """Fit a model to labelled data, write it into a folder, and return its card, which has the figures.
+
+    Parameters
+    ----------
+    what
+        A training by its name, such as ``"finder"`` or with options ``"finder:figures=false"``; or own code as
+        ``"file.py:Training"``.
+    data
+        One data set or several, each as itself, its path or its catalogue name.
+    folder
+        The folder of the model, which answers as ``"finder:model=FOLDER"``.
+    limit
+        Only the first so many instances of each data set; None: all.
+    seed
+        What is drawn follows from it.
+    overwrite
+        Whether to replace a model that is there.
+    on_progress
+        Called with (parts done, parts in all).
+
+    Raises
+    ------
+    SystemSpecError
+        If there is no such training, or an option is not one of its.
+    DataError
+        If the folder holds something, and ``overwrite`` is not given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evidencebench import execute, load_sample
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     card = train("finder:figures=false", load_sample(), f"{folder}/model")
+    ...     execute(f"finder:model={folder}/model", load_sample(), f"{folder}/run.jsonl").n_failed
+    0
+    """
+    trained, folder = trainable(what), Path(folder)
+    if trained is None:
+        raise SystemSpecError(f"train: expected one of {', '.join(TRAININGS)}, without a model; got '{what}'")
+    if trained.options:
+        raise SystemSpecError(f"train: '{next(iter(trained.options))}' is an option of answering, not of training")
+    if folder.exists() and any(folder.iterdir()) and not overwrite:
+        raise DataError(f"{folder}: exists; choose another folder, or replace the model with --overwrite")
+    given = [data] if isinstance(data, Dataset | str | os.PathLike) else data
+    datasets = list({(dataset.sha256, dataset.ids): dataset for dataset in map(dataset_from, given)}.values())
+    digests = list(dict.fromkeys(dataset.sha256 for dataset in datasets))
+    about = {
+        "name": ", ".join(dataset.name for dataset in datasets),
+        "sha256": digests if len(digests) > 1 else digests[0],
+    }
+    instances = LazyInstances(datasets, limit)
+    return trained.training.fit(instances, folder, seed=seed, data=about, on_progress=on_progress)

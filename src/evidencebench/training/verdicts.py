@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evidencebench.query import Query
-from evidencebench.systems.paper_columns import Floats
 from evidencebench.systems.relevance import root
 from evidencebench.systems.verdict import LEAST_SHARE, SIGNS, VerdictWeights
-from evidencebench.systems.words import tokens
+from evidencebench.systems.words import Floats, tokens
 
 _PENALTY, _N_STEPS = 3.0, 25
 # "None" is told to so many questions of the most similar other paper, unless more of a paper's own would be lost.

@@ -104,7 +104,7 @@ def is_transient(status: int) -> bool:
     return status in {408, 409, 425, 429} or status >= _SERVER_ERROR
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a server asks to wait, 0 for at once; None if it does not say.
 
     Source: RFC 9110, section 10.2.3: seconds, or a date. Some servers also send ``retry-after-ms``, which is finer.
@@ -115,6 +115,6 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     if (seconds := _SECONDS.fullmatch(value)) is not None:
         return float(seconds[1])
     try:
-        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError, OverflowError):
         return None

@@ -56,6 +56,12 @@ def test_openai_chats() -> None:
         assert reply.choices[0].finish_reason == "stop"
         assert "ANSWER: [" in reply.choices[0].message.content
         assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
+        *parts, last = chat(
+            gpt, next(iter(QUESTIONS.values())), temperature=0, seed=3, max_completion_tokens=500, stream=True
+        )
+        words = [part.choices[0].delta.content or "" for part in parts]
+        assert "".join(words) == reply.choices[0].message.content
+        assert (len(words) > 5, last.usage) == (True, reply.usage)
         with pytest.raises(openai.BadRequestError, match=r"at `\$\.n`"):
             chat(gpt, "Hello", n=3)
 
@@ -66,7 +72,7 @@ def test_openai_batches_are_answered_row_by_row_in_any_order_beside_rows_that_fa
         name: {"model": "fake", "messages": messages(text)} for name, text in QUESTIONS.items()
     }
     wrong = list(bodies)[:2]
-    bodies[wrong[0]]["n"], bodies[wrong[1]]["stream"] = 5, True
+    bodies[wrong[0]]["n"], bodies[wrong[1]]["max_tokens"] = 5, 0
     lines = [{"custom_id": name, "method": "POST", "url": url, "body": body} for name, body in bodies.items()]
 
     def rows_of(file_id: str) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def test_requests_that_are_tried_until_they_pass_are_paid_once_each() -> None:
         (("POST", CHAT), {"model": "fake"}, 400, "messages"),
         (("POST", CHAT), openai_body(), 400, "length >= 1 - at `$.messages`"),
         (("POST", CHAT), {**BODY, "n": 2}, 400, "at `$.n`"),
-        (("POST", CHAT), {**BODY, "stream": True}, 400, "at `$.stream`"),
+        (("POST", CHAT), {**BODY, "stream": "no"}, 400, "at `$.stream`"),
         (("POST", CHAT), {**BODY, "max_tokens": 0}, 400, ">= 1 - at `$.max_tokens`"),
         (("POST", CHAT), b"[" * 100_000 + b"]" * 100_000, 400, "Expected `object`"),
         (("POST", CHAT), b'{"model": "m", "messages": [{"role": "user", "content": "\\ud800"}]}', 400, "Expected"),

@@ -19,7 +19,7 @@ import pytest
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError
 from evidencebench.models.embedding.encoder import EncodedText
 from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
-from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.models.llm.chat import NOTHING_USED, ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from hostile_server import (
     Behaviour,
@@ -91,9 +91,153 @@ def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
     with served(fault, replies()) as (server, sender, time):
         found = outcome(server, sender)
     usage = Usage(prompt_tokens=10, completion_tokens=2)
-    assert found == ChatReply(text="ANSWER: [1]", usage=usage, served_by="m-2026")
+    assert found == ChatReply(text="ANSWER: [1]", usage=usage, served_by="m-2026", seconds=0.0)
     assert [asked.path for asked in server.log] == ["/v1/chat/completions"] * 2
     assert time.slept == [0.5]
+
+
+def refusing(message: str, status: int = 400, **more: Any) -> Behaviour:
+    return answer(status, json.dumps({"error": {"message": message} | more}).encode())
+
+
+@pytest.mark.parametrize(
+    ("model", "refusal", "sent_first", "sent_then"),
+    [
+        (
+            "vllm/m",
+            refusing("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
+            "max_tokens",
+            "max_completion_tokens",
+        ),
+        (
+            "openai/m",
+            refusing("Unrecognized request argument supplied: max_completion_tokens"),
+            "max_completion_tokens",
+            "max_tokens",
+        ),
+        (
+            "openai/m",
+            answer(422, b'{"detail": [{"type": "missing", "loc": ["body", "max_tokens"], "msg": "Field required"}]}'),
+            "max_completion_tokens",
+            "max_tokens",
+        ),
+    ],
+)
+def test_a_field_that_a_server_refuses_is_understood_once_and_nothing_is_paid_twice(
+    model: str, refusal: Behaviour, sent_first: str, sent_then: str
+) -> None:
+    with served(refusal, replies()) as (server, sender, time):
+        asked = [request_to(server.address("v1"), model=model, key_env="", seed=seed) for seed in (0, 1)]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    bodies = [json.loads(exchange.body) for exchange in server.log]
+    assert [sent_first in body for body in bodies] == [True, False, False]
+    assert all(body[sent_then] == 4096 for body in bodies[1:])
+    assert time.slept == []
+
+
+# As llama-cpp-python 0.3.36 says it, with status 500.
+LLAMA_CPP_PYTHON = (
+    "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input "
+    "should be 'text' or 'json_object'\", 'input': 'json_schema', 'ctx': {'expected': \"'text' or 'json_object'\"}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "refusal"),
+    [
+        ("openai/m", refusing("Invalid parameter: 'response_format' of type 'json_schema' is not supported.")),
+        ("vllm/m", answer(422, b'{"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs"}]}')),
+        ("vllm/m", refusing("This response_format type is unavailable now", type="invalid_request_error")),
+        ("llamacpp/m", refusing(LLAMA_CPP_PYTHON, 500, type="internal_server_error")),
+    ],
+)
+def test_a_server_without_structured_replies_is_told_once_and_asked_in_words(model: str, refusal: Behaviour) -> None:
+    with served(refusal, replies()) as (server, sender, _):
+        chat = ChatModel(model=model, base_url=server.address("v1"), key_env="")
+        asked = [chat.request((Message("user", text),), {"type": "object"}) for text in ("Hello", "Bye")]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    assert ["response_format" in json.loads(exchange.body) for exchange in server.log] == [True, False, False]
+
+
+@pytest.mark.parametrize(("n_tokens", "finish"), [(8, "stop"), (9, "length")])
+def test_a_response_as_long_as_it_may_be_was_cut_though_the_server_says_completed(n_tokens: int, finish: str) -> None:
+    """So do the servers of llama.cpp and transformers."""
+    part = {"type": "output_text", "text": "ANSWER: [1", "annotations": []}
+    item = {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    usage = {"input_tokens": 14, "output_tokens": n_tokens}
+    body = {"model": "tiny", "status": "completed", "output": [item], "usage": usage}
+    with served(answer(200, json.dumps(body).encode())) as (server, sender, _):
+        found = sent(sender, request_to(server.address("v1"), model="openai-responses/m", key_env="", max_tokens=9))
+    assert [reply.finish for reply in found if isinstance(reply, ChatReply)] == [finish]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "'max_tokens' is too large: 99999. This model supports at most 4096 completion tokens.",
+        "Unsupported value: 'temperature' does not support 0.5 with this model.",
+        "This model's maximum context length is 10 tokens; max_tokens are 4096.",
+    ],
+)
+def test_a_refusal_of_a_value_fails_and_is_not_sent_in_another_form(message: str) -> None:
+    with served(refusing(message)) as (server, sender, _):
+        found = outcome(server, sender, model="vllm/m", key_env="")
+    assert isinstance(found, EndpointError)
+    assert message in str(found)
+    assert len(server.log) == 1
+
+
+def test_a_server_that_refuses_every_form_of_a_field_is_asked_no_more() -> None:
+    refusals = [refusing(f"unsupported: {name}") for name in ("max_tokens", "max_completion_tokens")]
+    with served(*refusals) as (server, sender, _):
+        found = outcome(server, sender, model="vllm/m", key_env="")
+    assert isinstance(found, EndpointError)
+    assert len(server.log) == 2
+
+
+def test_a_reply_has_the_seconds_of_its_own_attempt() -> None:
+    def slow(behaviour: Behaviour, seconds: float) -> Behaviour:
+        def behave(exchange: Exchange) -> None:
+            moment.now += seconds
+            behaviour(exchange)
+
+        return behave
+
+    with served(slow(answer(500), 7.0), slow(replies(), 2.5)) as (server, sender, moment):
+        reply = outcome(server, sender)
+    assert isinstance(reply, ChatReply)
+    assert (reply.seconds, reply.first_token_seconds) == (2.5, None)
+
+
+def test_a_streamed_reply_has_the_seconds_to_its_first_token_whatever_the_server_refuses() -> None:
+    chunks = [
+        {"choices": [{"delta": {"content": text}, "finish_reason": end}]} for text, end in (("A", None), ("B", "stop"))
+    ]
+    first, last = (f"data: {json.dumps(one)}\n\n".encode() for one in chunks)
+
+    def stream(exchange: Exchange) -> None:
+        exchange.head(200, {"Content-Length": len(first + last)})
+        moment.now += 1.5
+        n_read = moment.n_read
+        exchange.send(first)
+        while moment.n_read == n_read and not exchange.server.closing.wait(0.01):
+            pass
+        moment.now += 2.0
+        exchange.send(last)
+
+    refusal = refusing("Unknown parameter: 'stream_options'")
+    with served(refusal, stream, replies()) as (server, sender, moment):
+        asked = [request_to(server.address("v1"), model="vllm/m", key_env="", seed=n, stream=True) for n in range(2)]
+        streamed, whole = sent(sender, *asked)
+    assert isinstance(streamed, ChatReply)
+    assert isinstance(whole, ChatReply)
+    assert (streamed.text, streamed.seconds, streamed.first_token_seconds) == ("AB", 3.5, 1.5)
+    assert (whole.text, whole.first_token_seconds) == ("ANSWER: [1]", None)  # of a server that does not stream
+    bodies = [json.loads(exchange.body) for exchange in server.log]
+    assert [body["stream"] for body in bodies] == [True] * 3
+    assert ["stream_options" in body for body in bodies] == [True, False, False]
 
 
 @pytest.mark.parametrize("fault", [hang, hang_after(40), drip])

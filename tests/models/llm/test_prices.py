@@ -31,6 +31,7 @@ TABLE = PriceTable(
         ("openai/gpt-4o-2024-08-06", 10.0),
         ("openai/gpt-4o-2024-05-13", 15.0),
         ("openai/gpt-4o-mini-2024-07-18", 0.6),
+        ("openai-responses/gpt-4o-2024-05-13", 15.0),
         ("openai/gpt-4o-audio", None),
         ("openai/gpt-4o1", None),
         ("azure/gpt-4o", None),
@@ -48,6 +49,11 @@ def test_a_cost_is_that_of_the_providers_price_list() -> None:
     usage = Usage(prompt_tokens=1_000_000, cached_tokens=400_000, completion_tokens=100_000)
     assert TABLE.cost_usd("openai/gpt-4o", usage) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25 + 0.1 * 10)
     assert TABLE.cost_usd("openai/gpt-4o", usage, batch=True) == pytest.approx((0.6 * 2.5 + 0.4 * 1.25 + 1.0) / 2)
+
+
+def test_what_is_written_to_the_providers_cache_costs_a_quarter_more_than_what_is_read_anew() -> None:
+    usage = Usage(prompt_tokens=1_000_000, cached_tokens=400_000, written_tokens=500_000, completion_tokens=0)
+    assert TABLE.cost_usd("openai/gpt-4o", usage) == pytest.approx(2.5 * (0.1 + 0.5 * 1.25) + 1.25 * 0.4)
 
 
 @pytest.mark.parametrize(

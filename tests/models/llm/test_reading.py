@@ -122,6 +122,8 @@ def test_a_reply_that_calls_a_tool_says_so_and_what_to_do() -> None:
             assert called.reply_class is ReplyClass.UNPARSEABLE
             assert called.why.startswith("the model called a tool, where none was offered; ask another, or")
     assert selection("ANSWER: [3]", finish="tool").indices == (3,)
+    assert selection('{"reasoning": "", "sentences": [3]}', finish="tool").indices == (3,)
+    assert selection('ANSWER: [4]\n\n{"sentences": [3]}', finish="tool").reply_class is ReplyClass.UNPARSEABLE
 
 
 def test_the_messages_say_which_indices_and_how_many() -> None:

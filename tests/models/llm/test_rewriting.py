@@ -64,6 +64,15 @@ def test_a_reply_without_one_is_asked_for_again() -> None:
     assert "give the rewritten hypothesis alone" in second[2].text
 
 
+def test_one_in_the_call_of_a_tool_is_read_and_a_reply_cut_in_its_thinking_gets_more_room() -> None:
+    cut = ChatReply(text="", finish="length")
+    called = ChatReply(text='{"hypothesis": "Tea does not lower it."}', finish="tool")
+    found, sender = rewritten(cut, "I will.", called)
+    assert found == "Tea does not lower it."
+    assert [request.max_tokens for request in sender.asked] == [4096, 25_000, 25_000]
+    assert sender.asked[1].messages == sender.asked[0].messages
+
+
 def test_where_no_reply_has_one_or_a_request_fails_the_reason_is_raised() -> None:
     with pytest.raises(ReplyError, match="no rewritten hypothesis: the reply holds none"):
         rewritten("", "No.")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.batch_apis import APIS, ResultRow
+from evidencebench.models.llm.batch_apis import APIS, ResultRow, read_rows
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.replies import ReplyCache
@@ -52,7 +52,7 @@ def line(wire: Wire, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def row_in(wire: Wire, content: bytes) -> ResultRow:
-    (row,) = APIS[wire].rows(io.BytesIO(content))
+    (row,) = read_rows(APIS[wire], io.BytesIO(content))
     return row
 
 
@@ -121,7 +121,7 @@ def test_a_message_changed_anywhere_is_a_reply_or_passes_and_a_line_is_a_row(wir
         refusal_text(content)
     whole = json.dumps(line(wire, message(wire))).encode() + b"\n"
     for content in mutations(rng, whole):
-        for row in APIS[wire].rows(io.BytesIO(content)):
+        for row in read_rows(APIS[wire], io.BytesIO(content)):
             assert row.is_damaged or row.reply is not None or row.failure or row.key
             if row.reply is not None:
                 assert_storable(row.reply)

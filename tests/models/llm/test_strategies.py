@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import Price
 from evidencebench.models.llm.reading import Reading, ReplyClass
 from evidencebench.query import Kind, Query
+from evidencebench.specification import write_specification
 from evidencebench.system import Asked, Brief, NamedSystem, Ranking, Traits
 from evidencebench.systems.llm.asking import Asker, Question, converse
 from evidencebench.systems.llm.prompts import read_examples
@@ -35,7 +36,7 @@ from evidencebench.systems.llm.selecting import LlmBase, LlmInContext, LlmRerank
 from evidencebench.systems.llm.voting import LlmVote
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from models.llm.reply_shapes import LEFT_TO_REPAIR
-from scripted_models import CHAT, Answering, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
+from scripted_models import CHAT, Answering, Reply, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
 
 QUERY = paper()
 N = len(QUERY.sentences)
@@ -59,6 +60,16 @@ def _n_turns(request: ChatRequest) -> int:
 
 def named(system: Any, name: str = "part") -> NamedSystem:
     return NamedSystem(name=name, options={}, system=system)
+
+
+def test_an_option_of_json_is_sent_and_written_as_it_was_given() -> None:
+    client, sender = clients(oracle(GOLD))
+    spec = 'llm_base:model=local/m,base_url=http://h/v1,extra_body=[{"chat_template_kwargs":{"a":[1,true]}}]'
+    named = make_system(spec, client=client)
+    assert isinstance(named.system, LlmBase)
+    named.system.rank(QUERY, AT_4)
+    assert sender.asked[0].extra_body == {"chat_template_kwargs": {"a": [1, True]}}
+    assert make_system(write_specification(named.name, named.options)).options == named.options
 
 
 # -- what every strategy does ------------------------------------------------------------------------------------------
@@ -114,6 +125,18 @@ def test_a_schema_goes_along_where_replies_are_structured_and_only_there(*, stru
 
 
 # -- turns, and what is counted ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "promises"), [("vllm/m", True), ("openai/m", True), ("deepseek/m", False)])
+def test_json_is_asked_where_the_provider_promises_it_and_other_replies_are_read_too(
+    model: str, *, promises: bool
+) -> None:
+    client, sender = clients(by_turns("So.\n\nANSWER: [2]"))
+    chats = [replace(CHAT, model=model, key_env="", structured=given) for given in (None, True, False)]
+    for chat in chats:
+        assert LlmBase(chat=chat, client=client).rank(QUERY, AT_4).sentences == (2,)
+    assert [request.schema is not None for request in sender.asked] == [promises, True, False]
+    assert ["one JSON object" in request.messages[0].text for request in sender.asked] == [promises, True, False]
 
 
 def test_an_answer_notes_what_it_took() -> None:
@@ -266,6 +289,43 @@ def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_nev
     outcome = converse(Asker(client=client, chat=CHAT, repairs=2), question)
     assert outcome.reading == (None if selects else claimed(reply_class, 3, 1, 2))
     assert len(sender.asked) == 3
+
+
+THOUGHT = ChatReply(text="<think>\nHm, and then", finish="length", usage=Usage(prompt_tokens=9, completion_tokens=9))
+
+
+@pytest.mark.parametrize(
+    ("options", "asked_for"),
+    [
+        ({}, [4096, 25_000]),
+        ({"max_tokens_if_cut": 9000}, [4096, 9000]),
+        ({"max_tokens_if_cut": 9000, "max_tokens": 5000}, [5000, 9000]),
+        ({"max_tokens_if_cut": 0}, [4096, 4096]),
+        ({"max_tokens": 30_000}, [30_000, 30_000]),
+    ],
+)
+def test_a_reply_that_is_cut_while_the_model_thinks_is_asked_for_with_more_room(
+    options: dict[str, Any], asked_for: list[int]
+) -> None:
+    replies: Iterator[Reply] = iter([THOUGHT, "ANSWER: [2]"])
+    client, sender = clients(lambda _: next(replies))
+    answer = LlmBase(chat=replace(CHAT, **options), client=client).rank(QUERY, AT_4)
+    assert answer.sentences == (2,)
+    assert [request.max_tokens for request in sender.asked] == asked_for
+    is_same_question = sender.asked[0].messages == sender.asked[1].messages
+    assert is_same_question == (asked_for[0] < asked_for[1]) == ("asked_with_more_room" in answer.notes)
+
+
+def test_more_room_is_given_once_fits_into_the_window_and_is_no_repair() -> None:
+    client, sender = clients(lambda _: THOUGHT)
+    with pytest.raises(ReplyError, match="cut off while the model thought, before any answer; raise max_tokens"):
+        LlmBase(chat=replace(CHAT, context_tokens=16_000), client=client).rank(QUERY, AT_4)
+    first, second, third = sender.asked
+    assert second.messages == first.messages != third.messages
+    assert 4096 < second.max_tokens == third.max_tokens < 16_000
+    with pytest.raises(ReplyError):
+        LlmBase(chat=CHAT, repairs=0, client=client).rank(QUERY, AT_4)
+    assert len(sender.asked) == 4
 
 
 def test_of_a_reply_too_long_for_the_window_the_second_turn_holds_the_end() -> None:
@@ -744,6 +804,8 @@ def test_options_that_no_model_or_strategy_takes_are_refused(examples: Path) -> 
         (with_chat(temperature=-1.0), "llm_base: temperature: expected a number of at least 0, got -1.0"),
         (with_chat(top_p=0.0), "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
         (with_chat(max_tokens=0), "llm_base: max_tokens: expected a number of at least 1, got 0"),
+        (with_chat(extra_body="[1]"), "llm_base: extra_body: expected a JSON object .* got '\\[1\\]'"),
+        (with_chat(extra_body='{"n": 2}'), "llm_base: extra_body: 'n' is set by the options of the model"),
         (with_chat(context_tokens=4096), "llm_base: context_tokens: expected at least 4.*, got 4096"),
         (
             lambda: LlmVote(systems=(cold,), samples=2),

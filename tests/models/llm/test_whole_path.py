@@ -42,6 +42,8 @@ VARIANTS = (
     "llm_base:model=local/fake,base_url={model_server},structured=true",
     "llm_base:model=anthropic/fake,base_url={model_server},key_env=",
     "llm_base:model=anthropic/fake,base_url={model_server},key_env=,structured=true",
+    "llm_base:model=openai-responses/fake,base_url={model_server},key_env=",
+    "llm_rank:model=openai-responses/fake,base_url={model_server},key_env=,structured=false",
     "llm_rank:model=local/fake,base_url={model_server},structured=true",
     "llm_rank:model=local/fake,base_url={model_server},method=listwise",
     "llm_sections:model=local/fake,base_url={model_server},structured=true",
@@ -93,6 +95,21 @@ def test_against_the_oracle_every_strategy_covers_everything_and_against_lead_it
         scores = evaluate({"run": answers_of(read_run(path))}, SAMPLE, [TASKS[task] for task in tasks])["run"]
         for task in tasks[: 2 if personality == "oracle" else 3]:
             assert list(scores[task].scores["aspect_recall"]) == scores_of_control(control, SAMPLE, task)
+
+
+@pytest.mark.parametrize(("tasks", "full_prices"), [(tuple(TASKS), 0.398), (("er_at_10",), 1.0)])
+def test_a_paper_that_tasks_share_is_paid_nearly_once_and_one_task_pays_nothing_more(
+    tmp_path: Path, tasks: tuple[str, ...], full_prices: float
+) -> None:
+    client = make_client(**without_server(SAMPLE, personality="lead"))
+    spec = f"llm_base:model=anthropic/claude-sonnet-4-5,base_url={NOWHERE},key_env="
+    path = tmp_path / "run.jsonl"
+    execute(spec, SAMPLE, path, tasks=[task_named(task) for task in tasks], client=client, max_waiting=1)
+    client.close()
+    now = client.totals.now
+    assert (now.cached_tokens > 0) == (len(tasks) > 1)
+    charged_usd = now.cost_usd - now.completion_tokens * 15e-6
+    assert charged_usd == pytest.approx(full_prices * now.prompt_tokens * 3e-6, rel=0.02)
 
 
 IN_CONTEXT = "llm_icl:examples={examples_file},n=3,model=local/fake,base_url={model_server}"
@@ -212,11 +229,12 @@ def stored_keys(folder: Path) -> set[str]:
 
 
 def answer_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a run but for what a killed process forgets: its attempts without a reply."""
+    """Return the lines of a run but for how long replies took, and what a killed process forgets: lost attempts."""
     lines = sorted(map(json.loads, path.read_bytes().splitlines()[1:]), key=lambda line: str(line["id"]))
     for line in lines:
         del line["crc"]
-        line["notes"].pop("maybe_charged", None)
+        for name in ("maybe_charged", "milliseconds"):
+            line["notes"].pop(name, None)
     return lines
 
 

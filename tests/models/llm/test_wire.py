@@ -7,7 +7,7 @@ import pytest
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.providers import PROVIDERS, server_of
+from evidencebench.models.llm.providers import PROVIDERS, asks_json, server_of
 from evidencebench.models.llm.wire import path_and_body
 from evidencebench.models.llm.wire import read_reply as reply_of
 from evidencebench.models.llm.wire import request_body as body_of
@@ -19,7 +19,8 @@ SCHEMA = {"type": "object", "properties": {"sentences": {"type": "array", "items
 
 
 def request(model: str, **options: Any) -> ChatRequest:
-    return ChatModel(model=model, **options).request(MESSAGES, SCHEMA)
+    chat = ChatModel(model=model, **{"structured": False} | options)
+    return chat.request(MESSAGES, SCHEMA if asks_json(chat) else None)
 
 
 def openai(**changes: Any) -> ChatReply:
@@ -56,6 +57,20 @@ def test_options_and_a_schema_are_sent_as_each_provider_takes_them() -> None:
     assert body["tools"][0]["input_schema"] == SCHEMA
 
 
+def test_more_fields_go_along_and_make_another_request_however_they_are_spelled() -> None:
+    plain, more, same = (
+        request("openrouter/m", extra_body=text)
+        for text in (None, '{"provider": {"order": ["a"]}, "n_probs": 1}', '{"n_probs":1,"provider":{"order":["a"]}}')
+    )
+    assert body_of(more) == body_of(plain) | {"provider": {"order": ["a"]}, "n_probs": 1}
+    assert more.key == same.key != plain.key
+
+
+def test_the_key_of_a_request_without_later_options_stays() -> None:
+    """Replies that were stored before there were these options are found."""
+    assert request("openai/m", structured=False).key.startswith("e357879ac2b657288d4b")
+
+
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
 def test_a_seed_is_sent_by_the_name_that_the_provider_gives_it_or_not_at_all(name: str) -> None:
     body, row = body_of(request(f"{name}/m", seed=7)), PROVIDERS[name]
@@ -73,6 +88,55 @@ def test_a_request_to_anthropic_holds_what_was_asked_and_nothing_else() -> None:
         "messages": [{"role": "user", "content": "Hello"}],
         "temperature": 0.5,
     }
+
+
+def test_a_request_by_the_responses_protocol_holds_what_was_asked_and_nothing_else() -> None:
+    path, body = path_and_body(request("openai-responses/gpt", seed=3, structured=True, reasoning_effort="low"))
+    assert path == "/responses"
+    assert json.loads(body) == {
+        "model": "gpt",
+        "input": [{"type": "message", "role": "user", "content": "Hello"}],  # llama.cpp wants the type
+        "max_output_tokens": 4096,
+        "store": False,
+        "stream": False,  # some servers stream otherwise
+        "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "reply", "strict": True, "schema": SCHEMA}},
+    }
+
+
+MESSAGE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A"}]}
+CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+
+
+@pytest.mark.parametrize(
+    ("output", "more", "text", "finish"),
+    [
+        ([{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, MESSAGE], {}, "A", "stop"),
+        ([MESSAGE, MESSAGE], {}, "AA", "stop"),
+        ([{"type": "reasoning", "summary": []}], CUT, "", "length"),
+        ([MESSAGE], {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "A", "refused"),
+        ([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}], {}, "No.", "refused"),
+        ([{"type": "function_call", "name": "reply", "arguments": '{"ids": [1]}'}], {}, '{"ids": [1]}', "tool"),
+    ],
+)
+def test_items_of_the_responses_protocol_are_read(output: Any, more: dict[str, Any], text: str, finish: str) -> None:
+    usage = {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 80},
+        "output_tokens": 50,
+        "output_tokens_details": {"reasoning_tokens": 40},
+        "total_tokens": 150,
+    }
+    body = {"model": "m-2026", "status": "completed", "error": None, "output": output, "usage": usage} | more
+    found = reply_of("responses", json.dumps(body).encode())
+    assert (found.text, found.finish, found.served_by) == (text, finish, "m-2026")
+    assert found.usage == Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
+
+
+@pytest.mark.parametrize("odd", [{"output": []}, {"output": "A"}, {}, {"error": {"message": "x"}, "output": [MESSAGE]}])
+def test_a_body_of_the_responses_protocol_without_a_reply_passes(odd: dict[str, Any]) -> None:
+    with pytest.raises(TransientError, match="expected a reply"):
+        reply_of("responses", json.dumps({"status": "completed"} | odd).encode())
 
 
 def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_forced_then() -> None:
@@ -98,6 +162,17 @@ def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_for
         ({"content": "Yes."}, "tool_calls", "Yes.", "tool"),
         ({"content": None, "tool_calls": [{"id": "1", "type": "function"}]}, "stop", "", "tool"),
         ({"content": "", "function_call": {"name": "search"}}, None, "", "tool"),
+        (
+            {"content": None, "tool_calls": [{"function": {"arguments": '{"ids": [1]}'}}]},
+            "tool_calls",
+            '{"ids": [1]}',
+            "tool",
+        ),
+        ({"content": "So:", "function_call": {"arguments": {"ids": [1]}}}, "stop", 'So:\n\n{"ids":[1]}', "tool"),
+        ({"tool_calls": [{"function": {"arguments": '{"ids": [1'}}]}, "length", '{"ids": [1', "length"),
+        ({"content": None, "tool_calls": "x"}, "stop", "", "tool"),
+        ({"content": None, "tool_calls": [7, []]}, "stop", "", "tool"),
+        ({"content": None, "tool_calls": {"function": 7}}, "stop", "", "tool"),
         ({"content": None}, "length", "", "length"),
         ({"content": None}, "stop", "", "stop"),
         ({"content": ""}, "content_filter", "", "refused"),
@@ -128,7 +203,8 @@ def test_a_message_is_read_in_every_form_that_servers_give_it(
         ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "A"}], "max_tokens", "A", "length"),
         ([{"type": "text", "text": "A"}, {"type": "text", "text": "B"}], "stop_sequence", "AB", "stop"),
         ([{"type": "tool_use", "id": "1", "name": "reply", "input": {"sentences": [1]}}], "tool_use", None, "stop"),
-        ([{"type": "tool_use", "id": "1", "name": "search", "input": {"query": [1]}}], "tool_use", "", "tool"),
+        ([{"type": "tool_use", "id": "1", "name": "search", "input": {"sentences": [1]}}], "tool_use", None, "tool"),
+        ([{"type": "tool_use", "id": "1", "name": "search", "input": {}}], "tool_use", "", "tool"),
         ([], "refusal", "", "refused"),
         ([], "pause_turn", "", "other"),
     ],
@@ -149,7 +225,9 @@ def test_tokens_are_read_and_cached_ones_are_part_of_the_prompt() -> None:
     expected = Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
     assert openai(usage=usage).usage == expected
     told = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 20}
-    assert anthropic([], usage=told).usage == Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=70)
+    assert anthropic([], usage=told).usage == Usage(
+        prompt_tokens=100, completion_tokens=5, cached_tokens=70, written_tokens=20
+    )
     hit = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
     assert openai(usage=hit).usage.cached_tokens == 4
 
@@ -257,3 +335,122 @@ def test_keys_go_in_the_header_that_each_provider_reads() -> None:
     assert PROVIDERS["azure"].headers("k") == {"api-key": "k"}
     assert PROVIDERS["anthropic"].headers("k") == {"x-api-key": "k", "anthropic-version": "2023-06-01"}
     assert PROVIDERS["local"].headers("") == {}
+
+
+def events(*given: Any, ends: str = "") -> bytes:
+    return "".join(f"event: any\ndata: {json.dumps(one)}\n\n" for one in given).encode() + ends.encode()
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"id": "c", "model": "served", "choices": [{"index": 0, "delta": delta, "finish_reason": finish, **more}]}
+
+
+STREAMS: dict[str, tuple[Any, bytes]] = {
+    "chat completions": (
+        "openai",
+        b": a comment\n\n"
+        + events(
+            chunk({"role": "assistant", "content": ""}),
+            chunk({"content": "ANSWER: "}),
+            chunk({"content": "[1]", "reasoning_content": "thinks"}),
+            chunk({}, "length"),
+            {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}},
+            ends="data: [DONE]\n\n",
+        ),
+    ),
+    "messages": (
+        "anthropic",
+        events(
+            {"type": "message_start", "message": {"model": "served", "content": [], "usage": {"input_tokens": 7}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "thinks"}},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "ANSWER: "}},
+            {"type": "ping"},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "[1]"}},
+            {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 3}},
+            {"type": "message_stop"},
+        ),
+    ),
+    "responses": (
+        "responses",
+        events(
+            {"type": "response.output_text.delta", "delta": "ANSWER: "},
+            {
+                "type": "response.incomplete",
+                "response": {
+                    "model": "served",
+                    "status": "incomplete",
+                    "incomplete_details": {"reason": "max_output_tokens"},
+                    "output": [{"type": "message", "content": [{"type": "output_text", "text": "ANSWER: [1]"}]}],
+                    "usage": {"input_tokens": 7, "output_tokens": 3},
+                },
+            },
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_reply_that_came_word_by_word_is_the_one_that_would_have_come_at_once(name: str) -> None:
+    wire, content = STREAMS[name]
+    usage = Usage(prompt_tokens=7, completion_tokens=3)
+    assert reply_of(wire, content) == ChatReply(text="ANSWER: [1]", finish="length", usage=usage, served_by="served")
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_that_ends_early_or_in_an_error_is_no_reply(name: str) -> None:
+    wire, content = STREAMS[name]
+    parts = content.split(b"event: any\n")
+    begun = b"".join(parts[:-3] if name == "chat completions" else parts[:2])
+    with pytest.raises(TransientError, match="expected a whole reply in the stream, got its end"):
+        reply_of(wire, begun)
+    with pytest.raises(TransientError, match=r"an error.*busy"):
+        reply_of(wire, begun + events({"type": "error", "error": {"message": "busy"}}))
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "responses"])
+@pytest.mark.parametrize(
+    "event", [{"choices": 3}, {"delta": [], "index": []}, {"content_block": 1}, {"choices": [[], 1]}]
+)
+def test_events_of_any_form_are_no_reply(wire: Any, event: dict[str, Any]) -> None:
+    with pytest.raises(TransientError, match="in the stream, got its end"):
+        reply_of(wire, events(event))
+
+
+def test_what_a_stream_calls_and_its_probabilities_are_put_together() -> None:
+    def called(arguments: str) -> dict[str, Any]:
+        return chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]})
+
+    assert (
+        reply_of("openai", events(called('{"answer":'), called("[4]}"), chunk({}, "tool_calls"))).text
+        == '{"answer":[4]}'
+    )
+    tokens: list[dict[str, Any]] = [{"token": text, "logprob": -0.5, "top_logprobs": []} for text in ("0: ", "7")]
+    parts = [chunk({"content": one["token"]}, logprobs={"content": [one]}) for one in tokens]
+    assert reply_of("openai", events(*parts, chunk({}, "stop"))).expected_scores == ((3, 7.0),)
+    block = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "tool_use", "name": "reply", "input": {}},
+    }
+    parts = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}}
+        for text in ('{"answer":', "[4]}")
+    ]
+    last = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}}
+    assert reply_of("anthropic", events(block, *parts, last)).text == '{"answer":[4]}'
+
+
+def test_words_are_asked_for_one_by_one_without_another_key_and_never_in_a_batch() -> None:
+    plain, streamed = (request("vllm/m", stream=stream) for stream in (None, True))
+    assert streamed.key == plain.key
+    assert json.loads(path_and_body(streamed)[1]) == body_of(plain) | {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert body_of(streamed) == body_of(plain)
+    for model in ("anthropic/m", "openai-responses/m"):
+        body = json.loads(path_and_body(request(model, stream=True))[1])
+        assert body["stream"] is True
+        assert "stream_options" not in body

@@ -12,20 +12,19 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx would be compiled for 40
 ranx = pytest.importorskip("ranx", reason="needs ranx, a neighbour's package")
 pt = pytest.importorskip("pyterrier", reason="needs python-terrier, a neighbour's package")
 
+import pandas as pd
 import pytrec_eval
 from ir_measures import StRecall
 
 from evidencebench import (
     answers_of_frame,
-    candidates_frame,
     evaluate,
     execute,
     load_sample,
     open_run,
     qrels_dict,
-    qrels_frame,
     run_dict,
-    run_frame,
+    sentences_frame,
     with_qrels,
 )
 from evidencebench.integrations.trec import write_trec
@@ -71,30 +70,41 @@ def test_pytrec_eval_gives_the_same_recall(bm25: RunFile, recalls: dict[str, flo
     assert {qid: values[f"recall_{K}"] for qid, values in found.items()} == pytest.approx(recalls, abs=1e-6)
 
 
-def test_the_frames_are_an_experiment_of_pyterrier(bm25: RunFile) -> None:
-    topics = candidates_frame(SAMPLE)[["qid", "query"]].drop_duplicates()
-    system = pt.Transformer.from_df(run_frame(bm25))
-    table = pt.Experiment([system], topics, qrels_frame(SAMPLE), eval_metrics=[StRecall @ K], perquery=True)
+@pytest.fixture(scope="module")
+def trec(bm25: RunFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "trec"
+    write_trec(folder, SAMPLE, [bm25])
+    return folder
+
+
+def test_the_files_are_an_experiment_of_pyterrier(bm25: RunFile, trec: Path) -> None:
+    topics = pt.io.read_topics(str(trec / "topics.tsv"), format="singleline")
+    system = pt.Transformer.from_df(pt.io.read_results(str(trec / "runs" / "bm25.run")))
+    qrels = pd.read_csv(trec / "qrels.all.txt", sep=" ", names=["qid", "iteration", "docno", "label"])
+    table = pt.Experiment([system], topics, qrels, eval_metrics=[StRecall @ K], perquery=True)
     ours = evaluate({"run": bm25}, SAMPLE, f"er_at_{K}")["run"][f"er_at_{K}"]
     assert dict(zip(table["qid"], table["value"], strict=True)) == pytest.approx(
         dict(zip(ours.ids, ours.recalls.tolist(), strict=True)), abs=1e-12
     )
 
 
-def test_a_reranker_of_pyterrier_gets_all_sentences_and_its_results_are_answers() -> None:
+def test_a_reranker_of_pyterrier_gets_all_sentences_and_its_results_are_answers(trec: Path) -> None:
+    topics = pt.io.read_topics(str(trec / "topics.tsv"), format="singleline")
+    frame = sentences_frame(SAMPLE, backend="pandas")
+    candidates = frame.rename(columns={"id": "qid", "sentence": "docno"}).astype({"docno": str}).merge(topics)
     longest_first = pt.apply.doc_score(lambda row: float(len(row["text"])))
-    results = longest_first(candidates_frame(SAMPLE))
-    answers = answers_of_frame(results)
+    answers = answers_of_frame(longest_first(candidates))
     ours = {one.id: {index: len(text) for index, text in enumerate(one.query.sentences)} for one in SAMPLE}
     scores = evaluate({"theirs": answers, "ours": ours}, SAMPLE, "er_at_10")
     assert scores["theirs"]["er_at_10"].recalls.tolist() == scores["ours"]["er_at_10"].recalls.tolist()
 
 
-def test_pyterrier_reads_the_files_that_are_exported(bm25: RunFile, tmp_path: Path) -> None:
-    write_trec(tmp_path / "trec", SAMPLE, [bm25])
-    topics = pt.io.read_topics(str(tmp_path / "trec" / "topics.tsv"), format="singleline")
-    assert topics.values.tolist() == [[one.id, one.query.hypothesis] for one in SAMPLE]
-    results = pt.io.read_results(str(tmp_path / "trec" / "runs" / "bm25.run"))
+def test_pyterrier_reads_the_files_that_are_exported(bm25: RunFile, trec: Path) -> None:
+    topics = pt.io.read_topics(str(trec / "topics.tsv"), format="singleline")
+    rows = list(topics.itertuples(index=False, name=None))
+    assert rows == [(one.id, one.query.hypothesis) for one in SAMPLE]
+    results = pt.io.read_results(str(trec / "runs" / "bm25.run"))
     assert answers_of_frame(results) == run_dict(bm25)
-    assert len(pt.io.read_qrels(str(tmp_path / "trec" / "qrels.all.txt"))) == len(qrels_frame(SAMPLE))
-    assert json.loads((tmp_path / "trec" / "evidencebench.json").read_text())["n_topics"] == len(SAMPLE)
+    report = json.loads((trec / "evidencebench.json").read_text())
+    assert len(pt.io.read_qrels(str(trec / "qrels.all.txt"))) == report["qrels"]["qrels.all.txt"]
+    assert report["n_topics"] == len(SAMPLE)

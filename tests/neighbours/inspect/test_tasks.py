@@ -1,6 +1,7 @@
 """Tasks, scorer and models in inspect_ai: the same answers get the same scores there and here."""
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from evidencebench import TASKS, Instance, Ranking, evaluate, execute, load_sample, make_system, open_run
+from evidencebench import TASKS, evaluate, execute, load_sample, make_system, open_run
+from evidencebench.cli.main import cli
+from evidencebench.errors import FailingServerError, TaskError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
 from evidencebench.systems.llm.selecting import LlmBase
 from scripted_models import CHAT, ScriptedSender, budget_in, client_of, shown_in
@@ -127,14 +131,79 @@ def test_a_model_that_calls_a_tool_is_asked_once_more_and_then_has_failed(tmp_pa
 
 
 @pytest.mark.parametrize("repairs", [0, 1, 3])
-def test_the_longest_conversation_is_the_limit_of_messages(repairs: int, tmp_path: Path) -> None:
+def test_a_model_is_asked_again_as_often_as_repairs_says(repairs: int, tmp_path: Path) -> None:
     replies = [*["It is hard to say."] * repairs, f"ANSWER: {list(range(30))}", "ANSWER: [0, 1, 2]"]
 
     model = mock(lambda messages, *_: ModelOutput.from_content("mockllm/model", replies[len(messages) // 2]))
     log = evaluated("er_at_10", model, tmp_path, limit=1, task_args={"repairs": repairs})
     (sample,) = log.samples
-    assert log.eval.config.message_limit == len(sample.messages) == 2 * (repairs + 2)
+    assert sum(event.event == "model" for event in sample.events) == repairs + 2
     assert (sample.limit, sample.scores["aspect_recall"].answer) == (None, "[0, 1, 2]")
+
+
+STRATEGIES = (
+    "llm_sections:section_tokens=300",
+    "llm_rank:method=listwise",
+    "llm_rerank:system=bm25,top=20",
+    "llm_vote:systems=[llm_base:model=inspect/any],samples=3",
+)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("control", [None, "wrong_hypothesis"])
+def test_every_strategy_and_the_control_score_as_here(strategy: str, control: str | None, tmp_path: Path) -> None:
+    asked: list[tuple[str, ...]] = []
+    arguments = {"strategy": strategy.split(",") if "," in strategy else strategy, "control": control}
+    log = evaluated("er_at_10", scripted(asked), tmp_path, task_args=arguments)
+    sender = ScriptedSender(conversation)
+    name = strategy.replace("inspect/any", "local/fake") + ("" if "model=" in strategy else ",model=local/fake")
+    name = name.replace("local/fake", "local/fake,base_url=http://127.0.0.1:9/v1")
+    ours_path = tmp_path / "ours.jsonl"
+    execute(name, SAMPLE, ours_path, tasks="er_at_10", control=control, client=client_of(sender))
+    ours = evaluate({"ours": open_run(ours_path)}, SAMPLE, "er_at_10")["ours"]["er_at_10"]
+    assert sorted({turns[0] for turns in asked}) == sorted({one.messages[0].text for one in sender.asked})
+    assert len(asked) == len(sender.asked)
+    assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
+    again = inspect_ai.score(log, aspect_recall(), action="overwrite")
+    assert values_of(again) == values_of(log)
+
+
+def test_a_control_of_two_papers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="expected one that changes the hypothesis"):
+        evaluated("er_at_10", scripted([]), tmp_path, task_args={"control": "two_papers"})
+
+
+def test_a_run_asks_a_model_of_inspect_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    model = scripted(asked)
+
+    def found(name: str) -> Any:
+        assert name == "mockllm/model"
+        return model
+
+    monkeypatch.setattr("inspect_ai.model.get_model", found)
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
+    spec = "llm_base:model=inspect/mockllm/model,temperature=0.5"
+    command = ["run", spec, "--data", "sample", "-t", "er_at_10", "--json", "-o"]
+    first = CliRunner().invoke(cli, [*command, str(tmp_path / "run.jsonl")])
+    sender = ScriptedSender(conversation)
+    execute(LlmBase(chat=CHAT, client=client_of(sender)), SAMPLE, tmp_path / "ours.jsonl", tasks="er_at_10")
+    recalls = [
+        evaluate({"run": open_run(tmp_path / name)}, SAMPLE, "er_at_10")["run"]["er_at_10"].recalls.tolist()
+        for name in ("run.jsonl", "ours.jsonl")
+    ]
+    assert recalls[0] == recalls[1]
+    totals = json.loads(first.stdout)["asked"]
+    assert (totals["sent"], totals["prompt_tokens"]) == (len(asked), len(asked))
+    again = CliRunner().invoke(cli, [*command, str(tmp_path / "again.jsonl")])
+    assert json.loads(again.stdout)["asked"]["sent"] == 0
+
+
+def test_a_model_that_inspect_does_not_have_stops_the_run(tmp_path: Path) -> None:
+    words = ["run", "llm_base:model=inspect/nobody/nothing", "--data", "sample", "-o", str(tmp_path / "run.jsonl")]
+    result = CliRunner().invoke(cli, words)
+    assert isinstance(result.exception, FailingServerError)
+    assert "inspect/nobody/nothing" in str(result.exception)
 
 
 def test_what_a_model_is_sent_holds_no_label(tmp_path: Path) -> None:
@@ -158,9 +227,7 @@ def test_a_sample_that_ends_in_an_error_scores_0_and_counts(tmp_path: Path) -> N
 
     log = evaluated("er_at_10", mock(reply), tmp_path, fail_on_error=False)
 
-    def first_three(instance: Instance, _: object) -> Ranking | None:
-        return None if instance.id == failing else Ranking(sentences=(0, 1, 2), ordered=False)
-
+    first_three = {one.id: None if one.id == failing else {0, 1, 2} for one in SAMPLE}
     ours = evaluate({"ours": first_three}, SAMPLE, "er_at_10")["ours"]["er_at_10"]
     assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
     assert figures_of(log)["mean"] == pytest.approx(ours.mean_recall, abs=1e-15)

@@ -38,7 +38,7 @@ def read_all_of_it(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(block.locator("p.exchanges")).to_have_text(f"● llm_base: {SPENT}.")
     expect(block.get_by_role("heading", name=f"Request 2: {MODEL}")).to_be_visible()
-    facts = "100 + 10 tokens; $0.0012; ended: stop; served by gpt-<i>"
+    facts = "100 + 10 tokens; $0.0012; time unknown; ended: stop; served by gpt-<i>"
     expect(block.locator("section p")).to_have_text([facts, f"{facts}; after the messages above and their reply"])
     replies = block.locator("section details[open] pre")
     expect(replies).to_have_count(2)

@@ -1,6 +1,7 @@
 """``evidencebench construct assemble``."""
 
 import re
+from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
 from evidencebench.construction.assemble import assemble, split_table
-from evidencebench.construction.config import AssemblySettings, SplitBy, wrong_with_name, wrong_with_shares
+from evidencebench.construction.config import AssemblySettings, SplitBy, checked_name, checked_shares
 from evidencebench.construction.draft import DATASET_FOLDER, MANIFEST, open_drafts, output_of
 from evidencebench.construction.losses import loss_table
 from evidencebench.data.dataset import open_dataset
@@ -20,25 +21,18 @@ from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
+_NAME = options.Parsed("name", checked_name)
 _DEFAULT_SHARES = {"default": "train=0.8,dev=0.1,test=0.1", "show_default": True}
 _SHARE = re.compile(r"(\w+)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?)", re.ASCII)
 
 
-def _shares(text: str) -> dict[str, Fraction]:
+def _shares(text: str) -> Mapping[str, Fraction]:
     """Return split -> share, exactly as written."""
     matches = [_SHARE.fullmatch(share.strip()) for share in text.split(",")]
     shares = {match[1]: Fraction(match[2]) for match in matches if match}
     if len(shares) != len(matches):
         raise ValueError(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{text}'")
-    if wrong := wrong_with_shares(shares):
-        raise ValueError(wrong)
-    return shares
-
-
-def _name(text: str) -> str:
-    if wrong := wrong_with_name(text):
-        raise ValueError(wrong)
-    return text
+    return checked_shares(shares)
 
 
 @options.command
@@ -46,10 +40,10 @@ def assemble_(
     *,
     work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
     papers: Annotated[Path, option("--papers FOLDER", "The papers.", options.FOLDER)],
-    name: Annotated[str, option("--name NAME", "Of the data set; ids begin with it.", options.Parsed("name", _name))],
+    name: Annotated[str, option("--name NAME", "Of the data set; ids begin with it.", _NAME)],
     output: Annotated[Path | None, options.output("DATASET", "The folder. [default: WORK/dataset]", options.FOLDER)],
     shares: Annotated[
-        dict[str, Fraction],
+        Mapping[str, Fraction],
         option("--shares SHARES", "Splits and their shares.", options.Parsed("shares", _shares), **_DEFAULT_SHARES),
     ],
     split_by: Annotated[SplitBy, option("--split-by", "Papers and reviews stay in one split, or only papers.")],

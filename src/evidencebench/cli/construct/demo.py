@@ -13,7 +13,7 @@ from evidencebench.cli.output import print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.demo import expected_instances, synthetic_studies, write_synthetic_review
 from evidencebench.construction.losses import loss_table
-from evidencebench.construction.pipeline import Constructed, run_all
+from evidencebench.construction.pipeline import Constructed, construct
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import EvidenceBenchError
@@ -68,7 +68,7 @@ def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) 
     with served_in_thread(app, bound, PatientConnection), progress("constructing", progress_style) as shown:
         write_synthetic_review(folder, model=f"local/any,base_url=http://127.0.0.1:{bound.getsockname()[1]}/v1")
         try:
-            made = run_all(
+            made = construct(
                 read_config(folder / "construction.toml"),
                 client=client,
                 waiting=Waiting(client=client),

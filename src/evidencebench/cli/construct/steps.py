@@ -14,14 +14,12 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
-from evidencebench.construction.config import read_config
+from evidencebench.construction.config import JudgeTable, read_config
 from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, output_of, set_aside
-from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import JudgeSettings, WindowAgreement, judge_step, windows_agree
+from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
-from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construction_status, run_all
-from evidencebench.construction.step import ModelStep, StepReport, run_step
-from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
+from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construct, construction_status, model_step
+from evidencebench.construction.step import StepReport, run_step
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient
@@ -43,20 +41,21 @@ class StepOptions:
     drop_failed: Annotated[bool, option("--drop-failed", "Drop a draft whose request failed in all attempts.")]
     asking: Asking
 
-    def run(self, name: str, make_step: Callable[[ChatClient | None], ModelStep]) -> int:
+    def run(self, name: str, judge: JudgeTable | None = None, papers: Path = Path()) -> int:
         asking, output = self.asking, output_of(name, self.folder)
         source = open_drafts(input_of(name, self.folder))
 
         def step(client: ChatClient | None, path: Path, **how: Any) -> StepReport:
             asker = asker_from(self.model, client=client)
-            return run_step(make_step(client), source, path, asker=asker, limit=self.limit, **how)
+            made_step = model_step(name, judge or JudgeTable(), papers, client)
+            return run_step(made_step, source, path, asker=asker, limit=self.limit, **how)
 
         if asking.estimate:
 
             def rehearse(client: ChatClient, on_progress: Callable[[int, int], None]) -> Rehearsal:
                 with tempfile.TemporaryDirectory() as scratch:
                     report = step(client, Path(scratch) / "drafts.jsonl", on_progress=on_progress)
-                return rehearsal_of(report.n_drafts, report.failures)
+                return rehearsal_of(report.n_drafts, report.failures.items())
 
             return print_estimate(asking, rehearse)
         with opened_client(asking, name, asks=True) as (client, waiting, shown):
@@ -130,7 +129,7 @@ def summaries(step: StepOptions) -> int:
     \b
     Example: evidencebench construct summaries work --model openai/NAME
     """
-    return step.run("summaries", lambda _: SUMMARIES)
+    return step.run("summaries")
 
 
 @options.command
@@ -144,7 +143,7 @@ def hypotheses(step: StepOptions) -> int:
     \b
     Example: evidencebench construct hypotheses work --model openai/NAME
     """
-    return step.run("hypotheses", lambda _: HYPOTHESES)
+    return step.run("hypotheses")
 
 
 @options.command
@@ -157,7 +156,7 @@ def aspects(step: StepOptions) -> int:
     \b
     Example: evidencebench construct aspects work --model openai/NAME
     """
-    return step.run("aspects", lambda _: ASPECTS)
+    return step.run("aspects")
 
 
 @options.command
@@ -181,14 +180,8 @@ def judge(
     Example: evidencebench construct judge work --papers papers \\
                --model openai/gpt-4o-mini --batch --max-cost-usd 20
     """
-    settings = JudgeSettings(window=window, overlap=overlap, at_once=at_once, votes=votes)
-    folder = PaperFolder(papers)
-
-    def make(client: ChatClient | None) -> ModelStep:
-        second = None if second_model is None else asker_from(second_model, client=client)
-        return judge_step(settings, folder, second=second)
-
-    return step.run("judge", make)
+    table = JudgeTable(window=window, overlap=overlap, at_once=at_once, votes=votes, second_model=second_model)
+    return step.run("judge", table, papers)
 
 
 @options.command
@@ -200,7 +193,7 @@ def label_results(step: StepOptions) -> int:
     \b
     Example: evidencebench construct label-results work --model openai/NAME
     """
-    return step.run("label-results", lambda _: LABEL_RESULTS)
+    return step.run("label-results")
 
 
 @options.command
@@ -268,7 +261,7 @@ def run(
         assert client is not None
         if first is not None:
             make_room(output_of(step, config.work) for step in list(STEP_FILES)[list(STEP_FILES).index(first) :])
-        made = run_all(
+        made = construct(
             config,
             client=client,
             waiting=waiting,

@@ -16,12 +16,11 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.hypotheses import write_hypotheses
 from evidencebench.data.sources import is_sharded
 from evidencebench.errors import CacheError, DataError, UnreadableError
-from evidencebench.execution.changes import FROM_FILE
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
 from evidencebench.execution.rewriting import asker_from, rewrite_all
 from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.chat import prompt_tokens_of
-from evidencebench.models.llm.costs import shown_usd
+from evidencebench.models.llm.costs import reply_facts
 from evidencebench.models.llm.providers import PROVIDERS, Provider, place_of_key
 from evidencebench.models.llm.replies import FILE_NAME, stored_replies
 from evidencebench.runs.run import RunFile, read_run
@@ -68,6 +67,7 @@ _KEYS: tuple[Column[Provider], ...] = (
     Column("key_env", "key in", lambda provider: provider.key_env or "none needed"),
     Column("key", "key", lambda provider: provider.key_env and _STATES[place_of_key(provider.key_env)]),
     Column("batches", "batches", lambda provider: "yes" if provider.has_batches else "no"),
+    Column("json", "JSON by schema", lambda provider: "by default" if provider.promises_schema else "if asked"),
 )
 _ADDRESSES: tuple[Column[Provider], ...] = (
     _KEYS[0],
@@ -102,6 +102,7 @@ def providers(*, as_json: options.AsJson, table_format: options.TableFormat) -> 
                     "key_is_set": place_of_key(provider.key_env) is not None,
                     "key_in": place_of_key(provider.key_env),
                     "has_batches": provider.has_batches,
+                    "promises_schema": provider.promises_schema,
                 }
                 for provider in providers
             ]
@@ -116,11 +117,12 @@ def providers(*, as_json: options.AsJson, table_format: options.TableFormat) -> 
 @options.command
 def rewrite(
     *,
-    how: Annotated[str, argument(type=click.Choice(FROM_FILE))],
+    how: Annotated[str, argument(type=click.Choice(["negated", "paraphrased"]))],
     data: options.Data,
     model: options.Model,
     output: Annotated[Path | None, options.output("FILE", "Where to: a file with the suffix .jsonl.")],
     limit: options.Limit,
+    ids: options.Ids,
     seed: options.Seed,
     overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
     asking: Asking,
@@ -137,7 +139,7 @@ def rewrite(
              evidencebench controls cues --data train \\
                --control negated=negated.jsonl
     """
-    own = {query.instance_id: query.hypothesis for query in open_dataset(data).queries(limit)}
+    own = {query.instance_id: query.hypothesis for query in options.open_part(data, ids).queries(limit)}
     if asking.estimate:
         return print_estimate(
             asking,
@@ -172,6 +174,7 @@ def show(
     instance_id: Annotated[str, argument("ID")],
     data: Annotated[str | None, option("-d, --data D", "The run's data, where it has moved.")],
     tasks: options.Tasks,
+    epoch: Annotated[int, options.number("--epoch N", "Of a run in several epochs: which.")] = 1,
     as_json: options.AsJson,
 ) -> None:
     """Show what a model was asked for an instance, and its replies.
@@ -183,6 +186,9 @@ def show(
     Example: evidencebench llm show mini.jsonl evidencebench_train_id_7
     """
     answers = read_run(run)
+    if epoch > len(answers.epochs):
+        raise click.UsageError(f"--epoch: expected up to {len(answers.epochs)}, the epochs of {run}, got {epoch}")
+    answers = answers.epochs[epoch - 1]
     dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
@@ -256,10 +262,7 @@ def _lines(exchange: Exchange) -> Iterable[str]:
         yield _printable_lines(message.text)
     if reply is None:
         return
-    counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
-    tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
-    cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
-    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost})"
+    yield f"--- reply ({reply.finish}; {reply_facts(reply, cost_usd)})"
     yield _printable_lines(reply.text)
     yield ""
 

@@ -67,7 +67,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
             "summaries of your own with --table"
         )
-    body = next((element for element in article.elements if element.tag == "body"), Element("body"))
+    body = article.child("body") or Element("body")
     return ReviewSource(
         id=paper_id_of(normal_ids(ids_of_article(article).items())) or file.partition(".")[0],
         paper=paper,
@@ -275,11 +275,9 @@ def harvest(
             digest.update(f"{path.name} {file_sha256(path)}\n".encode())
         except OSError:  # told when it is harvested
             digest.update(f"{path.name}\n".encode())
-    unreadable: list[str] = []
-    n_without_marks = n_marks_elsewhere = 0
+    unreadable, counts = list[str](), list[tuple[int, int]]()  # of each review: passages, and marks elsewhere
 
     def drafts() -> Iterator[Draft]:
-        nonlocal n_without_marks, n_marks_elsewhere
         for number, path in enumerate(reviews, 1):
             try:
                 of_review, n_elsewhere = harvest_review(read_bytes(path), file=path.name, rules=rules)
@@ -287,16 +285,15 @@ def harvest(
                 unreadable.append(str(error))
             else:
                 yield from of_review
-                n_without_marks += not (of_review or n_elsewhere)
-                n_marks_elsewhere += n_elsewhere
+                counts.append((len(of_review), n_elsewhere))
             on_review(number, len(reviews))
 
     output, settings = output_of("harvest", folder), {"reviews": digest.hexdigest()[:12]}
     report = write_passages(output, drafts(), settings=settings, rules=rules, overwrite=overwrite)
     return replace(
         report,
-        n_reviews=len(reviews) - len(unreadable),
-        n_without_marks=n_without_marks,
-        n_marks_elsewhere=n_marks_elsewhere,
+        n_reviews=len(counts),
+        n_without_marks=counts.count((0, 0)),
+        n_marks_elsewhere=sum(n for _, n in counts),
         unreadable=tuple(unreadable),
     )

@@ -8,21 +8,19 @@ from dataclasses import dataclass
 
 from evidencebench.errors import DataError
 from evidencebench.files.disk import packaged_table
-from evidencebench.papers.ids import IdScheme, PublicId, public_id
+from evidencebench.papers.ids import IdScheme, PublicId, ids_of_pairs, public_id
 from evidencebench.papers.tree import Element
 
 _PREFIXES = {"pmcid": "pmc_", "pmid": "pubmed_", "doi": "doi_"}
-_SCHEMES = {"pmc": IdScheme.PMCID, "pmcid": IdScheme.PMCID, "pmid": IdScheme.PMID, "doi": IdScheme.DOI}
 
 
 def id_of_type(kind: str, text: str) -> PublicId | None:
     """Return the id that a text of a ``pub-id-type`` spells; None where it is no id, or one of another type."""
-    scheme = _SCHEMES.get(kind.lower())
-    try:
-        spelled = public_id(f"PMC{text}" if scheme is IdScheme.PMCID and text.isdigit() else text)
-    except DataError:
-        return None
-    return spelled if spelled.scheme is scheme else None
+    for scheme, spelling in ids_of_pairs([(kind, text)]).items():
+        with suppress(DataError):
+            spelled = public_id(spelling)
+            return spelled if spelled.scheme is IdScheme[scheme.upper()] else None
+    return None
 
 
 def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

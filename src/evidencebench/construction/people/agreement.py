@@ -2,7 +2,7 @@
 
 Intervals are studentised bootstraps over whole papers, with the jackknife's standard error in every draw. Of those that
 were tried it alone keeps its level for rare marks whose rate of errors differs between papers: see
-``docs/construction.md``, section Agreement, and ``tools/make_agreement_table.py``.
+``docs/construction-results.md``, section Agreement, and ``tools/make_agreement_table.py``.
 """
 
 from collections.abc import Callable, Sequence

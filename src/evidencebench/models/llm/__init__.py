@@ -4,9 +4,11 @@ In reading order:
 
 * `chat`: ChatModel, ChatRequest, ChatReply, Usage, Sender
 * `providers`: Providers, addresses, keys
-* `wire`: Bodies and replies of OpenAI and Anthropic
+* `wire`: Bodies and replies of OpenAI, its Responses API, and Anthropic
 * `client`: ChatClient.ask/together/drain/close; make_client; estimate and replay senders
 * `sender`: HttpSender: attempts, rate limits, refusals
+* `logprobs`: Log probabilities of the scores in a reply, and scores that are weighed by them
+* `inspect_models`: InspectModels: models of inspect_ai by name
 * `costs`: Prices, Budget, RequestTotals
 * `replies`: ReplyCache: durable replies, claims, inventory
 * `batch_queue`: Requests that wait for a batch, and open batches

@@ -183,18 +183,15 @@ def _safe_id(name: str) -> str:
     return name
 
 
-def _read_rows(file: IO[bytes], row_of: Callable[[str, dict[str, Any]], ResultRow | None]) -> Iterator[ResultRow]:
-    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible.
-
-    `row_of` gets the key and the fields of a line; it returns None where they are not of its form.
-    """
+def read_rows(api: "BatchApi", file: IO[bytes]) -> Iterator[ResultRow]:
+    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible."""
     while line := file.readline(_MOST_LINE_BYTES):
         if len(line) == _MOST_LINE_BYTES:
             raise TransientError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
         if line.strip():
             fields = optional_part(line, dict[str, Any]) or {}
             custom_id = fields.get("custom_id")
-            row = row_of(_key_of(custom_id), fields) if isinstance(custom_id, str) else None
+            row = api.result_row(_key_of(custom_id), fields) if isinstance(custom_id, str) else None
             if row is None:
                 keys = set(_KEYS.findall(line))
                 key = _key_of(keys.pop().decode()) if len(keys) == 1 else ""
@@ -237,25 +234,6 @@ class _OpenaiBatch(_ListedBatch, frozen=True, kw_only=True):
     metadata: Any = None
 
 
-def _openai_row(key: str, line: dict[str, Any]) -> ResultRow | None:
-    error, response = line.get("error"), line.get("response")
-    if not isinstance(response, dict | None):
-        return None
-    code: Any = None if response is None else response.get("status_code")
-    if response is not None and not (isinstance(code, int) and code in range(300, 600)):
-        return _answered_row(key, "openai", response.get("body"))
-    if error is not None or response is None:
-        said = "expected a response or an error, got neither" if error is None else str(error)
-        cause = error if isinstance(error, dict) else {"message": said}
-        is_unfinished = cause.get("code") in ("batch_expired", "batch_cancelled")
-        reason = str(cause.get("message") or cause.get("code") or "failed without a reason")
-        return ResultRow(key=key, failure="" if is_unfinished else reason)
-    body = msgspec.json.encode(response.get("body"))
-    if is_withheld(code, body):
-        return ResultRow(key=key, reply=withheld_reply())
-    return ResultRow(key=key, failure=f"status {code}: {refusal_text(body)}")
-
-
 class OpenaiBatchApi:
     path = "/batches"
     most_requests = 50_000
@@ -278,12 +256,30 @@ class OpenaiBatchApi:
         window = {"input_file_id": calls.retry(upload), "endpoint": _ENDPOINT, "completion_window": "24h"}
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
-    def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
+    def find(self, calls: Calls, _queue: BatchQueue, batch: BatchJob) -> str | None:
         since = batch.created - 3600  # the provider's clock may differ
         for listed in _list_batches(calls, self.path, _Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(listed.metadata, dict) and listed.metadata.get(_INTENT) == batch.intent:
                 return _safe_id(listed.id)
         return None
+
+    def result_row(self, key: str, line: dict[str, Any]) -> ResultRow | None:
+        error, response = line.get("error"), line.get("response")
+        if not isinstance(response, dict | None):
+            return None
+        code: Any = None if response is None else response.get("status_code")
+        if response is not None and not (isinstance(code, int) and code in range(300, 600)):
+            return _answered_row(key, "openai", response.get("body"))
+        if error is not None or response is None:
+            said = "expected a response or an error, got neither" if error is None else str(error)
+            cause = error if isinstance(error, dict) else {"message": said}
+            is_unfinished = cause.get("code") in ("batch_expired", "batch_cancelled")
+            reason = str(cause.get("message") or cause.get("code") or "failed without a reason")
+            return ResultRow(key=key, failure="" if is_unfinished else reason)
+        body = msgspec.json.encode(response.get("body"))
+        if is_withheld(code, body):
+            return ResultRow(key=key, reply=withheld_reply())
+        return ResultRow(key=key, failure=f"status {code}: {refusal_text(body)}")
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _OpenaiBatch, "a batch")
@@ -306,9 +302,6 @@ class OpenaiBatchApi:
             row_faults={row: text for row, text in zip(rows, texts, strict=True) if row is not None},
         )
 
-    def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        return _read_rows(file, _openai_row)
-
 
 _OUTCOMES = ("processing", "succeeded", "errored", "canceled", "expired")
 
@@ -316,22 +309,6 @@ _OUTCOMES = ("processing", "succeeded", "errored", "canceled", "expired")
 class _AnthropicBatch(_ListedBatch, frozen=True, kw_only=True):
     processing_status: str
     request_counts: dict[str, int] = {}
-
-
-def _anthropic_row(key: str, line: dict[str, Any]) -> ResultRow | None:
-    if not isinstance(result := line.get("result"), dict):
-        return None
-    kind = result.get("type")
-    if kind in ("canceled", "expired"):
-        return ResultRow(key=key)
-    if kind != "errored":
-        row = _answered_row(key, "anthropic", result.get("message"))
-        if row.reply is not None or kind == "succeeded":
-            return row
-    content = msgspec.json.encode(result.get("error"))
-    if is_withheld(400, content):
-        return ResultRow(key=key, reply=withheld_reply())
-    return ResultRow(key=key, failure=refusal_text(content))
 
 
 class AnthropicBatchApi:
@@ -344,13 +321,7 @@ class AnthropicBatchApi:
     def row_of(self, request: ChatRequest) -> bytes:
         return msgspec.json.encode({"custom_id": request.key, "params": request_body(request)})
 
-    def prepare(
-        self,
-        calls: Calls,  # noqa: ARG002 - as the other
-        rows: Iterable[bytes],
-        body: IO[bytes],
-        intent: str,  # noqa: ARG002
-    ) -> IO[bytes]:
+    def prepare(self, _calls: Calls, rows: Iterable[bytes], body: IO[bytes], _intent: str) -> IO[bytes]:
         body.write(b'{"requests":[')
         for number, row in enumerate(rows):
             body.write(b"," + row if number else row)
@@ -373,6 +344,21 @@ class AnthropicBatchApi:
             raise UnresolvedError(f"its id may be {' or '.join(candidates)}")
         return None
 
+    def result_row(self, key: str, line: dict[str, Any]) -> ResultRow | None:
+        if not isinstance(result := line.get("result"), dict):
+            return None
+        kind = result.get("type")
+        if kind in ("canceled", "expired"):
+            return ResultRow(key=key)
+        if kind != "errored":
+            row = _answered_row(key, "anthropic", result.get("message"))
+            if row.reply is not None or kind == "succeeded":
+                return row
+        content = msgspec.json.encode(result.get("error"))
+        if is_withheld(400, content):
+            return ResultRow(key=key, reply=withheld_reply())
+        return ResultRow(key=key, failure=refusal_text(content))
+
     def look(self, calls: Calls, name: str) -> RemoteBatch:
         batch = calls.fetch_as(f"{self.path}/{_safe_id(name)}", _AnthropicBatch, "a batch")
         is_over = batch.processing_status == "ended"
@@ -384,9 +370,6 @@ class AnthropicBatchApi:
             paths=(self._results(name),) if is_over else (),
         )
 
-    def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        return _read_rows(file, _anthropic_row)
-
     def _results(self, name: str) -> str:
         """Return the path of the results; the server of ``results_url`` may be another one, and would get the key."""
         return f"{self.path}/{_safe_id(name)}/results"
@@ -395,7 +378,7 @@ class AnthropicBatchApi:
         """Whether all results of a batch are for our requests; raise `TransientError` while only a part comes."""
         with TemporaryFile() as file:
             calls.fetch(self._results(name), file, most_bytes=8 << 30)
-            rows = list(self.rows(file))
+            rows = list(read_rows(self, file))
         keys = {row.key for row in rows if row.key}
         n_rows = len(keys) + sum(not row.key for row in rows)
         if n_rows < batch.n_requests or any(row.is_cut for row in rows):

@@ -31,6 +31,7 @@ from evidencebench.models.llm.batch_apis import (
     ResultRow,
     UnresolvedError,
     UnsureError,
+    read_rows,
     submit,
 )
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus, DamagedRequestError
@@ -121,7 +122,7 @@ class BatchSender:
                     self._search_lost()
             n_awaited, refusal = 0, ""
             for batch in self.queue.batches():
-                is_wanted, is_collected = self._is_wanted(batch), False
+                is_wanted, is_collected = self.queue.is_wanted(batch, self._name), False
                 if batch.name is not None:
                     is_collected, new_refusal = self._collect_batch(batch, is_patient=wait)
                     refusal = new_refusal or refusal
@@ -257,7 +258,7 @@ class BatchSender:
         if remote.fault or remote.row_faults:
             faults = {keys[number - 1]: fault for number, fault in remote.row_faults.items() if 0 < number <= len(keys)}
             self._failures.update((key, f"{where}: {fault}") for key, fault in faults.items())
-            if not self._is_wanted(batch) or (faults and not remote.fault):
+            if not self.queue.is_wanted(batch, self._name) or (faults and not remote.fault):
                 return ""
             return (
                 f"{where}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what it says, "
@@ -276,12 +277,9 @@ class BatchSender:
             self.budget.release(key)
         self.queue.forget(batch)
 
-    def _is_wanted(self, batch: BatchJob) -> bool:
-        return self.queue.is_wanted(batch, self._name)
-
     def _report_or_raise(self, batch: BatchJob, error: EvidenceBenchError, *, is_hopeful: bool = False) -> None:
         """Raise the error if this sender needs the batch and no later look may help; else report it."""
-        if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
+        if isinstance(error, CacheError) or (self.queue.is_wanted(batch, self._name) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
         self._on_status(BatchStatus(batch, "not reached", message=str(error)))
 
@@ -321,7 +319,7 @@ class _Results:
         for path in self.remote.paths:
             with TemporaryFile(dir=folder) as file:
                 self.calls.fetch(path, file, most_bytes=16 << 30)
-                rows = self.api.rows(file)
+                rows = read_rows(self.api, file)
                 while window := list(islice(rows, 256)):
                     self._damaged += [row for row in window if row.is_damaged]
                     sound = [row for row in window if not row.is_damaged]

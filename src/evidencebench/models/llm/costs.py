@@ -17,11 +17,13 @@ from evidencebench.files.disk import PathText, read_bytes
 from evidencebench.files.records import repeated_keys
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.providers import PROVIDERS
+from evidencebench.wording import shown_seconds
 
 # The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
 
+_WRITING = 0.25  # of the price, for the part of a prompt that is kept for five minutes (Anthropic, "Prompt caching")
 _Usd = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
@@ -54,6 +56,10 @@ class PriceTable:
         return _parse_table(read_bytes(Path(path), at_most=16 << 20, advice="give a table of prices"), str(path))
 
     def price_of(self, model: str) -> Price | None:
+        model = model.removeprefix("inspect/")  # whose names have the provider in them
+        provider, _, name = model.partition("/")
+        if (row := PROVIDERS.get(provider)) is not None and row.prices_of:
+            model = f"{row.prices_of}/{name}"
         if model in self.models:
             return self.models[model]
         fitting = [
@@ -72,7 +78,8 @@ class PriceTable:
             return None
         n_cached = min(usage.cached_tokens, usage.prompt_tokens)
         cached = price.input if price.cached_input is None else price.cached_input
-        sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
+        n_new = usage.prompt_tokens - n_cached
+        sum_usd = (n_new + _WRITING * min(usage.written_tokens, n_new)) * price.input + n_cached * cached
         return factor * (sum_usd + usage.completion_tokens * price.output) / 1_000_000
 
     def dated(self, models: Iterable[str]) -> str:
@@ -139,6 +146,8 @@ class RequestTotals:
     reasoning_tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0  # of `requests`: replies whose price or whose tokens are not known
+    timed: int = 0  # of `requests`: replies whose seconds are known, summed in `seconds`
+    seconds: float = 0.0
 
     @property
     def of_unknown_cost(self) -> int:
@@ -197,6 +206,8 @@ class RunningTotals:
             reasoning_tokens=usage.reasoning_tokens,
             cost_usd=cost_usd or 0.0,
             unpriced=int(cost_usd is None),
+            timed=int(reply.seconds is not None),
+            seconds=reply.seconds or 0.0,
         )
 
     def summary(self) -> str:
@@ -211,8 +222,9 @@ class RunningTotals:
         return f"{counts}, {cost}"[:60]
 
     def dated_summary(self) -> str:
-        days = " and ".join(sorted(self._days))
-        return f"{self.summary()} at prices of {days}" if days else self.summary()
+        days, now = " and ".join(sorted(self._days)), self._totals
+        took = f", {shown_seconds(now.seconds / now.timed)} a reply" if now.timed else ""
+        return f"{self.summary()}{f' at prices of {days}' if days else ''}{took}"
 
     def fields(self) -> dict[str, Any]:
         """Return the totals by name; the cost is None where nothing is known of it though something was charged."""
@@ -233,6 +245,16 @@ def shown_usd(cost_usd: float) -> str:
         return f"${cost_usd:.1e}"
     n_digits = 2 if cost_usd == 0 else max(2, 1 - math.floor(math.log10(cost_usd)))
     return f"${cost_usd:.{n_digits}f}"
+
+
+def reply_facts(reply: ChatReply, cost_usd: float | None) -> str:
+    """Return what a reply took, such as ``812 + 30 tokens; $0.00014; 1.5 s``."""
+    counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
+    tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
+    cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
+    first = reply.first_token_seconds
+    streamed = "" if first is None else f", {shown_seconds(first)} to its first token"
+    return f"{tokens} tokens; {cost}; {shown_seconds(reply.seconds)}{streamed}"
 
 
 def _short(count: int) -> str:

@@ -20,7 +20,7 @@ from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
 if TYPE_CHECKING:
     from evidencebench.models.llm.batch_queue import BatchGroup
 
-Wire = Literal["openai", "anthropic"]
+Wire = Literal["openai", "anthropic", "responses"]
 
 _API_VERSION = "api-version"
 
@@ -28,7 +28,7 @@ _API_VERSION = "api-version"
 @dataclass(frozen=True, slots=True)
 class Provider:
     name: str  # what stands before the slash of a model
-    base_url: str | None = None  # what stands before /chat/completions or /messages; None: it must be given
+    base_url: str | None = None  # what stands before /chat/completions and the like; None: it must be given
     key_env: str = ""  # the variable that holds the key; empty: none is sent unless the model's key_env is given
     wire: Wire = "openai"  # the protocol of its requests and replies
     key_header: str = "Authorization"  # holds the key; in Authorization, Bearer stands before it
@@ -37,6 +37,8 @@ class Provider:
     max_tokens_field: str = "max_tokens"  # a request's field for the longest reply
     queries: frozenset[str] = frozenset()  # the names that the query of its address may have
     has_batches: bool = False  # whether its batches can be used here
+    promises_schema: bool = False  # whether replies are JSON of a schema where that is asked, so that it is by default
+    prices_of: str = ""  # the provider whose prices hold; empty: its own
     states_cost: bool = False  # whether a reply's `usage.cost` is what was charged for it, in US dollars
     charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter holds back
 
@@ -61,6 +63,12 @@ def provider_of(model: str) -> Provider:
     return PROVIDERS[name]
 
 
+def asks_json(chat: ChatModel) -> bool:
+    """Whether replies must be JSON of a schema: as `structured` says; None: where the provider promises it."""
+    row = PROVIDERS.get(chat.model.partition("/")[0])
+    return bool(row and row.promises_schema) if chat.structured is None else chat.structured
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     provider: Provider
@@ -79,9 +87,9 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
         raise SystemSpecError(f"{where}: base_url: expected an address, got none; give base_url=http://host:port/v1")
     check_address(where, base_url, queries=provider.queries)
     parts = urlsplit(base_url)
-    if parts.path.rstrip("/").endswith(("/chat/completions", "/messages")):
+    if parts.path.rstrip("/").endswith(("/chat/completions", "/messages", "/responses")):
         raise SystemSpecError(
-            f"{where}: base_url: expected what stands before /chat/completions or /messages; leave that out"
+            f"{where}: base_url: expected what stands before /chat/completions, /messages or /responses; leave that out"
         )
     if provider.queries and "/deployments/" in parts.path and not parts.query:
         raise SystemSpecError(
@@ -149,8 +157,9 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
     # A shorter key is a placeholder, such as ``EMPTY``, which may stand in any reply.
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
-    served_by = without_key(reply.served_by, key.value)
-    return msgspec.structs.replace(reply, text=without_key(reply.text, key.value), served_by=served_by)
+    text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
+    expected = reply.expected_scores if text == reply.text else ()  # by their places in the text
+    return msgspec.structs.replace(reply, text=text, served_by=served_by, expected_scores=expected)
 
 
 def without_known_keys(text: str) -> str:

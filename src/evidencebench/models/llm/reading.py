@@ -16,6 +16,7 @@ from evidencebench.models.llm.grammar import (
     visible_text,
 )
 from evidencebench.models.llm.grammar_lists import ShownSentences, Span, refuses
+from evidencebench.models.llm.logprobs import weighed_scores
 from evidencebench.wording import counted
 
 _MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
@@ -88,7 +89,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
     return Reading(
         reply_class=reply_class,
         indices=indices,
-        scores={index: min(10.0, max(0.0, scores[index])) for index in indices},
+        scores=weighed_scores({index: min(10.0, max(0.0, scores[index])) for index in indices}, reply),
         read_by=Branch.SCORE_LINES if indices else None,
         why=why,
     )
@@ -109,7 +110,7 @@ def _without_list(text: str, why: str, finish: Finish) -> Reading:
         why = "the reply says that the model will not answer"
         return Reading(reply_class=ReplyClass.REFUSED, read_by=Branch.REFUSAL, why=why)
     why = why if text.strip() else "the reply is empty"
-    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=fault_of_end(finish, text) if finish == "tool" else why)
+    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=fault_of_end(finish, "") if finish == "tool" else why)
 
 
 def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:

@@ -236,7 +236,7 @@ def cache_errors(path: Path) -> Iterator[None]:
 
 
 def pack_request(request: ChatRequest) -> bytes:
-    without_name = msgspec.structs.replace(request, key_env=None)
+    without_name = msgspec.structs.replace(request, key_env=None, stream=None)
     return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
 
 

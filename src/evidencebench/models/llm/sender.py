@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from evidencebench.errors import (
     DrainingError,
     EndpointError,
@@ -21,8 +23,17 @@ from evidencebench.files.disk import packaged_table
 from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
+from evidencebench.models.llm.inspect_models import INSPECT, InspectModels
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
-from evidencebench.models.llm.wire import path_and_body, read_reply
+from evidencebench.models.llm.wire import (
+    KEEP,
+    Form,
+    is_stream,
+    path_and_body,
+    read_reply,
+    shared_beginning,
+    untaken_field,
+)
 from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
@@ -184,7 +195,7 @@ class _Target:
     has_replied: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Post:
     request: ChatRequest
     server: Server
@@ -193,6 +204,7 @@ class _Post:
     address: str
     where: str
     body: bytes = field(repr=False)
+    form: Form
     is_sent: bool = False
 
 
@@ -217,6 +229,9 @@ class HttpSender:
         self._sleep = self._stopped.wait if sleep is None else sleep
         self._lock = threading.Lock()
         self._targets: dict[str, _Target] = {}
+        self._tasks: dict[int, int] = {}  # the beginning of a prompt -> how it first went on
+        self._has_recurred = False
+        self._forms: dict[tuple[str, str], Form] = {}  # address, model -> what the server takes
         self._retry = Retry(
             max_attempts=bounds.max_attempts,
             total_seconds=bounds.total_timeout_seconds,
@@ -228,6 +243,8 @@ class HttpSender:
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Raise `EndpointError` if it failed for good, a `StopError` if no other can succeed or may be sent."""
+        if request.provider == INSPECT:
+            return self._ask_inspect(request)
         post = self._post_of(request)
         target = post.target
         try:
@@ -251,6 +268,17 @@ class HttpSender:
         target.n_failures, target.has_replied = 0, True
         return reply
 
+    def _ask_inspect(self, request: ChatRequest) -> ChatReply:
+        bounds = self._bounds
+        seconds = {"attempt_timeout": bounds.timeout_seconds, "timeout": bounds.total_timeout_seconds}
+        limits = {name: math.ceil(value) for name, value in seconds.items()} | {"max_retries": bounds.max_attempts - 1}
+        self._totals.count(attempts=1, sent=1)
+        try:
+            return InspectModels(limits=limits).send(request)
+        except EndpointError:
+            self._count_maybe_charged(request)
+            raise
+
     def stop_retrying(self) -> None:
         self._stopped.set()
 
@@ -260,7 +288,9 @@ class HttpSender:
 
     def _post_of(self, request: ChatRequest) -> _Post:
         try:
-            server, (path, body) = server_of(request), path_and_body(request)
+            server = server_of(request)
+            form = self._forms.get((server.base_url, request.model), Form()) | self._keeping(request)
+            path, body = path_and_body(request, form)
             key = key_for(server, environ=self._environ)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
@@ -270,7 +300,14 @@ class HttpSender:
                 target = self._targets[server.base_url] = _Target(http=http, limiter=limiter)
         address = server.address(path)
         where = f"{address.partition('?')[0]}: model '{request.model_name}'"
-        return _Post(request=request, server=server, target=target, key=key, address=address, where=where, body=body)
+        return _Post(request, server, target, key, address, where, body, form)
+
+    def _keeping(self, request: ChatRequest) -> Form:
+        """Return whether to keep a prompt's beginning: once two had one in common, since papers are asked by task."""
+        beginning, rest = shared_beginning(request)
+        task = hash(rest[:600])  # another turn of the same task goes on behind that
+        self._has_recurred = self._has_recurred or self._tasks.setdefault(hash(beginning), task) != task
+        return Form([KEEP]) if self._has_recurred and rest.strip() else Form()
 
     def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):
@@ -289,7 +326,7 @@ class HttpSender:
         self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
         correct = post.target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
         tries.deadline += clock() - asked_at
-        is_first = not post.is_sent
+        is_first, sent_at, first_byte_at = not post.is_sent, clock(), list[float]()
         self._totals.count(attempts=1, retries=int(tries.n > 0), sent=int(is_first))
         post.is_sent = True
         try:
@@ -301,30 +338,38 @@ class HttpSender:
                 seconds=min(self._bounds.timeout_seconds, tries.deadline - clock()),
                 most_bytes=self._bounds.max_reply_bytes,
                 key=post.key.value,
+                on_first_byte=lambda: first_byte_at.append(clock()),
             )
-            reply = _read(post, answer) if answer.status in OK else None
+            times = [round(at - sent_at, 3) for at in (clock(), *first_byte_at)]
+            reply = _read(post, answer, *times) if answer.status in OK else None
         except (NotSentError, FailingServerError):
             correct(0)
             self._totals.count(sent=-int(is_first))
             post.is_sent = not is_first
             raise
         except (TransientError, EndpointError, DrainingError):  # the last: closed while it was in flight
-            self._count_maybe_charged(post)
+            self._count_maybe_charged(post.request)
             raise
         if reply is None:
             correct(0)
             if is_withheld(answer.status, answer.content):
                 return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+            name = untaken_field(post.request, post.form, refusal_text(answer.content))
+            if name and answer.status in {400, 422, 500}:  # pydantic's is 422, and 500 in llama-cpp-python's server
+                post.form |= {name}
+                _, post.body = path_and_body(post.request, post.form)
+                return self._attempt(post, tries)  # at once, since no model ran; each field once, so that this ends
             if answer.status in MAY_HAVE_RUN:
-                self._count_maybe_charged(post)
+                self._count_maybe_charged(post.request)
             raise failure_of(answer, where=post.where, key=post.key.value)
+        self._forms[post.server.base_url, post.request.model] = post.form - {KEEP}
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
 
-    def _count_maybe_charged(self, post: _Post) -> None:
-        self._totals.count_maybe_charged(post.request.key)
-        self._budget.settle(post.request.key, None)
+    def _count_maybe_charged(self, request: ChatRequest) -> None:
+        self._totals.count_maybe_charged(request.key)
+        self._budget.settle(request.key, None)
 
     def _sleep_or_stop(self, seconds: float) -> None:
         self._sleep(seconds)
@@ -334,10 +379,16 @@ class HttpSender:
             )
 
 
-def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
+def _read(post: _Post, answer: HttpAnswer, seconds: float, to_first: float | None = None) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        return reply_without_key(read_reply(post.server.provider.wire, answer.content), post.key)
+        times = {"seconds": seconds, "first_token_seconds": to_first if is_stream(answer.content) else None}
+        reply = msgspec.structs.replace(read_reply(post.server.provider.wire, answer.content), **times)
+        is_cut = post.server.provider.wire == "responses" and (
+            (reply.usage.completion_tokens or 0) >= post.request.max_tokens and reply.finish == "stop"
+        )  # which the servers of llama.cpp and transformers do not tell
+        reply = reply_without_key(reply, post.key)
+        return msgspec.structs.replace(reply, finish="length") if is_cut else reply
     except TransientError as error:
         media_type = answer.headers.get("Content-Type", "unknown type")
         failure = hide_key(f"{error}, in {len(answer.content)} bytes of {media_type}", post.key.value)

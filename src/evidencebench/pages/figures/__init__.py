@@ -2,7 +2,7 @@
 
 In reading order:
 
-* `data`: Bar, ChartLine, their tables
+* `data`: Series: the numbers of a system
 * `drawing`: Axes, text, marks
 * `charts`: Interval charts, panels, row plots, curves
 * `terminal`: Charts as text

@@ -5,17 +5,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidencebench.pages.figures.data import TITLE_SIZE, Bar, fit_text, title_name
+from evidencebench.pages.figures.data import TITLE_SIZE, Series, fit_text, title_name
 from evidencebench.pages.html import Child, Node, node
 
-# In units: the width of a chart, whose text of 12 units stays readable where the chart is 500 pixels wide, and of one
-# that fits on a phone; the empty space at the edges; the height of the title.
-WIDTH, NARROW = 640, 360
+# In units: the width of a chart, whose text of 12 units stays readable where the chart is 500 pixels wide; the empty
+# space at the edges; the height of the title.
+WIDTH = 640
 MARGIN, HEAD = 10, 34
 
 # Eight looks, which differ in shape and dashes as well as in colour, for readers who see no colour.
 _N_SERIES = 8
-DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
+_DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
 
 # A bound that differs from a multiple of the step by rounding only, up to this share of it, counts as the multiple.
 _ROUNDING = 1e-9
@@ -24,47 +24,23 @@ _ROUNDING = 1e-9
 def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH) -> Node:
     """Return an ``<svg>``, its size in units; ``description`` has the numbers in words, and both texts make its ids."""
     name = title_name(title)
+    key = hashlib.sha256(f"{name}\n{description}".encode(errors="replace")).hexdigest()[:12]
+    attributes = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "class": "chart",
+        "viewBox": f"0 0 {width} {height}",
+        "role": "img",
+        "aria-labelledby": f"chart-{key}-title",
+        "aria-describedby": f"chart-{key}-desc",
+    }
+    head = (node("title", {"id": f"chart-{key}-title"}, name), node("desc", {"id": f"chart-{key}-desc"}, description))
     heading = text(MARGIN, 20, fit_text(name, width - 2 * MARGIN, TITLE_SIZE), "chart-title")
-    return _root(name, description, heading, *body, height=height, width=width, role="img")
-
-
-def stacked(charts: Sequence[Node], *, title: str) -> Node:
-    """Return one picture with the charts below one another; a single chart is returned unchanged."""
-    if len(charts) == 1:
-        return charts[0]
-    name = title_name(title)
-    heights = [size_of(picture)[1] for picture in charts]
-    gap = 2 * MARGIN
-    height = sum(heights) + gap * max(0, len(charts) - 1)
-    names = "; ".join(picture.findtext("title") or "" for picture in charts)
-    root = _root(name, names, height=height or 1, role="group")
-    top = 0
-    for picture, its_height in zip(charts, heights, strict=True):
-        # A class of its own: the page's style for the class ``chart`` would change the size of a part.
-        place = {"class": "chart-part", "x": 0, "y": top, "width": WIDTH, "height": its_height}
-        root.append(node("svg", {**picture.attrib, **place}, *picture))
-        top += its_height + gap
-    return root
+    return node("svg", attributes, *head, heading, *body)
 
 
 def size_of(picture: Node) -> tuple[int, int]:
     _, _, width, height = picture.attrib["viewBox"].split()
     return int(width), int(height)
-
-
-def _root(name: str, description: str, *body: Child, height: int, role: str, width: int = WIDTH) -> Node:
-    of_width = "" if width == WIDTH else f"\n{width}"
-    key = hashlib.sha256(f"{name}\n{description}{of_width}".encode(errors="replace")).hexdigest()[:12]
-    attributes = {
-        "xmlns": "http://www.w3.org/2000/svg",
-        "class": "chart",
-        "viewBox": f"0 0 {width} {height}",
-        "role": role,
-        "aria-labelledby": f"chart-{key}-title",
-        "aria-describedby": f"chart-{key}-desc",
-    }
-    head = (node("title", {"id": f"chart-{key}-title"}, name), node("desc", {"id": f"chart-{key}-desc"}, description))
-    return node("svg", attributes, *head, *body)
 
 
 def text(x: float, y: float, words: str, look: str, anchor: str = "start") -> Node:
@@ -120,34 +96,32 @@ def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> li
     return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
 
 
-def percent_lines(up: Scale, left: float, right: float, gap: float = 5) -> list[Node]:
+def percent_lines(up: Scale, left: float, right: float) -> list[Node]:
     """Return the level lines of an upright axis from 0 to 100 %, each with its number at the left."""
     drawn: list[Node] = []
     for tick in (0, 25, 50, 75, 100):
         y = up.at(tick / 100)
-        drawn += [line(left, y, right, y, "chart-grid"), text(left - gap, y + 4, str(tick), "chart-tick", "end")]
+        drawn += [line(left, y, right, y, "chart-grid"), text(left - 5, y + 4, str(tick), "chart-tick", "end")]
     return drawn
 
 
-def look_of(position: int, *, is_control: bool = False) -> str:
-    return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"
+def look_of(series: Series) -> str:
+    look = "chart-control" if series.is_control else f"chart-series-{series.number % _N_SERIES}"
+    return f"{look}{' chart-unfinished' if series.unfinished else ''}"
 
 
-def look_of_bar(bar: Bar, position: int) -> str:
-    return f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
+def dashes_of(series: Series) -> dict[str, str]:
+    dashes = _DASHES[_variant(series.number)]
+    return {"stroke-dasharray": dashes} if dashes else {}
 
 
-def dash_of(position: int) -> str:
-    return DASHES[_variant(position)]
+def _variant(number: int) -> int:
+    return (number + number // _N_SERIES) % _N_SERIES
 
 
-def _variant(position: int) -> int:
-    return (position + position // _N_SERIES) % _N_SERIES
-
-
-def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
+def marker(x: float, y: float, number: int = 0, *, size: float = 4.5) -> Node:
     """Return the mark of a series; the element around it gives the colour."""
-    shape = _variant(position)
+    shape = _variant(number)
     if shape == 0:
         return node("circle", {"class": "chart-marker", "cx": x, "cy": y, "r": size})
     corners = " ".join(f"{x + size * dx:.1f},{y + size * dy:.1f}" for dx, dy in _SHAPES[shape - 1])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from evidencebench.pages.figures.data import Bar, cut, is_number
+from evidencebench.pages.figures.data import Series, cut
 from evidencebench.pages.figures.drawing import Scale
 from evidencebench.tables import WIDTH
 
@@ -29,18 +29,12 @@ _TO_ASCII = str.maketrans(dict(zip("├┤─●○◌◉·", "||-ox?@.", strict
 
 
 def terminal_bars(
-    bars: Sequence[Bar], *, marks: Sequence[Mark] = (), width: int = WIDTH, ascii_only: bool = False
+    bars: Sequence[Series], *, marks: Sequence[Mark] = (), width: int = WIDTH, ascii_only: bool = False
 ) -> str:
     """Return a chart as lines of text, one for each bar: its name, its interval on an axis, its mean in percent.
 
     ``marks`` are letters that are drawn on the axis of every row; a line below explains them. ``width`` is the number
     of columns (at least 40 are used). ``ascii_only`` draws without the characters of `NEEDED`.
-
-    Examples
-    --------
-    >>> print(terminal_bars([Bar(name="bm25", mean=0.37, low=0.25, high=0.5)], width=40))
-          0    25    50    75   100
-    bm25  ·     ├──●──┤     ·     ·   37.0
     """
     width = max(width, 40)
     longest = min(_LONGEST_NAME, width // 3)
@@ -56,9 +50,8 @@ def terminal_bars(
     lines = [f"{' ' * name_width}  {head}"] if bars else []
     for bar, name, track in zip(bars, names, tracks, strict=True):
         drawn = track.translate(_TO_ASCII) if ascii_only else track
-        value = f"{100 * bar.mean:.1f}" if is_number(bar.mean) else "-"
-        lines.append(f"{set_cell_size(name, name_width)}  {drawn}  {value:>5}")
-    legend = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
+        lines.append(f"{set_cell_size(name, name_width)}  {drawn}  {100 * bar.point.mean:>5.1f}")
+    legend = [f"{mark.letter} {mark.name}" for mark in marks if any(value is not None for value in mark.values)]
     explained = {
         "+ several of them": any("+" in track for track in tracks),
         "◉ one of them at the mean": any("◉" in track for track in tracks),
@@ -85,24 +78,23 @@ def _cut(text: str, n_columns: int, *, ascii_only: bool) -> str:
     return ""
 
 
-def _track(bar: Bar, marks: Mapping[str, float | None], axis: Scale) -> str:
+def _track(bar: Series, marks: Mapping[str, float | None], axis: Scale) -> str:
     def column(value: float) -> int:
         return round(axis.at(value))
 
     track = [" "] * (column(1) + 1)
     for tick in _TICKS:
         track[column(tick / 100)] = "·"
-    if is_number(bar.mean) and bar.interval:
-        low, high = map(column, bar.interval)
+    if bar.point.interval:
+        low, high = map(column, bar.point.interval)
         track[low : high + 1] = "─" * (high + 1 - low)
         track[low], track[high] = "├┤"
     placed: dict[int, str] = {}
     for letter, value in marks.items():
-        if is_number(value):
+        if value is not None:
             placed[column(value)] = "+" if column(value) in placed else letter
     for place, letter in placed.items():
         track[place] = letter
-    if is_number(bar.mean):
-        is_shared = column(bar.mean) in placed
-        track[column(bar.mean)] = "◉" if is_shared else "○" if bar.is_control else "◌" if bar.unfinished else "●"
+    middle = column(bar.point.mean)
+    track[middle] = "◉" if middle in placed else "○" if bar.is_control else "◌" if bar.unfinished else "●"
     return "".join(track)

@@ -15,10 +15,10 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
+from evidencebench.execution.compatibility import data_header
 from evidencebench.pages.paper import GradedAnswer, SystemRecord, paper_of
 from evidencebench.pages.people.tasks import OfferedPaper, OwnScores, TaskApp, TaskRow, picking
 from evidencebench.pages.viewer import ShownSystem, ViewerData
-from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people import PeopleFolder, Person
 from evidencebench.scoring.evaluate import Case, case_of, grade
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
@@ -101,7 +101,7 @@ def pick_tasks(viewed: ViewerData, folder: Path, task: Task, *, limit: int | Non
             "seconds": submission.notes.get("seconds", 0),
         }
 
-    data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
+    data = data_header(dataset)
     people = PeopleFolder(folder, data=data, task=task.name, limit=limit)
     kind = picking(people, rows, offer=offer, reveal=reveal, scores=_own_scores(viewed, task, rows))
     about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(rows)}

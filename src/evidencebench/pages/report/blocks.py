@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures.charts import RowAxis
-from evidencebench.pages.figures.data import Bar
-from evidencebench.pages.figures.drawing import look_of_bar, marker
 from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.resampling import Estimate
@@ -63,25 +61,8 @@ def folding_part(summary: str, *children: Child) -> Node:
     return node("details", None, node("summary", None, summary), *children)
 
 
-def legend(bars: Sequence[Bar]) -> Node:
-    entries = []
-    for bar in bars:
-        series, name = bar.series or 0, beginning_of(bar.name)
-        mark = node("g", {"class": look_of_bar(bar, series)}, node("title", None, name), marker(7, 7, series))
-        picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
-        entries.append(node("li", None, picture, node("bdi", FOREIGN, f"{name}{bar.suffix}")))
-    return node("ul", {"class": "legend"}, *entries)
-
-
-def table_node(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
-    *,
-    most: int = 300,
-    links: Mapping[str, Callable[[str], str]] | None = None,
-) -> Node | None:
-    """Return a table, its texts cut to ``most`` characters; ``links`` has by column the address of a cell's text."""
+def table_node(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, most: int = 300) -> Node | None:
+    """Return a table, its texts cut to ``most`` characters."""
     if not rows:
         return None
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)]
@@ -93,31 +74,32 @@ def table_node(
 
     def line(row: Sequence[Cell]) -> Node:
         cells: list[Node] = []
-        for name, cell, right in zip(columns, row, numeric, strict=True):
+        for cell, right in zip(row, numeric, strict=True):
             text = _cell_text(cell, most)
             look = number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
-            shown = node("a", {"href": links[name](str(cell))}, text) if links and name in links else text
-            cells.append(node("td", look, shown) if cells else node("th", {"scope": "row", **look}, shown))
+            cells.append(node("td", look, text) if cells else node("th", {"scope": "row", **look}, text))
         return node("tr", None, *cells)
 
-    inner = (node("thead", None, node("tr", None, *head)), node("tbody", None, *map(line, rows)))
-    return framed(beginning_of(title), node("table", None, node("caption", None, title), *inner))
+    return framed_table(beginning_of(title), "", head, map(line, rows), caption=title)
 
 
-def framed(label: str, inner: Node) -> Node:
-    """Return an element in a frame, which scrolls (by keyboard too) where the element is wider than the page."""
-    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
+def framed_table(label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "") -> Node:
+    """Return a table in a frame, which scrolls (by keyboard too) where the table is wider than the page."""
+    head = node("thead", None, node("tr", None, *heads))
+    above = node("caption", None, caption) if caption else None
+    table = node("table", {"class": look} if look else None, above, head, node("tbody", None, *rows))
+    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, table)
 
 
-def axis_head(name: str, axis: RowAxis) -> Node:
-    """Return the head of a column with a mark in each row; only screen readers read its name."""
-    hidden = node("span", {"class": "visually-hidden"}, name)
+def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:
+    """Return the head of a column with a mark in each row; where nothing is shown, screen readers read its name."""
+    head = shown if shown is not None else node("span", {"class": "visually-hidden"}, name)
     ticks = (
         node("text", {"class": "chart-tick", "x": axis.at(value), "y": "75%", "text-anchor": "middle"}, tick)
         for value, tick in axis.ticks
     )
     plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
-    return node("th", {"scope": "col", "class": "forest-plot"}, hidden, plot)
+    return node("th", {"scope": "col", "class": "forest-plot"}, head, plot)
 
 
 def _cell_text(cell: Cell, most: int) -> str:

@@ -1,9 +1,9 @@
 """Recall by budget and by kind of paper, for every system, and what the selected sentences add."""
 
-import re
 from array import array
 from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -18,10 +18,20 @@ from evidencebench.data.tasks import Task
 from evidencebench.engine.local import InProcess
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.execution.answers import answers_from
-from evidencebench.pages.figures.charts import line_chart, panel_chart
-from evidencebench.pages.figures.data import BarGroup, ChartLine
+from evidencebench.pages.figures.charts import RowAxis, line_chart, row_mark
+from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Node, beginning_of, node
-from evidencebench.pages.report.blocks import FOREIGN, by_task, code, folding_part, legend, note, section, table_node
+from evidencebench.pages.report.blocks import (
+    FOREIGN,
+    axis_head,
+    by_task,
+    folding_part,
+    framed_table,
+    isolated_name,
+    note,
+    section,
+    table_node,
+)
 from evidencebench.pages.report.data import Findings
 from evidencebench.query import AspectScope, Kind
 from evidencebench.runs.formats import open_run
@@ -46,20 +56,15 @@ from evidencebench.wording import counted
 _BLOCK_SIZE = 32
 
 
-class Curve(NamedTuple):
-    """One system's mean aspect recall at budgets 1, 2, 3, ...; None where it is undefined."""
-
-    system: str
-    is_control: bool
-    points: tuple[Estimate | None, ...]
-
-
 class Curves(NamedTuple):
-    """The curves over the aspects of a scope, runs first, then controls; each is a mean over ``n`` instances."""
+    """Recall by budget over the aspects of a scope; each curve is a mean over ``n`` instances.
+
+    Runs come first, then controls, then the ceiling: the mean of the highest recall at each budget, over the instances
+    where that is proven.
+    """
 
     scope: AspectScope
-    curves: tuple[Curve, ...]
-    ceiling: Curve  # the mean of the highest recall at each budget, over the instances where that is proven
+    curves: tuple[Series, ...]
     n: int
 
 
@@ -90,11 +95,17 @@ def curves_of(
         if table:
             columns = np.frombuffer(table).reshape(len(clusters), -1)
             points = bootstrap_defined(columns, clusters, findings.resampling)
-            *drawn, ceiling = (
-                Curve(name, is_control, tuple(points[largest * place : largest * (place + 1)]))
+            drawn = (
+                Series(
+                    name=name,
+                    is_control=is_control,
+                    points=points[largest * place : largest * (place + 1)],
+                    # The ceiling has the mark and colour of the oracle, whose curve is the same.
+                    number=findings.number_of("oracle" if place == len(names) else name, is_control=is_control),
+                )
                 for place, (name, is_control) in enumerate([*names, ("ceiling", True)])
             )
-            curves.append(Curves(scope, tuple(drawn), ceiling, len(clusters)))
+            curves.append(Curves(scope, tuple(drawn), len(clusters)))
     return tuple(curves)
 
 
@@ -147,9 +158,7 @@ def curves_section(findings: Findings, by_scope: Sequence[Curves], largest: int)
         note("No paper has Results aspects, so there is no curve for them.") if len(by_scope) == 1 else None,
         note(
             "Asked each task apart, with its budget in the question, and so with a mark at the budgets of its tasks "
-            f"only: {', '.join(map(beginning_of, asked_per_task))}. Other budgets can be asked, as in ",
-            code("evidencebench run ... --task er_at_5 --task er_at_15"),
-            ".",
+            f"only: {', '.join(map(beginning_of, asked_per_task))}."
         )
         if asked_per_task
         else None,
@@ -160,35 +169,24 @@ def _chart(findings: Findings, curves: Curves) -> Node:
     tasks = [task for task in findings.tasks if task.scope == curves.scope] or findings.tasks
     named = {(row.system, row.is_control) for row in findings.foremost(tasks[0])} | {("ceiling", True)}
     lines = [
-        ChartLine(
-            name=curve.system,
-            points=[(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)],
-            is_control=curve.is_control,
-            # The ceiling has the mark and colour of the oracle, whose curve is the same.
-            series=findings.series_of(
-                "oracle" if curve is curves.ceiling else curve.system, is_control=curve.is_control
-            ),
-            is_context=(curve.system, curve.is_control) not in named,
-        )
-        for curve in (*curves.curves, curves.ceiling)
+        replace(curve, is_context=(curve.name, curve.is_control) not in named)
+        for curve in curves.curves
         if any(curve.points)
     ]
     return line_chart(lines, title=_title(curves), x_name="sentences that count", y_name="aspect recall, %", width=400)
 
 
 def _curve_table(curves: Curves) -> Node | None:
-    shown = (*curves.curves, curves.ceiling)
-    columns = ["sentences", *(f"{curve.system}\u00a0*" if curve.is_control else curve.system for curve in shown)]
+    names = (f"{curve.name}\u00a0*" if curve.is_control else curve.name for curve in curves.curves)
 
     def cell(point: Estimate | None) -> str:
         # A mean over fewer than all instances, as of a ceiling, says over how many.
         few = "" if point is None or point.n == curves.n else f" ({point.n:,} of {counted(curves.n, 'paper')})"
         return "" if point is None else f"{percent(point, alone='')}{few}"
 
-    rows = [
-        [str(k), *map(cell, points)] for k, points in enumerate(zip(*(curve.points for curve in shown), strict=True), 1)
-    ]
-    return table_node(f"{_title(curves)}: aspect recall in %", columns, rows)
+    by_budget = zip(*(curve.points for curve in curves.curves), strict=True)
+    rows = [[str(k), *map(cell, points)] for k, points in enumerate(by_budget, 1)]
+    return table_node(f"{_title(curves)}: aspect recall in %", ["sentences", *names], rows)
 
 
 def _title(curves: Curves) -> str:
@@ -200,7 +198,6 @@ def _title(curves: Curves) -> str:
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
 _NOTHING = "no aspect can be covered"
-_WORDS_OF_BINS = re.compile(" (aspects|sentences|in the abstract|of the aspects)")
 
 Bins = Mapping[str, Mapping[str, Estimate]]
 """Name of a bin of instances -> system -> mean aspect recall in the bin; bins without instances are left out."""
@@ -274,38 +271,40 @@ def breakdowns_section(findings: Findings) -> Node:
 
 
 def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> list[Node]:
-    rows = findings.foremost(task)
-    panels, tables = [], []
+    tables = []
     for property_name, bins in by_property.items():
-        drawn = {name: recalls for name, recalls in bins.items() if name != _NOTHING}
-        groups = [
-            BarGroup(name=_short(name), bars=[findings.bar(row, recalls[findings.name_of(row)]) for row in rows])
-            for name, recalls in drawn.items()
-        ]
-        first_of_bins = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
-        counts = [f"n = {first_of_bins[name].n:,}" for name in drawn]
-        panels.append(panel_chart(groups, title=f"By {property_name}", counts=counts))
-        heads = ["system", *(f"{name} ({mean.extent})" for name, mean in first_of_bins.items())]
+        extents = {name: next(iter(recalls.values())).extent for name, recalls in bins.items()}
+        heads = ["system", *(f"{name} ({extent})" for name, extent in extents.items())]
         systems = next(iter(bins.values()))
         cells = [[name, *(percent(recalls[name], alone="") for recalls in bins.values())] for name in systems]
         tables.append(table_node(f"By {property_name}: aspect recall in %", heads, cells))
-    return [
-        legend([findings.bar(row) for row in rows]),
-        node("div", {"class": "panels"}, *panels),
-        folding_part("All systems, with intervals, as tables", *tables),
-    ]
+    plots = (_plots(findings, task, f"By {name}", bins) for name, bins in by_property.items())
+    return [*plots, folding_part("All systems, with intervals, as tables", *tables)]
 
 
-def _short(name: str) -> str:
-    """Return the name of a bin where there is little room.
+def _plots(findings: Findings, task: Task, title: str, bins: Bins) -> Node:
+    """Return a table with a plot for each of a few systems in each bin; below one another they can be compared."""
+    axis, drawn = RowAxis(), {name: recalls for name, recalls in bins.items() if name != _NOTHING}
 
-    >>> _short("300 sentences or more"), _short("60 to 80 % of the aspects")
-    ('300+', '60–80 %')
-    """
-    name = _WORDS_OF_BINS.sub("", name)
-    for words, sign in {" or more": "+", " to ": "–", "over ": "> ", "under ": "< "}.items():
-        name = name.replace(words, sign)
-    return name
+    def cell(bar: Series) -> Node:
+        mean = node("span", {"class": "muted"}, f"{100 * bar.point.mean:.1f}")
+        return node("td", {"class": "forest-plot"}, row_mark(axis, bar), mean)
+
+    heads = (
+        axis_head(name, axis, node("span", {"class": "bin"}, name, f" (n = {next(iter(recalls.values())).n:,})"))
+        for name, recalls in drawn.items()
+    )
+    body = (
+        node(
+            "tr",
+            None,
+            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(findings.name_of(row))),
+            *(cell(findings.bar(row, recalls[findings.name_of(row)])) for recalls in drawn.values()),
+        )
+        for row in findings.foremost(task)
+    )
+    system = node("th", {"scope": "col"}, "system")
+    return framed_table(title, "forest bins", [system, *heads], body, caption=title)
 
 
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.

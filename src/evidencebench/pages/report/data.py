@@ -1,28 +1,26 @@
 """The runs of a report, scored and ranked once for all sections, and the records of its papers."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.errors import RunMismatchError
-from evidencebench.pages.figures.data import Bar, bar_of
+from evidencebench.pages.figures.data import Series, bar_of
 from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow
 from evidencebench.pages.viewer import AskedRecord, ExchangeSource, ViewerData, shown_systems
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_control
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.task_scores import TaskScores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    scored: ScoredRuns  # the runs that were asked the data's own queries, and the controls
-    changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]  # those asked changed ones, which are on no board
+    scored: ScoredRuns
     boards: Mapping[str, Board]
     resampling: Resampling
     n_papers: int  # the clusters that are resampled: papers, or reviews where the data names them
@@ -35,20 +33,20 @@ class Findings:
     def tasks(self) -> tuple[Task, ...]:
         return self.scored.tasks
 
-    def bar(self, row: Standing, recall: Estimate | None = None) -> Bar:
-        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
+    def bar(self, row: Standing, recall: Estimate | None = None) -> Series:
+        """Return a system's recall, with the mark and colour that the system has in every chart."""
         return bar_of(
             row.system,
             recall or row.recall,
             is_control=row.is_control,
             unfinished=row.unfinished,
-            series=self.series_of(row.system, is_control=row.is_control),
+            number=self.number_of(row.system, is_control=row.is_control),
         )
 
     @property
     def every_run(self) -> dict[str, RunFile]:
         """Label -> run, of all runs; those with changed queries come last."""
-        return {**self.scored.runs, **{label: run for label, (run, _) in self.changed.items()}}
+        return {**self.scored.runs, **{label: run for label, (run, _) in self.scored.changed.items()}}
 
     def graded_answers(self, run: RunFile) -> frozenset[tuple[str, str | None]]:
         """Return (instance id, task or None) of the run's lines that are graded here; a run may hold more lines."""
@@ -69,7 +67,7 @@ class Findings:
             name += "*"
         return name
 
-    def series_of(self, system: str, *, is_control: bool) -> int:
+    def number_of(self, system: str, *, is_control: bool) -> int:
         """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
         systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]
         return systems.index((system, is_control))
@@ -103,24 +101,11 @@ class Findings:
 
 
 def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
-    """Rank scored runs, with their selections; raise `RunMismatchError` if none was asked the data's own queries."""
-    own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.control is None}
-    if not own:
-        raise RunMismatchError(
-            f"{next(iter(scored.runs.values())).path}: was asked changed queries, as every run here; "
-            "add a run that was asked the data's own (evidencebench run SYSTEM without --control)"
-        )
-    changed = {
-        label: (run, scores)
-        for (label, run), scores in zip(scored.runs.items(), scored.scores.values(), strict=True)
-        if label not in own
-    }
-    scored = replace(scored, runs=own, scores={label: scored.scores[label] for label in own})
-    first = scored.scores[next(iter(own))][scored.tasks[0].name]
+    """Rank scored runs, with their selections."""
+    first = next(iter(scored.scores.values()))[scored.tasks[0].name]
     read = (instance.cluster for instance in scored.dataset.instances(scored.n_instances))
     return Findings(
         scored=scored,
-        changed=changed,
         boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
         resampling=resampling,
         n_papers=len(set(read if first.counts.not_applicable else first.clusters)),

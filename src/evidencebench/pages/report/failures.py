@@ -1,106 +1,53 @@
 """Answers that failed, and what answers cost; an answer counts once, also where it serves several tasks."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import product
 from statistics import median
-from urllib.parse import quote
 
 from evidencebench.pages.html import Node
-from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
+from evidencebench.pages.report.blocks import folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.people import SYSTEM_NAME
-from evidencebench.runs.run import Failure, RunFile
-from evidencebench.scoring.evaluate import TaskScores
-from evidencebench.scoring.significance import cost_text, notes_line
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.significance import cost_text, notes_line, seconds_text
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
-from evidencebench.wording import counted
-
-_REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
+from evidencebench.wording import counted, without_folders
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
     """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
-    of_papers: dict[str, list[Mapping[str, int]]] = {}
-    for instance_id, task in keys:
-        if (answer := run.answer(instance_id, task)) is not None:
-            of_papers.setdefault(instance_id, []).append(answer.notes)
+    of_papers: dict[tuple[int, str], list[Mapping[str, int]]] = {}
+    for epoch, (instance_id, task) in product(run.epochs, keys):
+        if (answer := epoch.answer(instance_id, task)) is not None:
+            of_papers.setdefault((epoch.epoch, instance_id), []).append(answer.notes)
     totals: Counter[str] = Counter()
     for notes in of_papers.values():
         totals.update(merged_notes(*notes))
     return dict(sorted(totals.items()))
 
 
-def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> list[tuple[str, int, str, str]]:
-    """Return kind, number, first instance and its text of a run's errors, the most frequent kind first.
-
-    A kind is the text before the first colon, such as ``TimeoutError``, or ``ReplyError: refused``.
-    """
-    errors: dict[str, list[tuple[str, str]]] = {}
-    for instance_id, task in sorted(run.failed.intersection(keys), key=str):
-        answer = run.answer(instance_id, task)
-        if isinstance(answer, Failure):
-            reply = _REPLY_ERROR.match(answer.error)
-            kind = reply[0] if reply else answer.error.partition(":")[0].strip()[:60] or "unnamed"
-            errors.setdefault(kind, []).append((instance_id, answer.error))
-    kinds = ((kind, len(members), *members[0]) for kind, members in errors.items())
-    return sorted(kinds, key=lambda kind: (-kind[1], kind[0]))
-
-
-_COUNTED = {
-    "failed": "failed",
-    "empty": "empty",
-    "missing": "missing",
-    "duplicates": "repeated",
-    "over_length": "over budget",
-    "out_of_range": "no such sentence",
-}
 _ALL_WELL = (
     "Every paper has an answer of every run. None failed, is empty, names a sentence twice or one that does not exist, "
-    "or has more sentences than count."
+    "or is otherwise odd."
 )
 
 
-def failures_section(findings: Findings, *, has_papers: bool) -> Node:
-    graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
-    notes = {label: notes_of(*answers) for label, answers in graded.items()}
-    errors = [(label, *kind) for label, answers in graded.items() for kind in errors_of(*answers)]
-    scores = {**findings.scored.scores, **{label: scored for label, (_, scored) in findings.changed.items()}}
-    tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
+def failures_section(findings: Findings) -> Node:
+    notes = {label: notes_of(run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
+    rows = [
+        [row.system, row.kind, f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.task, without_folders(row.text)]
+        for row in findings.scored.warnings
+    ]
     return section(
         "failures",
         "Answers that failed",
-        note(
-            "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated: sentences named "
-            "again, which are removed. Over budget: sets with more sentences than count. No such sentence: dropped, "
-            "where that is allowed."
-        )
-        if any(tables.values())
-        else note(_ALL_WELL),
-        *(by_task(findings.tasks, lambda task: [tables[task.name] or note(_ALL_WELL)]) if any(tables.values()) else ()),
+        note("A failed, an empty and a missing answer each score 0." if rows else _ALL_WELL),
+        table_node("What was odd, where most answers were", ["run", "what", "answers", "task", "which says"], rows),
         *_left_out(findings),
-        table_node(
-            "Errors by kind, on all tasks",
-            ["run", "error", "count", "first at", "which says"],
-            errors,
-            links={"first at": lambda name: f"#/papers/{quote(name, safe='', errors='replace')}"}
-            if has_papers
-            else None,
-        ),
-        _replies("Replies of language models by class", "reply_", notes),
-        _replies("Replies by the branch of the grammar that read them", "read_by ", notes),
+        _replies(notes),
     )
-
-
-def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
-    counts = {label: by_task[task].counts for label, by_task in scores.items()}
-    kept = [name for name in _COUNTED if any(getattr(count, name) for count in counts.values())]
-    rows = [[label, *(getattr(count, name) for name in kept)] for label, count in counts.items()]
-    rows = [row for row in rows if any(row[1:])]
-    n_well = len(scores) - len(rows)
-    title = f"Answers on {task}{f' ({n_well} more had none of this)' if n_well else ''}"
-    return table_node(title, ["run", *map(_COUNTED.__getitem__, kept)], rows)
 
 
 def _left_out(findings: Findings) -> list[Node]:
@@ -115,9 +62,11 @@ def _left_out(findings: Findings) -> list[Node]:
     ]
 
 
-def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
+def _replies(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     replies = {
-        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in of_run.items() if name.startswith(prefix)}
+        label: {
+            name.removeprefix("reply_").replace("_", " "): n for name, n in of_run.items() if name.startswith("reply_")
+        }
         for label, of_run in notes.items()
     }
     classes = sorted({name for counts in replies.values() for name in counts})
@@ -126,22 +75,24 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) ->
         for label, counts in replies.items()
         if counts
     ]
-    return table_node(title, ["run", "replies", *classes], rows)
+    return table_node("Replies of language models by class", ["run", "replies", *classes], rows)
 
 
 def costs_section(findings: Findings) -> Node:
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run, run.done))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
-    named: dict[str, tuple[Cell, ...]] = {
-        label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
-    }
+    named: dict[str, tuple[Cell, ...]] = {}
+    for label in notes:
+        epochs = runs[label].epochs
+        n_graded = len(findings.graded_answers(runs[label])) * len(epochs)
+        named[label] = (label, sum(len(epoch.done) for epoch in epochs), n_graded)
     columns = ["answers in the run", "graded here"]
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
+    texts = {label: (cost_text(notes[label]) or "none noted", seconds_text(notes[label])) for label in asked}
     spent: list[list[Cell]] = [
-        [*named[label], *(notes[label].get(name, 0) for name in counts), cost_text(notes[label]) or "none noted"]
-        for label in asked
+        [*named[label], *(notes[label].get(name, 0) for name in counts), *texts[label]] for label in asked
     ]
     title = "All that the runs note"
     all_notes = [[*named[label], notes_line(of_run)] for label, of_run in notes.items()]
@@ -154,7 +105,9 @@ def costs_section(findings: Findings) -> Node:
         if notes
         else None,
         table_node(
-            "Language models", ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"], spent
+            "Language models",
+            ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost", "time"],
+            spent,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(

@@ -2,23 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from shlex import join
-from typing import get_args
 
 import msgspec
-from msgspec.structs import replace
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.system_table import PACKAGED, SYSTEMS
-from evidencebench.pages.figures.charts import RowAxis, reach_of, row_mark
-from evidencebench.pages.figures.data import bar_of
+from evidencebench.execution.system_table import SYSTEMS
+from evidencebench.pages.figures.charts import RowAxis, row_mark
+from evidencebench.pages.figures.data import bar_of, reach_of
 from evidencebench.pages.html import Child, Node, node
 from evidencebench.pages.report.blocks import (
     axis_head,
     by_task,
     code,
     folding_part,
-    framed,
+    framed_table,
     isolated_name,
     isolated_names,
     list_node,
@@ -30,39 +28,31 @@ from evidencebench.pages.report.blocks import (
     terms_node,
 )
 from evidencebench.pages.report.data import Findings
-from evidencebench.runs.header import ControlName, QueryControl, RunHeader, SystemHeader
+from evidencebench.runs.header import QueryControl
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
-from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, control_results, use_of_hypothesis
+from evidencebench.scoring.compare import MOST_CHANGED, USES, ControlResult, use_of_hypothesis
+from evidencebench.scoring.score_runs import (
+    NOT_MEASURED,
+    changed_partners,
+    reads_hypothesis,
+    results_of_runs,
+)
 from evidencebench.scoring.significance import p_text, percent, signed
 from evidencebench.specification import write_specification
-from evidencebench.system import traits_of
 from evidencebench.tables import Cell
 
-_NEVER_READS = "it never reads the hypothesis, so its answers would be the same"
-_WRONG, _NOT_MEASURED = "wrong hypothesis", "not measured"
+_WRONG = "wrong hypothesis"
 _PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
-    results = _results(findings, partners)
+    partners = changed_partners(findings.scored)
+    results = results_of_runs(findings.scored, findings.resampling)
     used = [partner for by_control in partners.values() for partner in by_control.values()]
-    asked = {label: _asked(run.header) for label, (run, _) in findings.changed.items()}
-    unused: dict[str, Child] = {
-        label: next(
-            (
-                node("span", None, "another seed of the same system is preferred: ", isolated_name(partner))
-                for partner in used
-                if asked[partner] == asked[label]
-            ),
-            "there is no run of the same system and options with the own queries",
-        )
-        for label in findings.changed
-        if label not in used
-    }
+    unused = [label for label in findings.scored.changed if label not in used]
     unmeasured = {
-        label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
+        label: run
         for label, run in findings.scored.runs.items()
         if QueryControl(name="wrong_hypothesis") not in partners[label]
     }
@@ -77,53 +67,22 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
         *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results, unmeasured)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
-        _listed("Runs with changed queries that are not shown:", unused),
+        note(
+            "Runs with changed queries that are not shown, since there is no run of the same system and options with "
+            "the own queries, or another seed of it is preferred: ",
+            *isolated_names(unused),
+            ".",
+        )
+        if unused
+        else None,
     )
-
-
-def _asked(header: RunHeader | None) -> tuple[SystemHeader, QueryControl] | None:
-    """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
-    if header is None or header.control is None:
-        return None
-    return header.system, replace(header.control, path=None)  # the checksum says which file it was, wherever it lay
-
-
-def _partners(run: RunFile, findings: Findings) -> dict[QueryControl, str]:
-    """Return control -> the run of the same system with queries so changed, if possible of the same seed."""
-    alike: dict[QueryControl, list[tuple[bool, str]]] = {}
-    for label, (changed, _) in findings.changed.items():
-        asked = _asked(changed.header)
-        if run.header is not None and changed.header is not None and asked and asked[0] == run.header.system:
-            alike.setdefault(asked[1], []).append((changed.header.seed != run.header.seed, label))
-    return {control: min(labels)[1] for control, labels in alike.items()}
-
-
-def _results(findings: Findings, partners: Mapping[str, Mapping[QueryControl, str]]) -> tuple[ControlResult, ...]:
-    """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
-    compared = [
-        (label, control.words, findings.scored.scores[label][task.name], findings.changed[partner][1][task.name])
-        for name in get_args(ControlName)
-        for label, by_control in partners.items()
-        for control, partner in by_control.items()
-        if control.name == name
-        for task in findings.tasks
-    ]
-    reads = {
-        label: run.header is None or not _is_blind(run.header.system.name)
-        for label, run in findings.scored.runs.items()
-    }
-    return control_results(compared, reads, findings.resampling)
-
-
-def _is_blind(system: str) -> bool:
-    return system in PACKAGED and not traits_of(SYSTEMS[system]).reads_hypothesis
 
 
 # The verdict on each task in words, how choices change, and the recall with own and changed queries.
 
 
 def _use_blocks(
-    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, str]
+    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, RunFile]
 ) -> list[Child]:
     labels = [row.system for row in findings.boards[task.name].standings if not row.is_control]
     here = sorted(
@@ -132,11 +91,11 @@ def _use_blocks(
     controls = dict.fromkeys(result.control for result in results)
     by_control = {name: [result for result in here if result.control == name] for name in controls}
     wrong = by_control.get(_WRONG, [])
-    uses = {label: "cannot" if reason == _NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()}
+    uses = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured.items()}
     uses.update({result.system: use_of_hypothesis(result) for result in wrong})
     facts: list[tuple[Child, Sequence[Child]]] = [
         (node("strong", None, use), isolated_names(systems))
-        for use in (*USES, _NOT_MEASURED)
+        for use in (*USES, NOT_MEASURED)
         if (systems := [label for label in labels if uses.get(label) == use])
     ]
     blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
@@ -154,14 +113,14 @@ def _use_blocks(
 
 
 def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
-    reach = reach_of([bar_of("", result.comparison.test.difference) for result in results])
+    reach = reach_of(result.comparison.test.difference for result in results)
     ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
     shares, points = RowAxis(), RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)
 
     def row(result: ControlResult) -> Node:
         difference, overlap = result.comparison.test.difference, result.comparison.overlap
-        series = findings.series_of(result.system, is_control=False)
-        plot = None if overlap is None else row_mark(shares, bar_of(result.system, overlap, series=series))
+        number = findings.number_of(result.system, is_control=False)
+        plot = None if overlap is None else row_mark(shares, bar_of(result.system, overlap, number=number))
         return node(
             "tr",
             None,
@@ -169,7 +128,7 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult], *
             node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
             node("td", _PLOT, plot),
             node("td", _VALUE, percent(overlap, alone="")),
-            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, series=series))),
+            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, number=number))),
             node("td", _VALUE, points_text(difference)),
             node("td", _VALUE, p_text(result.adjusted)),
         )
@@ -187,8 +146,7 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult], *
         head("p"),
     )
     name = f"Own against changed queries: {control}"
-    inner = (node("caption", None, name), node("thead", None, node("tr", None, *columns)))
-    return framed(name, node("table", {"class": "forest uses"}, *inner, node("tbody", None, *map(row, results))))
+    return framed_table(name, "forest uses", columns, map(row, results), caption=name)
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:
@@ -207,52 +165,48 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
     return folding_part("All changed queries on all tasks, as a table", table)
 
 
-def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
+def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile], data: str) -> Node | None:
     if not unmeasured:
         return None
     runs = findings.scored.runs
-    first = f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
-    reasons: dict[str, Child] = {label: reason for label, reason in unmeasured.items() if reason}
-    commands: dict[str, Child] = {
-        label: code(_command(run.header, data, number))
-        for number, (label, run) in enumerate(runs.items(), 1)
-        if unmeasured.get(label) == "" and run.header is not None
-    }
+    whose = "" if len(unmeasured) < len(runs) else " for any run"
+    commands = {label: _command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
+    items = [node("span", None, isolated_name(label), ": ", code(text)) for label, text in commands.items() if text]
+    others = [label for label, text in commands.items() if not text]
     return folding_part(
         f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}",
-        _listed(f"{first}. To measure it, make these runs and add them to the report:", commands),
-        _listed("Not to be measured:" if commands else f"{first}:", reasons),
+        paragraph(f"With another paper's hypothesis not measured{whose}."),
+        paragraph("To measure it, make these runs and add them to the report:") if items else None,
+        list_node(*items) if items else None,
+        paragraph(
+            "Not to be measured: ",
+            *isolated_names(others),
+            ". Such a system never reads the hypothesis, is a person, builds on stored answers, or is none that this "
+            "version can make from what the file says.",
+        )
+        if others
+        else None,
     )
 
 
-def _why_no_partner(system: SystemHeader) -> str:
-    if system.name == SYSTEM_NAME:
-        return "people are asked each paper's own hypothesis only"
-    if b'"name":"stored"' in msgspec.json.encode(system):  # it, or a system in its options
-        return "it builds on stored answers, which are for each paper's own hypothesis"
-    if _is_blind(system.name):
-        return _NEVER_READS
-    if system.name not in SYSTEMS and ":" not in system.name:
-        return "this version of evidencebench has no system of that name"
+def _command(run: RunFile, data: str, number: int) -> str:
+    """Return the command that asks a run's system wrong hypotheses; empty where there is none."""
+    header = run.header
+    if header is None or header.system.name == SYSTEM_NAME or not reads_hypothesis(run):
+        return ""
+    builds_on_answers = b'"name":"stored"' in msgspec.json.encode(header.system)  # it, or a system in its options
+    if builds_on_answers or (header.system.name not in SYSTEMS and ":" not in header.system.name):
+        return ""
     try:
-        write_specification(system.name, system.options)
+        system = write_specification(header.system.name, header.system.options)
     except SystemSpecError:
-        return "its options cannot be written in a command"
-    return ""
-
-
-def _command(header: RunHeader, data: str, number: int) -> str:
-    system = write_specification(header.system.name, header.system.options)
+        return ""
     words = ["evidencebench", "run", system, "--data", data, "--control", "wrong_hypothesis"]
     if header.per_task:
         words += [word for task in header.tasks for word in ("--task", task)]
+    words += ["--ids", "ids.txt"] if header.data.ids else []
     if header.limit is not None:
         words += ["--limit", str(header.limit)]
     if header.seed:
         words += ["--seed", str(header.seed)]
     return join([*words, "-o", f"wrong_{number}.jsonl"])
-
-
-def _listed(title: str, texts: Mapping[str, Child]) -> Node | None:
-    items = (node("span", None, isolated_name(label), ": ", text) for label, text in texts.items())
-    return node("div", None, paragraph(title), list_node(*items)) if texts else None

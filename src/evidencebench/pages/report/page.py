@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 import msgspec
 
@@ -11,9 +12,11 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine
+from evidencebench.errors import EvidenceWarning
+from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText, paths_from
 from evidencebench.pages.html import Child, Node, as_html, beginning_of, data_elements, node, one_file, report_parts
-from evidencebench.pages.paper import GradedInstance, ListRow, SystemRecord
+from evidencebench.pages.paper import GradedInstance, ListRow
 from evidencebench.pages.report.blocks import (
     FOREIGN,
     by_task,
@@ -39,11 +42,11 @@ from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, Caution, cautions_of, has_labels, score_runs
+from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, score_runs
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.scoring.significance import p_text, percent, score_text
 from evidencebench.version import __version__
-from evidencebench.wording import counted
+from evidencebench.wording import counted, without_folders
 
 # The head of the report: for each task the verdict in words, and its forest plot.
 
@@ -168,6 +171,7 @@ def _command(command: str) -> Node:
 def _method_section(findings: Findings, command: str) -> Node:
     resampling, rules = findings.resampling, findings.scored.rules
     over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
+    how = "two-sided sign flips" if resampling.test is None else f"the test '{resampling.test_name}'"
     method = {
         "Measure": (
             "aspect recall = aspects that the selected sentences state / aspects that count, also those that no "
@@ -184,7 +188,7 @@ def _method_section(findings: Findings, command: str) -> Node:
             f"(or reviews, where the data names them), seed {resampling.seed}."
         ),
         "Tests and ranks": (
-            "two-sided sign flips of each text's difference, adjusted by Holm over the pairs of a task's runs that "
+            f"{how} of each text's difference, adjusted by Holm over the pairs of a task's runs that "
             "differ in an answer and can be significant, and apart from these over the pairs with a control; "
             "≤ before a p that no drawn flip reached. Best rank = "
             "1 + how many systems are significantly better; worst rank = systems − how many are significantly worse; "
@@ -211,17 +215,15 @@ def _signatures_section(findings: Findings) -> Node:
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
-    limit = "" if n == len(dataset) else f"the first {n:,} of "
+    limit = "" if n == len(dataset.whole) else f"{'the first ' if n < len(dataset) else ''}{n:,} of "
     texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
-    standings = [row for board in findings.boards.values() for row in board.standings]
-    unfinished = {row.system: row.unfinished for row in reversed(standings) if row.unfinished}
-    runs = {"Runs": _runs(findings.scored.runs, unfinished)}
-    if findings.changed:
-        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.changed.items()}, {})
+    runs = {"Runs": _runs(findings.scored.runs)}
+    if findings.scored.changed:
+        runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
     return section(
         "signatures",
         "Data, runs and signatures",
-        _facts(dataset, f"{limit}{counted(len(dataset), 'paper')}{texts}", runs),
+        _facts(dataset, f"{limit}{counted(len(dataset.whole), 'paper')}{texts}", runs),
         note(
             "A signature names all that decides a score: two scores with the same one are the same number, where the "
             "system answers alike each time. What stands behind the name of a model or a library may have changed."
@@ -236,12 +238,11 @@ def _facts(dataset: Dataset, papers: str, runs: Mapping[str, Node]) -> Node:
     return terms_node([("Data", data), *((name, (shown,)) for name, shown in facts.items())], look="facts")
 
 
-def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
+def _runs(runs: Mapping[str, RunFile]) -> Node:
     items = []
     for label, run in runs.items():
         made_by = "" if run.header else " (the file does not say what made it)"
-        few = f" (unfinished: {unfinished[label]} done)" if label in unfinished else ""
-        items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by, few))
+        items.append(node("span", None, isolated_name(label), ": ", code(run.signature), made_by))
     return folding_part(counted(len(runs), "run"), list_node(*items))
 
 
@@ -267,7 +268,7 @@ def report_page(
     exchanges: ExchangeSource | None = None,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_caution: Callable[[Caution], object] = lambda _: None,
+    on_warning: Callable[[EvidenceWarning], object] = lambda _: None,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> str:
     """Return the report as one HTML page.
@@ -281,8 +282,8 @@ def report_page(
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
         viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
-        runs = [shown.record for shown in viewed.systems if not shown.record.is_control]
-        viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs]))
+        runs = {shown.record.label: shown.run for shown in viewed.systems if shown.run is not None}
+        viewed = replace(viewed, title=title or _title(data.name, list(runs)))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         results = _unlabelled_results(viewed, n_instances, runs, has_papers=has_papers)
         records = ((viewed.row(*one), viewed.record(*one)) for one in enumerate(data.instances(n_instances)))
@@ -299,9 +300,8 @@ def report_page(
         on_progress=lambda n_done, n_all: on_progress(n_done, n_all, "scoring"),
     )
     findings = findings_of(scored, resampling)
-    cautions = cautions_of(findings.scored)
-    for caution in cautions:
-        on_caution(caution)
+    for warning in scored.warnings:
+        on_warning(warning)
     title = title or _title(data.name, list(findings.scored.runs))
     has_papers = findings.scored.n_instances <= MOST_PAPERS if papers is None else papers
     shown_data = shareable(shown_data or str(data.path))
@@ -314,7 +314,7 @@ def report_page(
         picks_section(findings),
         curves_section(findings, by_budget, largest),
         breakdowns_section(findings),
-        failures_section(findings, has_papers=has_papers),
+        failures_section(findings),
         costs_section(findings),
         _papers_section(findings, shown_data, has_papers=has_papers),
         _method_section(findings, command),
@@ -326,8 +326,9 @@ def report_page(
     head = _head(
         title,
         *(
-            note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
-            for caution in cautions
+            note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
+            for row in scored.warnings
+            if row.system in scored.runs
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
         *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
@@ -337,13 +338,45 @@ def report_page(
     return _page(viewed, results, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
 
 
-def _unlabelled_results(
-    viewed: ViewerData, n_instances: int, runs: Sequence[SystemRecord], *, has_papers: bool
-) -> Node:
+def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: Dataset | PathText, **how: Any) -> Path:
+    """Write everything about runs into one HTML file, and return its path.
+
+    Parameters
+    ----------
+    path
+        The file; one that is there is replaced.
+    runs
+        The run files; one that was asked changed queries stands beside the run of its system.
+    dataset
+        The data set, its path or its catalogue name.
+    how
+        ``tasks``, ``rules``, ``resampling``, ``limit``, ``title``, ``papers`` (whether the page holds the papers) and
+        ``largest`` (the last budget of the curves), as in ``evidencebench report``.
+
+    Raises
+    ------
+    RunMismatchError
+        If a run is not of this data.
+    DataError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evidencebench import execute
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = execute("bm25", "sample", f"{folder}/bm25.jsonl")
+    ...     write_report(f"{folder}/report.html", f"{folder}/bm25.jsonl", "sample", tasks="er_at_10").name
+    'report.html'
+    """
+    write_whole(Path(path), report_page(runs, dataset, **how).encode())
+    return Path(path)
+
+
+def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str, RunFile], *, has_papers: bool) -> Node:
     see = "See what each run chose"
     command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
-    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs)
     head = _head(
         viewed.title,
         paragraph(
@@ -354,7 +387,7 @@ def _unlabelled_results(
             "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
             "er_at_optimal allows is known only with labels."
         ),
-        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": list_node(*listed)}),
+        _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": _runs(runs)}),
     )
     return node("main", {"id": "results"}, head)
 

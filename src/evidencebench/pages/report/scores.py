@@ -13,7 +13,7 @@ from evidencebench.pages.report.blocks import (
     axis_head,
     by_task,
     folding_part,
-    framed,
+    framed_table,
     isolated_name,
     note,
     section,
@@ -21,10 +21,10 @@ from evidencebench.pages.report.blocks import (
 )
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
+from evidencebench.runs.oddities import TRAINED_ON_IT
 from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
-from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.tables import Cell
 
@@ -85,9 +85,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
     rows = [row for row in board.standings if row is not ceiling]
     names = ("".join(letters) for length in count(1) for letters in product(ascii_lowercase, repeat=length))
     groups = [(tuple(map(rows.index, group)), name) for group, name in zip(board.level_groups(), names, strict=False)]
-    head = node(
-        "tr",
-        None,
+    heads = (
         node("th", {"scope": "col", "class": "forest-ranks"}, "ranks"),
         node("th", {"scope": "col"}, "system"),
         axis_head("plot", axis),
@@ -105,8 +103,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
             node("td", {"class": "forest-value"}, mean, space, interval),
         )
         body.append(node("tr", None, *cells, *(_level(position, group, letter) for group, letter in groups)))
-    table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
-    chart = framed(f"Chart: mean aspect recall, {task_title(task)}", table)
+    chart = framed_table(f"Chart: mean aspect recall, {task_title(task)}", "forest", heads, body)
     return [chart, note(_explanation(findings, task, ceiling, has_groups=bool(groups)))]
 
 
@@ -132,8 +129,9 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     words = []
     if has_groups:
         words.append(
-            f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
-            f"papers ({holm_text(board.pairs)}). Two without one differ significantly."
+            f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by "
+            f"{findings.resampling.test_name} of papers ({holm_text(board.pairs)}). Two without one differ "
+            "significantly."
         )
     extent = board.standings[0].recall.extent
     words.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {extent}.")
@@ -184,9 +182,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     heads = (
         node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
     )
-    head = node("thead", None, node("tr", None, node("td"), *heads))
-    table = node("table", {"class": "pairs"}, head, node("tbody", None, *rows))
-    return framed(f"Differences of all pairs, {task_title(task)}", table)
+    return framed_table(f"Differences of all pairs, {task_title(task)}", "pairs", [node("td"), *heads], rows)
 
 
 def _pairs_data(findings: Findings) -> dict[str, object]:
@@ -220,7 +216,7 @@ def _pairs_data(findings: Findings) -> dict[str, object]:
             "systems": [names.index(_address(findings, row)) for row in ranked],
             "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
             "pairs": pairs,
-            "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
+            "told": f"p is by {findings.resampling.test_name} of papers, {holm_text(board.pairs)}.",
         }
     return {"names": names, "tasks": tasks}
 

@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
-from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, estimated_tokens
+from evidencebench.models.llm.chat import ROOM_TO_THINK, ChatModel, ChatReply, Message, estimated_tokens
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.grammar import visible_text
+from evidencebench.models.llm.grammar_lists import ShownSentences
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.models.llm.reading import Reading, ReplyClass
 from evidencebench.systems.llm.prompts import budget_words, prompt_named
 
@@ -21,6 +24,7 @@ class Asker:
     client: ChatClient
     chat: ChatModel
     repairs: int
+    logprobs: bool = False  # whether the model is asked for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,7 @@ class Conversation:
 def converse(asker: Asker, question: Question) -> Conversation:
     """Ask a model until its reply holds an answer, at most 1 + `Asker.repairs` times; a refusal is final.
 
+    A reply that was cut while the model thought is asked for once more with more room, beside the repairs if any.
     Without a whole reply, the largest part of an order or of scores is the answer; a part of a selection never is. A
     model that names too many sentences is asked once to choose among them; if it then names none, the longer set is
     the answer. Raises `ReplyError`, with the notes of all replies, `StopError` and `PendingError`.
@@ -68,25 +73,31 @@ def converse(asker: Asker, question: Question) -> Conversation:
         if is_answer(reading, question):
             if longer is None and question.budget is not None and len(reading.indices) > question.budget:
                 longer = reading
-                messages = _next_messages(asker.chat, messages, reply, fewer_text(reading, question))
+                n_selected = str(len(reading.indices))
+                fields = {"n_selected": n_selected, "budget": budget_words(question.budget), "form": question.form}
+                messages = _next_messages(asker.chat, messages, reply, prompt_named("over_length").render(**fields))
                 continue
             return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
         if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
             part = reading
+        if (roomier := _with_more_room(asker, messages, reply)) is not None:
+            asker = roomier
+            notes["asked_with_more_room"] += 1
+            continue
         if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
             return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
-        messages = _next_messages(asker.chat, messages, reply, repair_text(reply, question))
+        repair = prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
+        messages = _next_messages(asker.chat, messages, reply, repair)
 
 
-def repair_text(reply: ChatReply, question: Question) -> str:
-    return prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
-
-
-def fewer_text(reading: Reading, question: Question) -> str:
-    return prompt_named("over_length").render(
-        n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
-    )
+def _with_more_room(asker: Asker, messages: tuple[Message, ...], reply: ChatReply) -> Asker | None:
+    """Return who asks the same again, where a reply was cut before any answer; None: it was not, or no more fits."""
+    if not asker.repairs or reply.finish != "length" or visible_text(reply.text, ShownSentences({})).strip():
+        return None
+    chat, used = asker.chat, sum(round(1.1 * estimated_tokens(message.text)) for message in messages)
+    most = min(ROOM_TO_THINK if chat.max_tokens_if_cut is None else chat.max_tokens_if_cut, chat.context_tokens - used)
+    return replace(asker, chat=replace(chat, max_tokens=most)) if most > chat.max_tokens else None
 
 
 def is_answer(reading: Reading, question: Question) -> bool:
@@ -98,7 +109,7 @@ def is_answer(reading: Reading, question: Question) -> bool:
 
 def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     """Return a reply; note its tokens and its cost, the same whether it was sent now or lay in the cache."""
-    request = asker.chat.request(messages, question.schema)
+    request = asker.chat.request(messages, question.schema if asks_json(asker.chat) else None)
     try:
         received = asker.client.ask(request, stand_in=question.stand_in)
     except EndpointError as error:
@@ -114,6 +125,11 @@ def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, n
         "cost_microusd": 0 if cost_usd is None else round(cost_usd * 1_000_000),
         "unpriced_replies": int(cost_usd is None),
         "maybe_charged": reply.maybe_charged,
+        "milliseconds": round(1000 * (reply.seconds or 0)),
+        "replies_without_logprobs": int(asker.logprobs and not reply.expected_scores),
+        "timed_replies": int(reply.seconds is not None),
+        "milliseconds_to_first_token": round(1000 * (reply.first_token_seconds or 0)),
+        "streamed_replies": int(reply.first_token_seconds is not None),
     }
     for what, text in (("served_by", reply.served_by), ("prices_of", reply.priced_as_of)):
         if name := "".join(letter if letter.isprintable() else "?" for letter in text)[:_MAX_NAME_CHARACTERS]:
@@ -162,8 +178,9 @@ def ask_until_read(
     first = Message("user", question)
     messages: tuple[Message, ...] = (first,)
     why = ""
-    for _ in range(1 + asker.repairs):
-        request = asker.chat.request(messages, schema)
+    n_repairs = 0
+    while n_repairs <= asker.repairs:
+        request = asker.chat.request(messages, schema if asks_json(asker.chat) else None)
         try:
             received = asker.client.ask(request, stand_in=stand_in)
         except EndpointError as error:
@@ -171,6 +188,10 @@ def ask_until_read(
         answer, why = read(received.reply)
         if not why:
             return answer, request.key
+        if (roomier := _with_more_room(asker, messages, received.reply)) is not None:
+            asker = roomier
+            continue
+        n_repairs += 1
         quoted = received.reply.text.strip()[-_LONGEST_QUOTED:]
         messages = (first, *([Message("assistant", quoted)] if quoted else []), Message("user", again(why)))
     raise UnreadableReplyError(f"no {what}: {why}")

@@ -12,8 +12,11 @@ from typing import Any
 from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
 from evidencebench.models.llm.client import default_client
-from evidencebench.models.llm.providers import server_of
+from evidencebench.models.llm.inspect_models import INSPECT
+from evidencebench.models.llm.logprobs import with_logprobs
+from evidencebench.models.llm.providers import asks_json, server_of
 from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope, Query, sections_of
 from evidencebench.system import merged_notes
 from evidencebench.systems.llm.asking import Asker, Conversation, Question, converse, error_priority
@@ -64,6 +67,10 @@ def line_tokens(index: int, text: str) -> int:
 def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:
     """Return the first sentences, as many as have lines that fit: papers end with acknowledgements."""
     texts = {index: prompt_line(query.sentences[index]) for index in indices}
+    whole = Excerpt(shown=texts)
+    # Nearly all papers fit. Line by line takes five times as long, and rounds each up by 1.5 tokens at most.
+    if estimated_tokens(whole.block) + 1.5 * len(texts) <= max_tokens:
+        return whole
     used = accumulate(line_tokens(index, text) for index, text in texts.items())
     shown = {index: text for (index, text), n_used in zip(texts.items(), used, strict=True) if n_used <= max_tokens}
     return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
@@ -157,7 +164,7 @@ class PaperQuestion:
 
     def question(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
         """Return the question with these sentences, for a reply in the form ``kind`` (see `form_name`)."""
-        shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), chat.structured
+        shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), asks_json(chat)
 
         def read(reply: ChatReply) -> Reading:
             if kind == "answer":
@@ -210,7 +217,11 @@ def check_options(name: str, system: Any, prompt: str) -> None:
     if not (provider.strip() and model.strip()):
         raise SystemSpecError(f"{name}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
     try:
-        server_of(chat)  # asked once now, rather than failing for every instance
+        if provider == INSPECT:
+            require_extra(f"{name}: models of inspect_ai", "inspect", "inspect_ai")
+        else:
+            server_of(chat)  # asked once now, rather than failing for every instance
+        chat.extra_fields()
     except SystemSpecError as error:
         raise SystemSpecError(f"{name}: {error}") from error
     if chat.temperature is not None:
@@ -238,9 +249,9 @@ def require_within(system: str, option: str, value: float, least: float, most: f
 
 
 def asker_of(system: Any) -> Asker:
-    return Asker(
-        client=default_client() if system.client is None else system.client, chat=system.chat, repairs=system.repairs
-    )
+    client, logprobs = default_client() if system.client is None else system.client, getattr(system, "logprobs", False)
+    chat = with_logprobs(system.chat) if logprobs else system.chat
+    return Asker(client=client, chat=chat, repairs=system.repairs, logprobs=logprobs)
 
 
 def read_in_sections(

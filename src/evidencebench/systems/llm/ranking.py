@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from evidencebench.errors import ReplyError
+from evidencebench.errors import ReplyError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
 from evidencebench.systems.llm.asking import converse
@@ -45,6 +46,9 @@ class LlmRank:
         ``"pointwise"`` or ``"listwise"``.
     section_tokens, min_section_tokens, overlap
         For ``pointwise``: as in `LlmSections`.
+    logprobs
+        For ``pointwise``: ask for the probabilities of scores, and score a sentence by the mean of those that it might
+        have had. A reply without any is counted in ``replies_without_logprobs``, and its scores stay as they are.
     """
 
     chat: ChatModel
@@ -52,16 +56,19 @@ class LlmRank:
     section_tokens: int = 2000
     min_section_tokens: int = 100
     overlap: int = 2
+    logprobs: bool = False
     repairs: int = 1
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options("llm_rank", self, prompt="score" if self.method == "pointwise" else "order")
+        if self.logprobs and self.method != "pointwise":
+            raise SystemSpecError("llm_rank: logprobs: expected method=pointwise, whose replies hold scores")
 
     @property
     def traits(self) -> Traits:
         own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
-        names = (own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured))
+        names = (own, *SHARED_PROMPTS, form_name(form, structured=asks_json(self.chat)))
         return Traits(reads_brief=True, waits=True, versions=lambda: versions_of(names))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -70,7 +77,7 @@ class LlmRank:
         return (self._rank_pointwise if self.method == "pointwise" else self._rank_listwise)(query, brief)
 
     def _rank_pointwise(self, query: Query, brief: Brief) -> Ranking:
-        form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
+        form = form_text("scores", structured=asks_json(self.chat), n_sentences=len(query.sentences))
         asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
         readings, notes = read_in_sections(self, asked, "scores", None, what="no part of the paper has scores")
         scores_of: list[list[float]] = [[] for _ in query.sentences]
@@ -85,7 +92,7 @@ class LlmRank:
 
     def _rank_listwise(self, query: Query, brief: Brief) -> Ranking:
         asker, n_sentences = asker_of(self), len(query.sentences)
-        form = form_text("order", structured=self.chat.structured, n_sentences=n_sentences)
+        form = form_text("order", structured=asks_json(self.chat), n_sentences=n_sentences)
         fields = {"form": form, "n_sentences": str(n_sentences)}
         asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
         excerpt = asked.fitted(range(n_sentences), self.chat)

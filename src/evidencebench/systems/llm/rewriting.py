@@ -10,6 +10,7 @@ from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.grammar import visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.systems.directions import DirectionReader, ReportedDirection
 from evidencebench.systems.llm.asking import Asker, ask_until_read
 from evidencebench.systems.llm.prompts import array_schema, object_schema, prompt_named
@@ -27,13 +28,13 @@ class _Rewritten(msgspec.Struct):
 def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     """Return a hypothesis as a model rewrites it; ``how`` is ``negated`` or ``paraphrased``."""
     own = " ".join(hypothesis.split())
-    form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
+    form = prompt_named("hypothesis_json" if asks_json(asker.chat) else "hypothesis_line").text
     other = f"In other words: {own}"
     answer, _ = ask_until_read(
         asker,
         prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form),
         schema=object_schema(hypothesis={"type": "string"}),
-        stand_in=msgspec.json.encode(_Rewritten(other)).decode() if asker.chat.structured else f"HYPOTHESIS: {other}",
+        stand_in=msgspec.json.encode(_Rewritten(other)).decode() if asks_json(asker.chat) else f"HYPOTHESIS: {other}",
         read=partial(read_rewritten, own=own),
         again=lambda _: prompt_named("rewrite_again").render(form=form),
         what="rewritten hypothesis",

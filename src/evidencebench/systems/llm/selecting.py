@@ -9,6 +9,7 @@ from evidencebench.errors import ReplyError, RunMismatchError, SystemSpecError
 from evidencebench.files.disk import file_sha256
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.providers import asks_json
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
 from evidencebench.systems.fusion import full_order
@@ -37,7 +38,7 @@ NOTHING = Ranking(sentences=(), ordered=False)
 
 
 def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
-    form = form_name("answer", structured=chat.structured)
+    form = form_name("answer", structured=asks_json(chat))
     return versions_of((*names, *SHARED_PROMPTS, "over_length", form))
 
 
@@ -46,7 +47,7 @@ def _selecting_traits(chat: ChatModel, *names: str) -> Traits:
 
 
 def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel, **fields: str) -> PaperQuestion:
-    form = form_text("answer", structured=chat.structured, n_sentences=len(query.sentences), budget=brief.budget)
+    form = form_text("answer", structured=asks_json(chat), n_sentences=len(query.sentences), budget=brief.budget)
     asked = {"budget": budget_words(brief.budget), "form": form}
     return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
 

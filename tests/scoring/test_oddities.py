@@ -1,8 +1,10 @@
-"""What a reader of scores is told first: a model saw the data, answers are not there, sets look like rankings."""
+"""What is odd in answers is told in one table and as Python warnings: missing answers, ties, labels read and so on."""
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +12,22 @@ from typing import Any
 import msgspec
 import pytest
 
+from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import RunFormatError
+from evidencebench.errors import EvidenceWarning, RunFormatError
+from evidencebench.execution.answers import AnswersByInstance
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import read_run
+from evidencebench.runs.run import Failure, read_run
+from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.leaderboard import board_of
 from evidencebench.scoring.output import signature_of, signature_of_all
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, cautions_of, is_complete, score_runs
+from evidencebench.scoring.score_runs import ScoredRuns, is_complete, score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.bm25 import BM25
@@ -47,7 +52,13 @@ class Trained:
         return Lead().rank(query, brief)
 
 
-HERE = "scoring.test_cautions:Trained"
+@dataclass(frozen=True)
+class Cut:
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return Ranking(sentences=(2, 0, 3))
+
+
+HERE = "scoring.test_oddities:Trained"
 
 
 @pytest.fixture
@@ -63,7 +74,7 @@ def answers(tmp_path: Path) -> Callable[..., Path]:
 
 
 def told(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> list[str]:
-    return [str(one) for one in cautions_of(graded(path, tasks, **rules))]
+    return [str(row) for row in graded(path, tasks, **rules).warnings]
 
 
 def graded(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> ScoredRuns:
@@ -83,10 +94,10 @@ def test_lists_that_look_like_rankings_are_told_with_what_to_do(answers: Callabl
 
 def test_what_is_said_to_be_a_set_or_fits_the_budget_or_varies_is_told_nothing(answers: Callable[..., Path]) -> None:
     assert told(answers(whole), over_length="first") == []
-    assert told(answers(lambda query: {"set": whole(query)})) == []
+    (over,) = graded(answers(lambda query: {"set": whole(query)[:50]})).warnings
+    assert (over.kind, over.n, over.n_all, over.task) == ("sets over budget", 10, 10, "er_at_10")
     assert told(answers(lambda query: {"ranking": whole(query)})) == []
     assert told(answers(lambda query: whole(query)[:10])) == []
-    assert told(answers(lambda query: whole(query)[: 4 + int(query.instance_id[-1])])) == []
 
 
 def test_a_ranking_that_says_so_scores_as_the_system_that_made_it(answers: Callable[..., Path], tmp_path: Path) -> None:
@@ -108,21 +119,87 @@ def test_an_answer_says_either_ranking_or_set(value: object, answers: Callable[.
         open_run(answers(lambda _: value))
 
 
-def test_mostly_failed_empty_or_missing_answers_are_told(answers: Callable[..., Path]) -> None:
+def test_failed_empty_and_missing_answers_are_told(answers: Callable[..., Path]) -> None:
     path = answers(lambda _: None)
-    assert told(path) == [f"{path}: of 10 answers on er_at_10, 10 failed; each of these scores 0"]
-    assert "of 10 answers on er_at_10, 6 are missing; each" in told(answers(lambda _: [1], 4))[0]
-    assert "4 are empty, 6 are missing" in told(answers(lambda _: [], 4))[0]
-    assert told(answers(lambda _: [1], 6)) == []
+    assert told(answers(lambda _: [1], 6)) == [
+        f"{path.name}: 4 of 10 answers to er_at_10 are missing, and each scores 0"
+    ]
+    kinds = {row.kind: row.n for row in graded(answers(lambda _: [], 4)).warnings}
+    assert kinds == {"empty": 4, "missing": 6}
     assert not is_complete(graded(answers(lambda _: [1], 6)))
     assert is_complete(graded(answers(lambda _: [])))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("ReplyError: refused: it says 'I cannot help'", "refused"),
+        ("ReplyError: no part has an answer; the first: truncated: the reply ends within its list", "cut"),
+        ("UnreadableReplyError: unparseable: no list", "unreadable"),
+        ("ReplyError: empty: it names no sentence", "unreadable"),
+        ("ReplyError: https://models.org: HTTP 503 after 6 attempts", "server"),
+        ("TimeoutError: my server is down", "own code"),
+        ("OutOfRangeError: system 'mine': expected sentences 0..4, got 9", "own code"),
+        ("RunError: folds.jsonl: the stored answer failed", "other"),
+    ],
+)
+def test_failures_have_classes(error: str, kind: str) -> None:
+    def fail(*_: object) -> Failure:
+        return Failure(error=error)
+
+    with pytest.warns(EvidenceWarning, match="^mine: 10 of 10 answers to er_at_10 failed, and each scores 0") as caught:
+        evaluate({"mine": AnswersByInstance(fail)}, SAMPLE, "er_at_10")
+    (warning,) = (one.message for one in caught)
+    assert isinstance(warning, EvidenceWarning)
+    assert (warning.kind, warning.n, warning.n_all) == (f"failed: {kind}", 10, 10)
+
+
+def test_repeats_ties_and_labels_are_told_and_a_warning_can_be_an_error() -> None:
+    def kinds(source: Any) -> dict[str, int]:
+        with warnings.catch_warnings(record=True, action="always", category=EvidenceWarning) as caught:
+            evaluate({"mine": source}, SAMPLE, ["er_at_10", "er_at_optimal"])
+        return {one.message.kind: one.message.n for one in caught if isinstance(one.message, EvidenceWarning)}
+
+    positions = {instance_id: position for position, instance_id in enumerate(SAMPLE.ids)}
+
+    @dataclass(frozen=True)
+    class Ties:
+        n: int
+
+        def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+            sentences = tuple(range(len(query.sentences)))
+            ties = positions[query.instance_id] < self.n
+            return Ranking(sentences=sentences, scores=tuple(0.0 if ties else -float(i) for i in sentences))
+
+    assert kinds(BM25()) == kinds(Ties(1)) == {}
+    assert kinds(Ties(2)) == {"ties at the cut": 2}
+    assert kinds({instance_id: [1, 2, 1] for instance_id in SAMPLE.ids}) == {"repeats": 10}
+    assert kinds(Oracle()) == {"labels read": 0}
+    knowing: Any = Oracle()
+    with (
+        warnings.catch_warnings(action="error", category=EvidenceWarning),
+        pytest.raises(EvidenceWarning, match="knows"),
+    ):
+        evaluate({"mine": knowing}, SAMPLE, "er_at_10")
+
+
+def test_a_run_tells_as_a_score_does(tmp_path: Path) -> None:
+    report = execute(HERE, SAMPLE, tmp_path / "trained.jsonl")
+    assert [row.kind for row in report.warnings] == ["trained on this data"]
+    (short,) = execute(Cut(), SAMPLE, tmp_path / "cut.jsonl", limit=4).warnings
+    assert (short.kind, short.n, short.n_all) == ("short rankings", 4, 4)
+    assert copy(short).fields() == short.fields()
+    (row,) = graded(tmp_path / "cut.jsonl").warnings
+    assert (row.kind, row.n) == ("short rankings", 4)
 
 
 def test_what_was_trained_on_the_data_is_marked_wherever_it_is_scored(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     execute(HERE, SAMPLE, path)
     (caution,) = told(path)
-    assert caution.startswith(f"{path}: trained on this data, so its scores say nothing of other papers; score it on")
+    assert caution.startswith(
+        "scoring.test_oddities:Trained: trained on this data, so its scores say nothing of other papers; score it on"
+    )
     found = graded(path)
     (label,) = found.runs
     assert "|trained_on:this_data|" in signature_of(found, label, AT_10, FEW)
@@ -134,7 +211,7 @@ def test_what_is_built_on_a_run_of_it_was_trained_on_the_data_too(tmp_path: Path
     execute(HERE, SAMPLE, tmp_path / "run.jsonl")
     spec = f"fuse:systems=[stored:run={tmp_path / 'run.jsonl'}+bm25]"
     assert make_system(spec).trained_on() == {SAMPLE.sha256}
-    assert execute(spec, SAMPLE, tmp_path / "fused.jsonl").trained_on_it
+    assert execute(spec, SAMPLE, tmp_path / "fused.jsonl").warnings
     assert len(told(tmp_path / "fused.jsonl")) == 1
 
 
