@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import KEY, SAMPLE, Command, start, until
-from evidencebench import open_run
+from evidencebench import Experiment, open_run
 from evidencebench.cli.asking import closing
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
@@ -347,3 +347,12 @@ def test_a_submitted_batch_is_collected_by_the_next_start_and_bought_once(
         )
         assert server.totals()["paid"] == len(SAMPLE)
     assert len(read_run(Path("run.jsonl")).done) == len(SAMPLE)
+
+
+def test_an_experiment_estimates_what_the_command_does_and_sends_nothing(command: Command) -> None:
+    spec = "llm_base:model=openai/gpt-4o-mini"
+    line = f"run {spec} --data sample --task er_at_10 --estimate --assume-tokens 90"
+    estimated = Experiment([spec, "bm25"], "sample", tasks="er_at_10", controls=()).estimate(reply_tokens=90)
+    assert estimated.fields == json.loads(command(f"{line} --json").out)["models"]
+    assert command(line).out.startswith(estimated.text())
+    assert estimated.csv().splitlines()[0] == "model,requests,prompt_tokens,completion_tokens,cost_usd"

@@ -1,4 +1,4 @@
-"""A measure and a test of one's own are objects that are passed: figures, tables and p-values follow them."""
+"""A measure, a test and a task of one's own are objects that are passed: figures, tables and p-values follow them."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from evidencebench import BM25, Measure, Processes, Resampling, compare, evaluate, execute, load_sample, make_system
-from evidencebench.errors import UndefinedScoreError
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.errors import TaskError, UndefinedScoreError
 from evidencebench.experiment.experiment import Experiment
 from evidencebench.scoring.leaderboard import board_of, systems_table
 from evidencebench.scoring.measures import MeasureInput
@@ -155,3 +156,46 @@ def test_a_test_that_returns_no_p_is_named(returned: Any) -> None:
     wrong: Any = 0.05
     with pytest.raises(TypeError, match="test: expected a function"):
         Resampling(test=wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "budgets"),
+    [
+        ("er_at_5_percent", [max(1, round(0.05 * len(one.query.sentences))) for one in SAMPLE]),
+        ("er_at_99_percent", [round(0.99 * len(one.query.sentences)) for one in SAMPLE]),
+        ("er_at_aspects", [len(one.labels.aspects) for one in SAMPLE]),
+        ("result_er_at_aspects", [len(one.labels.that_count("results")) for one in SAMPLE]),
+        ("result_er_at_7", [7] * len(SAMPLE)),
+    ],
+)
+def test_a_task_of_ones_own_counts_a_number_a_share_or_as_many_as_aspects(name: str, budgets: list[int]) -> None:
+    task = task_named(name)
+    assert Task(name=name, scope=task.scope, budget=task.budget) == task
+    assert [task.budget_for(one) for one in SAMPLE if task.applies_to(one.labels)] == [
+        budget for budget, one in zip(budgets, SAMPLE, strict=True) if task.applies_to(one.labels)
+    ]
+
+
+@pytest.mark.parametrize("name", ["er_at_0", "er_at_100_percent", "er_at_0_percent", "er_at_5%", "er_at_aspect"])
+def test_a_name_that_says_no_budget_is_no_task(name: str) -> None:
+    with pytest.raises(TaskError, match="er_at_K_percent or er_at_aspects"):
+        task_named(name)
+
+
+def test_a_task_without_such_a_name_is_evaluated_but_not_written_into_a_run(tmp_path: Path) -> None:
+    for task in (Task(name="mine", scope="all", budget=0.1), Task(name="er_at_5_percent", scope="all", budget=0.1)):
+        assert evaluate({"bm25": make_system("bm25")}, SAMPLE, task)["bm25"][task.name].ids == SAMPLE.ids
+        with pytest.raises(TaskError, match="a run knows its tasks by their names; name it by what it counts"):
+            execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=task)
+    with pytest.raises(ValueError, match=r"budget: expected a share of the sentences between 0 and 1, got 1\.5"):
+        Task(name="er_at_5_percent", scope="all", budget=1.5)
+
+
+def test_a_share_of_the_sentences_is_a_task_of_every_table_and_of_other_processes(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"tasks": ["er_at_10_percent", "er_at_aspects"], "controls": (), "folder": tmp_path}
+    boards = Experiment(["bm25", "finder"], "sample", **how, jobs=2).leaderboard().found
+    for task, board in boards.items():
+        alone = evaluate({"bm25": make_system("bm25")}, SAMPLE, task)["bm25"][task].mean_recall
+        assert {row.system: row.recall.mean for row in board.standings}["bm25"] == pytest.approx(alone)
+    page = Experiment(["bm25", "finder"], "sample", **how).report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "10 % of the sentences" in page

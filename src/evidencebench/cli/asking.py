@@ -18,10 +18,10 @@ from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.batch_apis import CallSettings
 from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.client import ChatClient, EstimatingSender, make_client
-from evidencebench.models.llm.costs import PriceTable, RequestTotals, RunningTotals, shown_usd
+from evidencebench.models.llm.client import ESTIMATE_COLUMNS, ChatClient, EstimatingSender, make_client
+from evidencebench.models.llm.costs import PriceTable, RequestTotals, RunningTotals
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import printable, table_for_readers
 from evidencebench.wording import counted
 
 _above_0 = partial(option, type=Finite(0, min_open=True))
@@ -125,14 +125,7 @@ def print_estimate(
         assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
         print_json({**asdict(rehearsal), "stored": n_stored, **assumed, "prices_as_of": as_of, "models": models})
         return 1 if rehearsal.n_failed else 0
-    rows: list[list[Cell]] = [
-        [
-            *(estimate.model, estimate.requests, estimate.prompt_tokens, estimate.completion_tokens),
-            "unknown" if estimate.cost_usd is None else shown_usd(estimate.cost_usd),
-        ]
-        for estimate in estimates
-    ]
-    print_table(Table(columns=["model", "requests", "prompt tokens", "reply tokens", "cost"], rows=rows))
+    print_table(table_for_readers(ESTIMATE_COLUMNS, estimates))
     are_stored = f"{counted(n_stored, 'request')} {'is' if n_stored == 1 else 'are'} stored and cost nothing"
     print_prose(
         f"{counted(rehearsal.n_instances, 'instance')}{how}{_tasks_text(rehearsal.tasks)}. {are_stored}. Tokens are "

@@ -205,7 +205,7 @@ def control_option(text: str) -> Declared:
     return option("--control CONTROL", text, kind, shell_complete=completer(lambda: QUERY_CONTROLS))
 
 
-_TASK_HELP = "Task, such as er_at_10 or result_er_at_K; repeatable. Default: all that can be answered."
+_TASK_HELP = "Task, such as er_at_10, result_er_at_K or er_at_5_percent; repeatable. Default: all that can be answered."
 _TASK = option("-t, --task T", _TASK_HELP, Parsed("task", task_named), shell_complete=completer(lambda: TASKS))
 
 

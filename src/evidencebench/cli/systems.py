@@ -21,14 +21,15 @@ from evidencebench.provenance import library_versions
 from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
 
-_MEANINGS: dict[int | str | None, str] = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
+_MEANINGS: dict[float | str | None, str] = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
 
 
 @options.command
 def tasks(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
     """List the tasks: how many sentences and aspects count.
 
-    Any other budget is a task too: er_at_25, result_er_at_3.
+    Any other budget is a task too: er_at_25, result_er_at_3, er_at_5_percent,
+    er_at_aspects.
 
     \b
     Example: evidencebench tasks --json

@@ -11,7 +11,7 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.query import AspectScope
 from evidencebench.system import Brief, require_budget, require_scope
-from evidencebench.wording import did_you_mean
+from evidencebench.wording import counted, did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,18 +25,46 @@ class Task:
     scope
         Which aspects count.
     budget
-        How many sentences count: a number, ``"optimal"`` (as many as the minimum cover of the instance needs), or None
-        (no limit).
+        How many sentences count: a number; a share of the paper's sentences, such as 0.05 (at least one counts);
+        ``"aspects"`` (as many as aspects count); ``"optimal"`` (as many as the minimum cover of the instance needs);
+        or None (no limit).
+
+    Examples
+    --------
+    >>> Task(name="er_at_5_percent", scope="all", budget=0.05) == task_named("er_at_5_percent")
+    True
     """
 
     name: str
     scope: AspectScope
-    budget: int | Literal["optimal"] | None
+    budget: int | float | Literal["optimal", "aspects"] | None
 
     def __post_init__(self) -> None:
-        if self.budget != "optimal":
+        if isinstance(self.budget, float):
+            if not 0 < self.budget < 1:
+                raise ValueError(f"budget: expected a share of the sentences between 0 and 1, got {self.budget}")
+        elif not self.asks_labels:
             require_budget(self.budget, at_least=1)
         require_scope(self.scope)
+
+    @property
+    def asks_labels(self) -> bool:
+        """Whether the labels say how many sentences count."""
+        return self.budget in ("optimal", "aspects")
+
+    @property
+    def words(self) -> str:
+        """How many sentences count, in words."""
+        match self.budget:
+            case None:
+                return "any number of sentences"
+            case "optimal":
+                return "fewest sentences"
+            case "aspects":
+                return "a sentence for each aspect"
+            case float():
+                return f"{100 * self.budget:g} % of the sentences"
+        return counted(self.budget, "sentence")
 
     def applies_to(self, labels: Labels) -> bool:
         """Say whether the instance has any aspect that counts."""
@@ -44,7 +72,7 @@ class Task:
 
     def can_be_asked(self, labels: Labels) -> bool:
         """Say whether a system can be asked: the task applies, or there are no labels and it does without them."""
-        return self.applies_to(labels) or (not labels.aspects and self.budget != "optimal")
+        return self.applies_to(labels) or (not labels.aspects and not self.asks_labels)
 
     def brief(self, instance: Instance) -> Brief:
         """Return the brief for a system. It reveals at most one thing of the labels: how many sentences count."""
@@ -64,6 +92,10 @@ class Task:
         """
         if not self.can_be_asked(instance.labels):
             raise TaskError(f"{instance.id}: task '{self.name}' does not apply: the instance has no such aspect")
+        if self.budget == "aspects":
+            return len(instance.labels.that_count(self.scope))
+        if isinstance(self.budget, float):
+            return max(1, round(self.budget * len(instance.query.sentences)))
         if self.budget != "optimal":
             return self.budget
         stored = instance.labels.evaluations.get(self.name)
@@ -114,11 +146,16 @@ def task_from(given: TaskOrName) -> Task:
     return given
 
 
-_AT_BUDGET = re.compile(r"(?P<results>result_)?er_at_(?P<budget>[1-9][0-9]{0,5})")
+_AT_BUDGET = re.compile(
+    r"(?P<results>result_)?er_at_(?:aspects|(?P<percent>[1-9][0-9]?)_percent|(?P<number>[1-9][0-9]{0,5}))"
+)
 
 
 def task_named(name: str) -> Task:
-    """Return a task by its name: one of `TASKS`, or ``er_at_K`` or ``result_er_at_K`` for any K of at least 1.
+    """Return a task by its name.
+
+    It is one of `TASKS`, or ``er_at_K``, ``er_at_K_percent`` (of the paper's sentences) or ``er_at_aspects`` (as many
+    sentences as aspects count), each also behind ``result_``.
 
     Raises
     ------
@@ -135,7 +172,24 @@ def task_named(name: str) -> Task:
     match = _AT_BUDGET.fullmatch(name)
     if match is None:
         raise TaskError(
-            f"no task '{name}'{did_you_mean(name, TASKS)}; expected one of {', '.join(TASKS)}, or er_at_K or "
-            "result_er_at_K"
+            f"no task '{name}'{did_you_mean(name, TASKS)}; expected one of {', '.join(TASKS)}, or er_at_K, "
+            "er_at_K_percent or er_at_aspects, each also behind result_"
         )
-    return Task(name=name, scope="results" if match["results"] else "all", budget=int(match["budget"]))
+    budget: int | float | Literal["aspects"] = int(match["percent"]) / 100 if match["percent"] else "aspects"
+    if match["number"]:
+        budget = int(match["number"])
+    return Task(name=name, scope="results" if match["results"] else "all", budget=budget)
+
+
+def require_named(tasks: Iterable[Task]) -> None:
+    """Raise `TaskError` for a task that its name does not make again: run files and other processes have names only."""
+    for task in tasks:
+        try:
+            made = task_named(task.name)
+        except TaskError:
+            made = None
+        if made != task:
+            raise TaskError(
+                f"task '{task.name}': a run knows its tasks by their names; name it by what it counts, such as "
+                "er_at_7, result_er_at_5_percent or er_at_aspects"
+            )

@@ -15,7 +15,7 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
 from evidencebench.data.sources import DataFile
-from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.data.tasks import Task, TaskOrName, require_named, tasks_from
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, results, too_many_errors
 from evidencebench.errors import EvidenceWarning, RunMismatchError, StopError, SystemSpecError
@@ -329,6 +329,7 @@ def _prepare(
     system, dataset = system_from(given, seed=seed, client=client), dataset_from(data)
     how = None if control is None else query_control(control)
     asked = tasks_from(tasks)
+    require_named(asked)
     require_limit(limit)
     asked = tuple(dict.fromkeys(asked)) or default_tasks(system)
     require_answerable(system, dataset, asked, limit=limit, own_queries=how is None)

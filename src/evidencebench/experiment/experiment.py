@@ -1,12 +1,13 @@
 """Experiment: systems on data, from the runs to the tables of a paper."""
 
 import inspect
+import os
 import re
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,14 +20,18 @@ from evidencebench.data.tasks import TaskOrName, tasks_from
 from evidencebench.engine.protocol import Engine
 from evidencebench.execution.answers import SystemFunction
 from evidencebench.execution.changes import HypothesisFunction, control_of, query_control
-from evidencebench.execution.run import execute
+from evidencebench.execution.making import system_from
+from evidencebench.execution.run import execute, rehearse
 from evidencebench.experiment.boards import Uncertainty, leaderboard_result, paper_result
 from evidencebench.experiment.pairs import comparison_result, control_result
 from evidencebench.experiment.result_table import ResultTable
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText
+from evidencebench.files.places import cache_folder
 from evidencebench.integrations.frames import scores_frame
-from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.client import ESTIMATE_COLUMNS, ChatClient, EstimatingSender, ModelEstimate
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.pages.report.page import write_report
 from evidencebench.runs.formats import GivenAnswer, answers_in
 from evidencebench.runs.header import QueryControl
@@ -39,6 +44,7 @@ from evidencebench.scoring.score_runs import ScoredRuns, results_of_runs, score_
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import TaskScores, summed
 from evidencebench.system import NamedSystem, System, Traits
+from evidencebench.tables import table_for_csv, table_for_readers
 from evidencebench.wording import counted, one_line
 
 Control = str | QueryControl | HypothesisFunction
@@ -173,6 +179,39 @@ class Experiment:
                         **self._how,
                     )
         return self
+
+    def estimate(
+        self, *, reply_tokens: int = 400, prices: PathText | None = None
+    ) -> ResultTable[tuple[ModelEstimate, ...]]:
+        """Return what language models that are named by a specification would be asked, and its cost; nothing is sent.
+
+        Requests whose replies are stored are left out. A reply is taken to have ``reply_tokens``; ``prices`` is a file
+        in place of the package's own prices.
+
+        Examples
+        --------
+        >>> experiment = Experiment(["llm_base:model=openai/gpt-4o-mini"], "sample", tasks="er_at_10")
+        >>> experiment.estimate().found[0].requests
+        20
+        """
+        table, folder = PriceTable.load(prices), cache_folder(os.environ)
+        sender = EstimatingSender(table, completion_tokens=reply_tokens)
+        client = ChatClient(sender=sender, cache=None if folder is None else ReplyCache(folder), prices=table)
+        how: dict[str, Any] = {"tasks": self.tasks, "limit": self.limit, "client": client}
+        try:
+            for name, given in self.systems.items():
+                for planned in self._planned(name):
+                    if isinstance(given, str) and system_from(given, seed=planned.seed, client=client).waits:
+                        rehearse(given, self.dataset, seed=planned.seed, control=planned.control, **how)
+        finally:
+            client.close()
+        estimates = sender.estimates()
+        return ResultTable(
+            found=estimates,
+            tables=(table_for_readers(ESTIMATE_COLUMNS, estimates),),
+            figures=table_for_csv(ESTIMATE_COLUMNS, estimates),
+            fields=list(map(asdict, estimates)),
+        )
 
     def _planned(self, name: str) -> Iterator["_Planned"]:
         """Yield the runs of a system: its seeds with the own queries, then those with each control."""

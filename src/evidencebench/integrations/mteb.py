@@ -127,7 +127,7 @@ def _metadata(data: Dataset, task: Task) -> Any:
     entry = known_entry(data)
     name = entry.name if entry is not None else data.name.partition(".")[0]
     scope = "labelled as results " if task.scope == "results" else ""
-    budget = "as many sentences as cover all of them" if task.budget == "optimal" else f"{task.budget} sentences"
+    budget = "as many sentences as cover all of them" if task.budget == "optimal" else task.words
     return TaskMetadata(
         name=f"EvidenceBench-{task.name}-{re.sub('[^A-Za-z0-9_-]', '_', name)}",
         description="Find the sentences of a biomedical paper that are evidence for or against a hypothesis: the share "

@@ -46,7 +46,7 @@ Status = Literal["answered", "empty", "failed", "missing", "invalid"]
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     scope: AspectScope
-    budget: int | Literal["optimal"] | None  # None: any number of sentences
+    budget: int | float | Literal["optimal", "aspects"] | None  # None: any number of sentences
     title: str = ""  # in words
     best: tuple[int, ...] = ()  # the runs, the best first; empty where the scores come later than the page
 

@@ -37,15 +37,13 @@ from evidencebench.scoring.score_runs import common_tasks, open_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import spent_line
 from evidencebench.version import __version__
-from evidencebench.wording import counted, without_folders
+from evidencebench.wording import without_folders
 
 
 def task_title(task: Task) -> str:
     """Return a task in words, such as ``Results aspects, 5 sentences``."""
     scope = "All aspects" if task.scope == "all" else "Results aspects"
-    if task.budget is None:
-        return f"{scope}, any number of sentences"
-    return f"{scope}, {'fewest sentences' if task.budget == 'optimal' else counted(task.budget, 'sentence')}"
+    return f"{scope}, {task.words}"
 
 
 # What a language model was asked for a paper and what it replied, as a page shows it: the records for its script.
@@ -312,10 +310,10 @@ def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> Shown
 
 def shown_case(instance: Instance, task: Task) -> Case | None:
     """Return the case of an instance on a task, as `case_of`; where the budget is fixed, also of one without labels."""
-    if instance.labels.aspects or task.budget == "optimal":
+    if instance.labels.aspects or task.asks_labels:
         return case_of(instance, task)
     coverage = coverage_of(instance.labels, task.scope)
-    return Case(instance=instance, coverage=coverage, budget=task.budget, ceiling=float("nan"))
+    return Case(instance=instance, coverage=coverage, budget=task.budget_for(instance), ceiling=float("nan"))
 
 
 def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:

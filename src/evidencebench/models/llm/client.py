@@ -27,9 +27,10 @@ from evidencebench.files.places import cache_folder, call_in_forks
 from evidencebench.models.http import CLOSED
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
-from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
+from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals, shown_usd
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.models.llm.sender import Bounds, HttpSender
+from evidencebench.tables import Column
 
 if TYPE_CHECKING:
     import httpx
@@ -44,6 +45,18 @@ class ModelEstimate:
     prompt_tokens: int
     completion_tokens: int
     cost_usd: float | None  # at these numbers; None where the model's price is not known
+
+
+ESTIMATE_COLUMNS: list[Column[ModelEstimate]] = [
+    Column("model", "model", lambda row: row.model),
+    Column("requests", "requests", lambda row: row.requests),
+    Column("prompt_tokens", "prompt tokens", lambda row: row.prompt_tokens),
+    Column("completion_tokens", "reply tokens", lambda row: row.completion_tokens),
+    Column(
+        *("cost_usd", "cost", lambda row: row.cost_usd),
+        lambda row: "unknown" if row.cost_usd is None else shown_usd(row.cost_usd),
+    ),
+]
 
 
 class EstimatingSender:

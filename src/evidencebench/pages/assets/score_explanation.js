@@ -30,7 +30,7 @@ function taskTerms({ task, terms, aspects, counting }) {
   if (terms?.n_aspects === 0)
     return [`${NO_LABELS}there is nothing to score: this is what the systems selected.`, budgetWords(task, terms)];
   if (terms) return [budgetWords(task, terms), scopeWords(task, aspects.length, counting.length), ceilingWords(terms)];
-  if (!aspects.length && task.budget === "optimal")
+  if (!aspects.length && ["optimal", "aspects"].includes(task.budget))
     return [
       `${NO_LABELS}nobody knows how many sentences suffice.`,
       "Choose a task with a fixed number to see what the systems selected.",
