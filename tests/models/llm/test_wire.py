@@ -403,7 +403,7 @@ def test_a_stream_that_ends_early_or_in_an_error_is_no_reply(name: str) -> None:
     wire, content = STREAMS[name]
     parts = content.split(b"event: any\n")
     begun = b"".join(parts[:-3] if name == "chat completions" else parts[:2])
-    with pytest.raises(TransientError, match="expected a whole reply in the stream, got its end"):
+    with pytest.raises(TransientError, match="expected a reply in whole from the stream, got its end"):
         reply_of(wire, begun)
     with pytest.raises(TransientError, match=r"an error.*busy"):
         reply_of(wire, begun + events({"type": "error", "error": {"message": "busy"}}))
@@ -414,7 +414,7 @@ def test_a_stream_that_ends_early_or_in_an_error_is_no_reply(name: str) -> None:
     "event", [{"choices": 3}, {"delta": [], "index": []}, {"content_block": 1}, {"choices": [[], 1]}]
 )
 def test_events_of_any_form_are_no_reply(wire: Any, event: dict[str, Any]) -> None:
-    with pytest.raises(TransientError, match="in the stream, got its end"):
+    with pytest.raises(TransientError, match="from the stream, got its end"):
         reply_of(wire, events(event))
 
 

@@ -112,7 +112,7 @@ def _body_of_stream(wire: Wire, content: bytes) -> dict[str, Any]:
     body = whole[wire](events)
     if body is None:
         got = "its end" if failed is None else f"an error: {msgspec.json.encode(failed.get('error')).decode()}"
-        raise TransientError(f"expected a whole reply in the stream, got {got}")
+        raise TransientError(f"expected a reply in whole from the stream, got {got}")
     return body
 
 
