@@ -1,6 +1,5 @@
 """Options of commands that ask language models, the client that they make, and the estimate of their cost."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
@@ -14,13 +13,12 @@ from evidencebench.cli.options import Finite, number, option
 from evidencebench.cli.output import ProgressReporter, print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
-from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.batch_apis import CallSettings
 from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.client import ESTIMATE_COLUMNS, ChatClient, EstimatingSender, make_client
 from evidencebench.models.llm.costs import PriceTable, RequestTotals, RunningTotals
-from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.replies import open_cache
 from evidencebench.tables import printable, table_for_readers
 from evidencebench.wording import counted
 
@@ -183,11 +181,6 @@ def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]
         if not asking.batch and cache is not None:  # with --batch, the client closes it
             cache.close()
     return client, settle if asking.batch else None
-
-
-def open_cache() -> ReplyCache | None:
-    folder = cache_folder(os.environ)
-    return None if folder is None else ReplyCache(folder)
 
 
 def _tell_status(status: BatchStatus) -> None:

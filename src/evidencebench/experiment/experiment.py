@@ -1,7 +1,6 @@
 """Experiment: systems on data, from the runs to the tables of a paper."""
 
 import inspect
-import os
 import re
 import shutil
 import tempfile
@@ -27,11 +26,10 @@ from evidencebench.experiment.pairs import comparison_result, control_result
 from evidencebench.experiment.result_table import ResultTable
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import PathText
-from evidencebench.files.places import cache_folder
 from evidencebench.integrations.frames import scores_frame
 from evidencebench.models.llm.client import ESTIMATE_COLUMNS, ChatClient, EstimatingSender, ModelEstimate
 from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.replies import open_cache
 from evidencebench.pages.report.page import write_report
 from evidencebench.runs.formats import GivenAnswer, answers_in
 from evidencebench.runs.header import QueryControl
@@ -194,9 +192,9 @@ class Experiment:
         >>> experiment.estimate().found[0].requests
         20
         """
-        table, folder = PriceTable.load(prices), cache_folder(os.environ)
+        table = PriceTable.load(prices)
         sender = EstimatingSender(table, completion_tokens=reply_tokens)
-        client = ChatClient(sender=sender, cache=None if folder is None else ReplyCache(folder), prices=table)
+        client = ChatClient(sender=sender, cache=open_cache(), prices=table)
         how: dict[str, Any] = {"tasks": self.tasks, "limit": self.limit, "client": client}
         try:
             for name, given in self.systems.items():

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import open_cache
 from evidencebench.cli.construct.steps import print_failures
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
@@ -14,6 +13,7 @@ from evidencebench.construction.draft import input_of
 from evidencebench.construction.estimate import Assumptions, ModelUse, StepEstimate, Uses, estimate_construction, joined
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
 from evidencebench.models.llm.costs import PriceTable, shown_usd
+from evidencebench.models.llm.replies import open_cache
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 

@@ -1,6 +1,5 @@
 """ChatClient.ask/together/drain/close; make_client; estimate and replay senders."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,12 +22,12 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.files.disk import PathText
-from evidencebench.files.places import cache_folder, call_in_forks
+from evidencebench.files.places import call_in_forks
 from evidencebench.models.http import CLOSED
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals, shown_usd
-from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache, open_cache
 from evidencebench.models.llm.sender import Bounds, HttpSender
 from evidencebench.tables import Column
 
@@ -364,8 +363,7 @@ def make_client(
         environ=environ,
         transport=transport,
     )
-    folder = cache_folder(os.environ if environ is None else environ) if cache else None
-    replies = None if folder is None else ReplyCache(folder)
+    replies = open_cache(environ) if cache else None
     return ChatClient(
         sender=sender,
         cache=replies,

@@ -8,7 +8,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 
 from evidencebench.errors import CacheError, EvidenceBenchError
-from evidencebench.files.places import call_in_forks
+from evidencebench.files.places import cache_folder, call_in_forks
 from evidencebench.files.sqlite import Database, DatabaseFormat, release_space, reserve_space
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
 
@@ -208,6 +208,12 @@ class _Waiting:
             connection.execute("ROLLBACK TO change")
             self.error = error
         connection.execute("RELEASE change")
+
+
+def open_cache(environ: Mapping[str, str] | None = None) -> ReplyCache | None:
+    """Return the cache that the environment names, by default this process's; None where it says to keep none."""
+    folder = cache_folder(os.environ if environ is None else environ)
+    return None if folder is None else ReplyCache(folder)
 
 
 @contextmanager
