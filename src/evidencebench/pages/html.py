@@ -87,7 +87,7 @@ def encode_json(record: object) -> bytes:
 
 # In the order in which they are joined; a file may use the names that earlier files define.
 SHARED_SCRIPTS = (
-    *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
+    *("dom", "unpacked", "storage", "theme", "route", "row_values", "choice_bar"),
     *("marks", "graded", "definitions", "score_explanation"),
     *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view", "exchanges"),
     *("hits", "list_rows", "list_summary", "paper_list"),
@@ -105,6 +105,23 @@ APP_STYLES = ("tokens", "viewer", "paper", "people")
 FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_SCRIPTS = ("dom", "findings")
 FINDINGS_STYLES = ("tokens", "findings")
+CONSTRUCTION_SCRIPTS = (
+    *(
+        "dom",
+        "storage",
+        "theme",
+        "route",
+        "marks",
+        "graded",
+        "paper_text",
+        "keyboard",
+        "server",
+        "pick_view",
+        "unpacked",
+    ),
+    *("construction", "construction_edits"),
+)
+CONSTRUCTION_STYLES = ("tokens", "viewer", "paper", "people", "construction")
 
 
 @cache
@@ -179,12 +196,13 @@ def data_elements(
     yield f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n'
     remaining = lines()
     joined = iter(lambda: b"\n".join(islice(remaining, PAPERS_A_PIECE)), b"")
-    for number, piece in enumerate(map_in_order(Threads(2), lambda: _compressed, (), joined)):
+    for number, piece in enumerate(map_in_order(Threads(2), lambda: compressed, (), joined)):
         yield f'<script type="text/plain" class="papers" id="papers-{number}">{piece}</script>\n'
     yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
-    for number, packed in enumerate(map(_compressed, map(encode_json, asked))):
+    for number, packed in enumerate(map(compressed, map(encode_json, asked))):
         yield f'<script type="text/plain" class="exchanges" id="exchanges-{number}">{packed}</script>\n'
 
 
-def _compressed(piece: bytes) -> str:
+def compressed(piece: bytes) -> str:
+    """Return what the script of a page unpacks when it is needed."""
     return base64.b64encode(zlib.compress(piece, 5)).decode()  # level 6 takes half as long again and saves 1 %

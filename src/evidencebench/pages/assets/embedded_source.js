@@ -185,10 +185,3 @@ function mayHold(json, words) {
   const plain = folded(json);
   return words.every((word) => plain.includes(word.trim()));
 }
-
-async function unpacked(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
-}

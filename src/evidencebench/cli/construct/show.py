@@ -1,0 +1,125 @@
+"""``evidencebench construct show``."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from evidencebench.cli import options
+from evidencebench.cli.options import PageServing, argument, option
+from evidencebench.cli.output import print_json, print_prose, refuse_existing, tell_written
+from evidencebench.construction.config import read_config
+from evidencebench.errors import DataError
+from evidencebench.files.atomic import write_whole
+from evidencebench.files.places import cache_folder
+from evidencebench.models.llm.replies import stored_replies
+from evidencebench.pages.construction import DraftRecord, open_construction
+from evidencebench.pages.construction_page import construction_page
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+PAGE = "drafts.html"  # in the work folder
+
+
+@options.command
+def show(
+    *,
+    work: Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)],
+    draft: Annotated[str | None, argument("[DRAFT]", required=False)],
+    output: Annotated[Path | None, options.output("FILE.html", "The page. [default: WORK/drafts.html]")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE.html where it exists.")],
+    papers: Annotated[
+        Path | None, option("--papers FOLDER", "The papers. [default: as the configuration says]", options.FOLDER)
+    ],
+    as_json: options.AsJson,
+    serving: PageServing,
+) -> None:
+    """Show what became of the drafts, and why.
+
+    Writes a page: how many drafts each step dropped and for which reasons, the
+    noise of the labels, the cost; and each draft with its passage, hypothesis,
+    aspects, and the sentences that models marked, with all votes.
+
+    With DRAFT, that draft alone is printed; its number or a part of its id is
+    enough. With --open, the page is served, and drafts can be edited in it.
+
+    \b
+    Examples:
+      evidencebench construct show work --open
+      evidencebench construct show work 7
+    """
+    config = _configuration(work)
+    folder = papers or (read_config(config).papers if config else None)
+    with stored_replies(cache_folder(os.environ)) as replies:
+        if serving.is_opened:
+            return
+        shown = open_construction(work, papers=folder, replies=replies)
+        if draft is None:
+            path = output or work / PAGE
+            refuse_existing(path, overwrite=overwrite or output is None)
+            write_whole(path, construction_page(shown))
+            n = len(shown.numbers)
+            tell_written(path, {"n_drafts": n}, f"{path}: {counted(n, 'draft')}", as_json=as_json)
+            return
+        record = shown.record(shown.find(draft))
+    if as_json:
+        print_json(record)
+        return
+    for text, indent in _lines(record, len(shown.numbers)):
+        print_prose(printable(text), f"{indent}  ", indent)
+
+
+def _configuration(work: Path) -> Path | None:
+    """Return the configuration that names this work folder: a file beside it."""
+    for path in sorted(work.resolve().parent.glob("*.toml")):
+        with suppress(DataError):
+            if read_config(path).work.resolve() == work.resolve():
+                return path
+    return None
+
+
+def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
+    """Yield what is printed of a draft: each text with its indent."""
+    row, draft, cited = record.row, record.draft, record.draft.passage
+    became = {
+        "kept": "goes on",
+        "doubtful": f"goes on; votes are split {counted(row.n_doubtful, 'time')}",
+        "waiting": f"waits: '{row.step}' was its last step",
+        "dropped": f"dropped by '{row.step}': {': '.join(filter(None, (row.reason, draft.detail)))}",
+    }
+    place = f" ({row.number} of {n_drafts})" if row.number else ""
+    yield f"{row.id}{place}: {became[row.state]}", ""
+    before, passage, behind = record.passage
+    where = (cited.review_file, *cited.section, " ".join(dict.fromkeys(cited.marks))) if cited else ()
+    n_sentences = counted(len(record.paper.sentences), "sentence") if record.paper else ""
+    parts = {
+        "Review": " > ".join((draft.review_id, *where)),
+        "Before": before,
+        "Passage": passage,
+        "Behind": behind,
+        "Summary": draft.summary,
+        "Purpose": draft.purpose,
+        "Hypothesis": draft.hypothesis,
+        "Paper": ", ".join(filter(None, (draft.paper_id, draft.paper_file, n_sentences))),
+        "Note": record.note,
+        "Cost": record.cost,
+    }
+    for name, text in parts.items():
+        if text.strip():
+            yield f"{name}: {text}", ""
+    for number, (text, votes) in enumerate(zip(draft.aspects, record.votes, strict=True), 1):
+        yield f"Aspect {number}{' (Results)' * (number - 1 in (draft.results or ()))}: {text}", ""
+        for vote in votes:
+            sentences = record.paper.sentences if record.paper else ()
+            said = [f"yes: {record.voters[voter]}" for voter in vote.yes]
+            said += [f"no: {record.voters[voter]}" for voter in vote.no]
+            kind = "source" if vote.is_source else "no source"
+            doubt = ", votes are split" * bool(vote.yes and vote.no)
+            quoted = sentences[vote.sentence] if 0 <= vote.sentence < len(sentences) else ""
+            yield f"{vote.sentence}, {kind}{doubt}: {quoted}", "  "
+            yield "; ".join(said), "      "
+    for text, why in record.dropped_aspects:
+        yield f"Aspect left out: {text} ({why})", ""
+    if record.n_unread:
+        yield f"Replies that could not be read: {record.n_unread:,}", ""

@@ -1,0 +1,312 @@
+// The drafts of a construction: what became of them; each with its passage, its aspects, and the votes on its paper.
+
+// State -> its name in the list, and the words for one draft.
+const STATES = {
+  doubtful: ["votes are split", (row) => `Goes on. Votes are split ${counted(row.n_doubtful, "time")}.`],
+  kept: ["kept", () => "Goes on."],
+  waiting: ["waits", (row) => `Waits for its next step; “${row.step}” was the last.`],
+  dropped: ["dropped", (row, detail) => `Dropped by “${row.step}”: ${[row.reason, detail].filter(Boolean).join(": ")}`],
+};
+const SHORT_PAPER = 30; // sentences; such a paper is shown as a whole
+
+// The drafts that a page in one file holds. `ServedDrafts` has the same methods.
+const EMBEDDED_DRAFTS = {
+  overview: async () => JSON.parse(document.getElementById("overview").textContent),
+  record: async ({ number }) => JSON.parse(await unpacked(document.getElementById(`draft-${number}`).textContent)),
+};
+
+async function showConstruction(root) {
+  const source = document.getElementById("overview") ? EMBEDDED_DRAFTS : SERVED_DRAFTS;
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
+  const told = h("p.viewer-status", { role: "status" });
+  const list = h("section.bench-list");
+  const holder = h("section.bench-draft", { hidden: true });
+  const shown = { only: "", words: "", overview: null, rows: [], draft: null, scroll: 0 };
+  const keys = listenToKeys(root, [
+    { keys: ["j", "n"], name: "next draft of the list", run: () => step(1) },
+    { keys: ["k", "p"], name: "previous draft of the list", run: () => step(-1) },
+    { keys: ["e"], name: "next marked sentence", run: () => shown.draft?.jump(1) },
+    { keys: ["E"], name: "previous marked sentence", run: () => shown.draft?.jump(-1) },
+    { keys: ["o"], name: "only marked sentences, or all", run: () => shown.draft?.toggleLess() },
+    { keys: ["Escape"], name: "back to the list", run: () => go(linkTo(null)) },
+  ]);
+  root.classList.add("bench");
+  root.append(told, list, holder);
+  try {
+    await renew();
+  } catch (error) {
+    announce(told, error.message);
+    return;
+  }
+  document.querySelector(".page-head").append(h("p.page-title", {}, shown.overview.title),
+    h("button", { onclick: keys.open }, "Keyboard"), themeButton());
+  onRoute(follow);
+  await follow();
+
+  async function renew() {
+    shown.overview = await source.overview();
+    list.replaceChildren(...overviewParts(shown.overview, shown, fillRows));
+    fillRows();
+  }
+
+  function fillRows() {
+    const wanted = shown.words.toLowerCase().trim();
+    const holds = (row) => `${row.number} ${row.id} ${row.text} ${row.reason}`.toLowerCase().includes(wanted);
+    shown.rows = shown.overview.rows.filter((row) => (!shown.only || row.state === shown.only) && holds(row));
+    list.querySelector(".bench-rows").replaceChildren(...shown.rows.map(listRow));
+    announce(list.querySelector(".list-count"), `${counted(shown.rows.length, "draft")} of ${shown.overview.rows.length.toLocaleString("en")}`);
+  }
+
+  function step(by) {
+    const at = shown.rows.findIndex((row) => row.id === readRoute().id);
+    const next = shown.rows[at < 0 ? 0 : at + by];
+    if (next) go(linkTo(next.id));
+    else announce(told, `This is the ${by > 0 ? "last" : "first"} draft of the list.`);
+  }
+
+  // Goes between the list, which keeps its scroll position, and a draft.
+  async function follow() {
+    const { id, sentence } = readRoute();
+    announce(told, "");
+    if (!list.hidden) shown.scroll = window.scrollY;
+    list.hidden = id !== null;
+    holder.hidden = id === null;
+    if (id === null) {
+      const left = shown.draft?.id;
+      shown.draft = null;
+      document.title = shown.overview.title;
+      window.scrollTo(0, shown.scroll);
+      [...list.querySelectorAll(".row-link")].find((link) => link.hash === linkTo(left ?? ""))?.focus({ preventScroll: true });
+      return;
+    }
+    if (shown.draft?.id !== id) await open(id);
+    if (sentence !== null) shown.draft?.show(sentence);
+  }
+
+  async function open(id) {
+    const row = shown.overview.rows.find((one) => one.id === id);
+    shown.draft = null;
+    if (!row) {
+      holder.replaceChildren(h("a.button", { href: linkTo(null) }, "Back to the list"));
+      announce(told, "There is no such draft.");
+      return;
+    }
+    try {
+      const record = await source.record(row);
+      if (readRoute().id !== id) return; // the reader has gone on meanwhile
+      draw(record);
+      window.scrollTo(0, 0);
+      holder.querySelector("h1").focus({ preventScroll: true });
+    } catch (error) {
+      announce(told, error.message);
+    }
+  }
+
+  // Shows a draft; one that was just edited stays where it is.
+  function draw(record) {
+    const at = shown.rows.findIndex((row) => row.id === record.row.id);
+    const edits = shown.overview.is_editable ? editsOf(record, source, { draw, renew }) : null;
+    shown.draft = draftView(record, edits, shown.draft);
+    const turn = (words, by) => h("button", { disabled: !shown.rows[at + by], onclick: () => step(by) }, words);
+    const place = at < 0 ? "" : `${at + 1} of ${shown.rows.length}`;
+    holder.replaceChildren(h("nav.bench-bar", { "aria-label": "Drafts" }, h("a.button", { href: linkTo(null) }, "Back to the list"),
+      turn("‹ Previous", -1), h("span.paper-place", {}, place), turn("Next ›", 1)), shown.draft.element);
+    document.title = `${cleaned(record.row.text).slice(0, 100)} · ${shown.overview.title}`;
+  }
+}
+
+// What stands above the list: the answer, and what a reader may search and filter by.
+function overviewParts(overview, shown, fillRows) {
+  const counts = Object.groupBy(overview.rows, ({ state }) => state);
+  const filters = ["", ...Object.keys(STATES)].filter((state) => !state || counts[state]).map((state) =>
+    h("button", { "aria-pressed": String(shown.only === state), "data-state": state, onclick: (event) => filter(state, event.currentTarget) },
+      `${state ? STATES[state][0] : "all"} (${(state ? counts[state] : overview.rows).length})`));
+  const search = h("input", { type: "search", value: shown.words, oninput: () => { shown.words = search.value; fillRows(); } });
+  return [
+    h("h1", {}, "What became of the drafts"),
+    h("p.bench-answer", {}, foreign("span", {}, overview.answer)),
+    overview.noise.map((text) => foreign("p", {}, text)),
+    overview.warnings.map((text) => foreign("p.bench-told", {}, `Warning: ${text}`)),
+    foreign("p", {}, `Cost: ${overview.cost}.`),
+    overview.next && foreign("p.bench-told", {}, overview.next),
+    h("div.bench-steps", { tabindex: "0", role: "region", "aria-label": "Steps" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["Step", "Drafts", "Kept", "Dropped", "Reasons"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, overview.steps.map(stepRow)))),
+    h("h2", {}, "Drafts"),
+    h("div.bench-filters", { role: "group", "aria-label": "Which drafts" }, filters, h("label", {}, "with the words ", search)),
+    h("p.list-count", { role: "status" }),
+    h("ol.bench-rows", { role: "list" }),
+  ].flat(Infinity).filter(Boolean);
+
+  function filter(state, pressed) {
+    shown.only = state;
+    for (const button of pressed.parentElement.querySelectorAll("button")) button.setAttribute("aria-pressed", button === pressed);
+    fillRows();
+  }
+}
+
+function stepRow({ step, n_drafts: nDrafts, n_kept: nKept, dropped }) {
+  const reasons = Object.entries(dropped).sort(([, one], [, other]) => other - one);
+  const n = (number) => h("td.bench-number", {}, number.toLocaleString("en"));
+  return h("tr", {}, h("th", { scope: "row" }, step), n(nDrafts), n(nKept), n(nDrafts - nKept),
+    h("td", {}, reasons.map(([reason, count]) => foreign("div", {}, `${count.toLocaleString("en")}: ${reason}`))));
+}
+
+function listRow(row) {
+  const facts = row.state === "dropped" ? `${row.step}: ${row.reason}`
+    : [counted(row.n_aspects, "aspect"), counted(row.n_sources, "marked sentence"), row.n_doubtful && `${row.n_doubtful} split`].filter(Boolean).join(", ");
+  return h("li.row", {}, h("span.bench-number", {}, row.number, "."), h("div", {},
+    foreign("a.row-link", { href: linkTo(row.id) }, row.text),
+    h("p.row-id", {}, badge(row.state), " ", foreign("span", {}, facts), row.n_edits ? `; ${counted(row.n_edits, "edit")}` : "", "; ", foreign("span", {}, row.id))));
+}
+
+function badge(state) {
+  return h("b", { class: `bench-badge is-${state}` }, STATES[state][0]);
+}
+
+/* A draft. `edits` has elements that change it, or is null. It takes over from the view `before` of the same draft what a
+   reader chose in it. Returns {id, element, show(index), jump(by), toggleLess()}. */
+function draftView(record, edits, before) {
+  const { row, draft } = record;
+  const paper = paperPart(record, edits, (place) => choose(place));
+  const aspects = draft.aspects ?? [];
+  const chips = aspects.map((_, place) => h("button.chip",
+    { "aria-pressed": "false", "aria-label": `aspect ${place + 1}: mark its sentences`, onclick: () => choose(place) }, place + 1));
+  let pressed = null;
+  const results = draft.results ?? [];
+  const field = (name, label) => (draft[name] || edits?.texts[name]) && h("section", {}, h("h2", {}, label),
+    draft[name] === record.passage[1] ? h("p", {}, "The whole passage.") : foreign("p", {}, draft[name] ?? ""), edits?.texts[name]);
+  const element = h("article", {},
+    foreign("h1", { tabindex: "-1" }, draft.hypothesis || "(no hypothesis)"),
+    h("p.bench-state", {}, badge(row.state), " ", foreign("span", {}, STATES[row.state][1](row, draft.detail))),
+    edits?.head,
+    h("dl.bench-facts", {}, facts(record).map(([name, text]) => [h("dt", {}, name), foreign("dd", {}, text)])),
+    h("section", {}, h("h2", {}, "Passage"), passagePart(record)),
+    field("summary", "Summary"), field("purpose", "Purpose, as the model says"), field("hypothesis", "Hypothesis"),
+    aspects.length > 0 && h("section", {}, h("h2", {}, "Aspects"), h("ol.bench-aspects", { role: "list" }, aspects.map((text, place) => h("li", {}, chips[place],
+      h("div", {}, foreign("span", {}, text), " ", results.includes(place) && h("b.bench-badge", {}, "Results"), " ",
+        h("small", {}, votesText(record.votes[place])), edits?.ofAspect(place)))))),
+    edits?.aspects,
+    record.dropped_aspects.length > 0 && h("section", {}, h("h2", {}, "Aspects left out"),
+      h("ul", {}, record.dropped_aspects.map(([text, why]) => h("li", {}, foreign("span", {}, text), ": ", foreign("small", {}, why))))),
+    paper.element);
+  if (before?.id === row.id) {
+    if (before.pressed() !== null && aspects[before.pressed()]) choose(before.pressed());
+    if (before.isLess() !== paper.isLess()) paper.toggleLess();
+  }
+  return { ...paper, id: row.id, element, pressed: () => pressed };
+
+  function choose(place) {
+    pressed = pressed === place ? null : place;
+    chips.forEach((chip, at) => chip.setAttribute("aria-pressed", at === pressed));
+    paper.highlight(pressed);
+  }
+}
+
+function facts({ row, draft, paper, n_unread: nUnread, cost }) {
+  const { passage } = draft;
+  const place = passage ? [passage.review_file, ...(passage.section ?? [])].join(" > ") : "";
+  const named = [draft.paper_id, draft.paper_file, paper && counted(paper.sentences.length, "sentence")];
+  return [
+    ["Draft", `${row.number}, ${row.id}`],
+    ["Review", [draft.review_id, place].filter(Boolean).join(", ")],
+    ["Paper", named.filter(Boolean).join(", ")],
+    ["Cost", cost],
+    ["Not read", nUnread ? `${nUnread.toLocaleString("en")} replies of windows could not be read` : ""],
+  ].filter(([, text]) => text);
+}
+
+// The passage between what stands around it; the marks of the citation are bold.
+function passagePart({ passage: [before, text, behind], draft }) {
+  const parts = [text];
+  for (const mark of new Set(draft.passage?.marks ?? []))
+    parts.splice(0, parts.length, ...parts.flatMap((part) => (typeof part === "string" && mark
+      ? part.split(mark).flatMap((piece, at) => (at ? [h("b", {}, mark), piece] : [piece])) : [part])));
+  return h("p.bench-passage", { dir: "auto" }, before, h("mark", {}, parts), behind);
+}
+
+// "2 sentences, 1 split".
+function votesText(votes = []) {
+  const nSplit = votes.filter(isSplit).length;
+  return `${counted(votes.filter((vote) => vote.is_source).length, "sentence")}${nSplit ? `, ${nSplit} split` : ""}`;
+}
+
+function isSplit({ yes, no }) {
+  return yes.length > 0 && no.length > 0;
+}
+
+// The paper with its marked sentences, and below each who voted how; without its text, the votes alone.
+function paperPart(record, edits, choose) {
+  const { paper, note, votes, voters } = record;
+  const bySentence = new Map();
+  votes.forEach((ofAspect, aspect) => ofAspect.forEach((vote) =>
+    bySentence.set(vote.sentence, [...(bySentence.get(vote.sentence) ?? []), { ...vote, aspect }])));
+  const title = h("h2", {}, "Paper");
+  if (!paper) {
+    const items = [...bySentence].sort(([one], [other]) => one - other).map(([index, said]) => h("li", {}, `Sentence ${index}`, votesPart(said, voters)));
+    const nothing = () => {};
+    return { element: h("section", {}, title, foreign("p.bench-told", {}, note), h("ul", {}, items)),
+      show: nothing, jump: nothing, highlight: nothing, toggleLess: nothing, isLess: () => false };
+  }
+  const aspects = votes.map((ofAspect, place) => ({ id: place + 1, number: place + 1, text: record.draft.aspects[place], counts: true,
+    sentences: ofAspect.filter((vote) => vote.is_source).map((vote) => vote.sentence) }));
+  const stated = paper.sentences.map((_, index) => aspects.filter((aspect) => aspect.sentences.includes(index)));
+  const isEvidence = (index) => bySentence.has(index);
+  const graded = { paper, aspects, chosen: [], stated, isEvidence, fateOf: paper.sentences.map((_, index) => (isEvidence(index) ? "plain" : null)) };
+  const text = textOf(graded, (aspect) => choose(aspect.number - 1));
+  for (const [index, said] of bySentence) {
+    const row = text.rows[index];
+    row?.querySelector(".body").append(votesPart(said, voters));
+    row?.classList.toggle("is-split", said.some(isSplit));
+    row?.classList.toggle("is-no-source", !said.some((vote) => vote.is_source));
+  }
+  const marked = [...bySentence.keys()].sort((one, other) => one - other);
+  const less = h("button.less", { "aria-pressed": "false", onclick: toggleLess }, "Only marked sentences");
+  let current = -1;
+  let isLess = false;
+  if (paper.sentences.length > SHORT_PAPER && marked.length) toggleLess();
+  const element = h("section", {}, title, note && foreign("p.bench-told", {}, note),
+    h("p.bench-key", {}, less, h("button", { onclick: () => jump(-1), disabled: !marked.length }, "‹ Previous marked"), h("button", { onclick: () => jump(1), disabled: !marked.length }, "Next marked ›"),
+      h("span.bench-swatch", {}, "marked"), h("span.bench-swatch.is-split", {}, "votes are split")),
+    edits?.marking(text), text.element);
+  return { element, show, jump, highlight, toggleLess, isLess: () => isLess };
+
+  function toggleLess() {
+    isLess = !isLess;
+    less.setAttribute("aria-pressed", isLess);
+    text.only(isLess);
+  }
+
+  function highlight(place) {
+    text.highlight(place === null ? null : aspects[place]);
+    edits?.highlight(place);
+    for (const chip of text.element.querySelectorAll(".chip")) chip.setAttribute("aria-pressed", Number(chip.dataset.aspect) - 1 === place);
+  }
+
+  function jump(by) {
+    const next = by > 0 ? marked.find((index) => index > current) : marked.findLast((index) => index < current);
+    if (next !== undefined) show(next);
+  }
+
+  function show(index) {
+    const row = text.rows[index];
+    if (!row) return;
+    text.reveal(row);
+    text.rows[current]?.classList.remove("is-target");
+    row.classList.add("is-target");
+    current = index;
+    row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "center" });
+  }
+}
+
+// What was said of a sentence, aspect by aspect; it is open where votes are split.
+function votesPart(said, voters) {
+  const words = said.map((vote) => {
+    const counts = vote.yes.length || vote.no.length ? `${vote.yes.length} yes${vote.no.length ? `, ${vote.no.length} no` : ""}` : "no votes";
+    return `aspect ${vote.aspect + 1}: ${counts}${isSplit(vote) ? " (split)" : ""}${vote.is_source ? "" : ", no source"}`;
+  });
+  const who = ({ aspect, yes, no }) => [["yes", yes], ["no", no]].flatMap(([word, places]) =>
+    places.map((place) => foreign("li", {}, `aspect ${aspect + 1}, ${word}: ${voters[place]}`)));
+  return h("details.bench-votes", { open: said.some(isSplit) }, h("summary", {}, words.join("; ")), h("ul", {}, said.map(who)));
+}

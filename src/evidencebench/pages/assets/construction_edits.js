@@ -1,0 +1,1 @@
+showConstruction(document.getElementById("viewer"));

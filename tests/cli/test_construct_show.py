@@ -1,0 +1,118 @@
+"""``construct show``: a draft in the terminal, and the page of all drafts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from command_line import Command
+from evidencebench.construction.draft import DRAFTS
+from shown_constructions import DOUBTFUL, DROPPED, make_construction
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+@pytest.fixture(autouse=True)
+def _work() -> Path:
+    return make_construction(Path())
+
+
+def test_a_draft_is_printed_with_its_passage_votes_and_reasons_in_80_columns(command: Command) -> None:
+    out = command("construct show work 1").out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert "\x1b" not in out
+    text = " ".join(out.split())
+    for words in (
+        f"{DOUBTFUL} (1 of 3): goes on; votes are split 1 time",
+        "Review: pmc_1 > review.xml > Results > ",
+        "Before: Before it. Passage: Tea lowered pressure [7].",
+        "Hypothesis: Tea lowers pressure in review.xml:B7:1.",
+        "Paper: pmc_2, paper.txt, 44 sentences",
+        "Cost: unknown, of 4 requests; 4 replies are not stored here",
+        "Aspect 1 (Results): Pressure fell.",
+        "7, source, votes are split: Sentence 3 says <img",
+        "yes: local/any, sentences 5 to 14; no: local/any, sentences 0 to 9",
+        "8, source: Sentence 4 says this. yes: local/any, sentences 0 to 9; yes: local/any, sentences 5 to 14",
+        "Replies that could not be read: 1",
+    ):
+        assert words in text, text
+    text = " ".join(command("construct show work B9").out.split())
+    assert "(3 of 3): dropped by 'hypotheses': no usable reply: <img" in text
+
+
+def test_json_has_all_of_a_draft(command: Command) -> None:
+    record = command(f"construct show work {DOUBTFUL} --json").json
+    assert record["row"] | {"text": ""} == {
+        "id": DOUBTFUL,
+        "number": 1,
+        "state": "doubtful",
+        "step": "label-results",
+        "reason": "",
+        "text": "",
+        "n_aspects": 2,
+        "n_sources": 2,
+        "n_doubtful": 1,
+    }
+    split, sure = record["votes"][0]
+    assert split == {"sentence": 7, "is_source": True, "yes": [1], "no": [0]}
+    assert sure == {"sentence": 8, "is_source": True, "yes": [0, 1], "no": []}
+    assert len(record["paper"]["sentences"]) == 44
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("B77", "expected a draft's id, a part of it, or 1 to 3; got 'B77'"),
+        ("review.xml:B7:2", "got 'review.xml:B7:2' (did you mean 'review.xml:B7:1'?)"),
+        ("review", "got 'review' is in 3, such as 'review.xml:B7:1'"),
+        ("4", "or 1 to 3; got '4'"),
+    ],
+)
+def test_a_draft_that_is_not_there_is_told_with_names_like_it(command: Command, wanted: str, said: str) -> None:
+    assert said in command(f"construct show work {wanted}").refusal
+
+
+def test_what_cannot_be_shown_is_told_and_the_rest_is_shown(command: Command) -> None:
+    paper = Path("papers/paper.txt")
+    paper.write_text(paper.read_text().replace("given", "drunk"))
+    assert "Note: The paper's file changed since it was judged" in command("construct show work 1").out
+    paper.unlink()
+    assert "Note: The paper cannot be shown: paper.txt" in command("construct show work 1").out
+    assert "Note: The folder of papers is not known" in command("construct show work 1 --papers none").out
+    broken = Path("work/results.jsonl")
+    broken.write_text(broken.read_text().replace('"aspects":["Pressure fell."', '"aspects":[7'))
+    assert "dropped by 'label-results': cannot be read: work/results.jsonl: draft" in command("construct show work 1").done
+    assert command("construct show work").done
+    Path("empty").mkdir()
+    assert "empty: expected the files of a construction, got none" in command("construct show empty").refusal
+
+
+def test_the_page_is_one_file_that_replaces_only_what_it_made_itself(command: Command) -> None:
+    made = command("construct show work")
+    assert made.out == "work/drafts.html: 3 drafts\n"
+    page = Path("work/drafts.html").read_text()
+    assert not re.search(r"""(?:src|href)=["'](?!data:)[a-z]+:""", page)
+    assert "<img" not in page
+    assert command("construct show work --json").json == {"output": "work/drafts.html", "n_drafts": 3}
+    Path("own.html").write_text("mine")
+    assert "own.html: exists" in command("construct show work -o own.html").refusal
+    assert command("construct show work -o own.html --overwrite").done
+    assert not DRAFTS.is_at(Path("work/drafts.html"))
+
+
+def test_thousand_drafts_are_a_page_that_says_what_it_leaves_out(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "large"
+    folder.mkdir()
+    work = make_construction(folder, n_more=997)
+    assert command(f"construct show {work}").done
+    page = (work / "drafts.html").read_text()
+    assert page.count('id="draft-') == 1000
+    assert len(page) < 4_000_000
+
+
+def test_a_passage_that_harvest_dropped_can_be_looked_at(command: Command) -> None:
+    passages = Path("work/passages.jsonl")
+    passages.write_text(
+        passages.read_text().replace(f'"id":"{DROPPED}"', '"id":"lost","dropped":"in a methods section"')
+    )
+    assert "lost: dropped by 'harvest': in a methods section" in command("construct show work lost").out

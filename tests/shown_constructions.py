@@ -1,0 +1,89 @@
+"""A work folder with drafts as the judge leaves them: votes that are split, drops, hostile texts, a paper."""
+
+from pathlib import Path
+from typing import Any
+
+from evidencebench.construction.draft import CitedPassage, Draft, Judging, JudgingRound, ReplySource, WindowVote
+from evidencebench.files.disk import file_sha256
+from trial_constructions import write_drafts
+
+HOSTILE = "<img src=x onerror=alert(1)></script>\x1b[2J \u202e"
+SUMMARY = f"Tea lowered pressure [7]. {HOSTILE}"
+CONFIG = 'name = "tea"\nreviews = ["reviews"]\npapers = "papers"\nmodel = "local/any,base_url=http://127.0.0.1:9/v1"\n'
+DOUBTFUL, KEPT, DROPPED = "review.xml:B7:1", "review.xml:B8:1", "review.xml:B9:1"
+
+
+def make_construction(folder: Path, *, n_more: int = 0) -> Path:
+    """Write three drafts, and more like the second, with configuration and paper; return the work folder."""
+    papers, work = folder / "papers", folder / "work"
+    for made in (papers, work):
+        made.mkdir()
+    (folder / "construction.toml").write_text(CONFIG)
+    text = " ".join(f"Sentence {n} says {HOSTILE if n == 3 else 'this'}." for n in range(40))
+    (papers / "paper.txt").write_text(f"A trial of tea\n\nAbstract\n\nTea was given.\n\nResults\n\n{text}\n")
+    drafts = [
+        _draft(papers, DOUBTFUL, votes=(7,)),
+        _draft(papers, KEPT, votes=(8,)),
+        *(_draft(papers, f"review.xml:C{n}:1", votes=(8,)) for n in range(n_more)),
+    ]
+    dropped = _draft(papers, DROPPED, dropped="no usable reply", detail=HOSTILE, judging=None)
+    step_files = {
+        "passages": ("harvest", [_passage(one) for one in (*drafts, dropped)]),
+        "summaries": ("summaries", [_passage(one) for one in (*drafts, dropped)]),
+        "hypotheses": ("hypotheses", [*drafts, dropped]),
+        "aspects": ("aspects", drafts),
+        "judgments": ("judge", drafts),
+        "results": ("label-results", drafts),
+    }
+    sha256 = ""
+    for name, (step, of_step) in step_files.items():
+        sha256 = write_drafts(work / f"{name}.jsonl", of_step, step=step, source_sha256=sha256).sha256
+    return work
+
+
+def _passage(draft: Draft) -> Draft:
+    return Draft(
+        id=draft.id,
+        review_id=draft.review_id,
+        paper_id=draft.paper_id,
+        paper_file=draft.paper_file,
+        summary=draft.summary,
+        context=draft.context,
+        passage=draft.passage,
+    )
+
+
+def _draft(papers: Path, draft_id: str, votes: tuple[int, ...] = (), **fields: Any) -> Draft:
+    """Return a draft of two aspects; the window at 5 votes for ``votes``, that at 0 for 8 alone."""
+    rounds = JudgingRound(
+        model="local/any",
+        prompt="0" * 64,
+        votes=(
+            (WindowVote(0, (8,), "a" * 64), WindowVote(5, (8, *votes), "b" * 64)),
+            (WindowVote(0, (), "c" * 64), WindowVote(5, None)),
+        ),
+    )
+    own: dict[str, Any] = {
+        "review_id": "pmc_1",
+        "paper_id": "pmc_2",
+        "paper_file": "paper.txt",
+        "summary": SUMMARY,
+        "context": f"Before it. {SUMMARY} Behind it.",
+        "passage": CitedPassage(
+            review_file="review.xml", start=1, stop=9, marks=("[7]",), reference="B7", section=("Results", HOSTILE)
+        ),
+        "purpose": "Whether tea matters.",
+        "hypothesis": f"Tea lowers pressure in {draft_id}.",
+        "aspects": ("Pressure fell.", HOSTILE),
+        "results": (0,),
+        "sources_of": {"hypotheses trim": ReplySource(prompt="0" * 64, model="local/any", request="d" * 64)},
+        "judging": Judging(
+            paper_sha256=file_sha256(papers / "paper.txt"),
+            n_sentences=44,
+            window=10,
+            overlap=5,
+            rounds=(rounds,),
+            sources=(tuple(sorted({8, *votes})), ()),
+        ),
+    }
+    return Draft(id=draft_id, **(own | fields))
