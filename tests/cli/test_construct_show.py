@@ -52,6 +52,7 @@ def test_json_has_all_of_a_draft(command: Command) -> None:
         "n_aspects": 2,
         "n_sources": 2,
         "n_doubtful": 1,
+        "n_edits": 0,
     }
     split, sure = record["votes"][0]
     assert split == {"sentence": 7, "is_source": True, "yes": [1], "no": [0]}
@@ -77,11 +78,13 @@ def test_what_cannot_be_shown_is_told_and_the_rest_is_shown(command: Command) ->
     paper.write_text(paper.read_text().replace("given", "drunk"))
     assert "Note: The paper's file changed since it was judged" in command("construct show work 1").out
     paper.unlink()
-    assert "Note: The paper cannot be shown: paper.txt" in command("construct show work 1").out
+    assert "Note: The paper cannot be shown: papers/paper.txt" in command("construct show work 1").out
     assert "Note: The folder of papers is not known" in command("construct show work 1 --papers none").out
     broken = Path("work/results.jsonl")
     broken.write_text(broken.read_text().replace('"aspects":["Pressure fell."', '"aspects":[7'))
-    assert "dropped by 'label-results': cannot be read: work/results.jsonl: draft" in command("construct show work 1").done
+    assert (
+        "dropped by 'label-results': cannot be read: work/results.jsonl: draft" in command("construct show work 1").done
+    )
     assert command("construct show work").done
     Path("empty").mkdir()
     assert "empty: expected the files of a construction, got none" in command("construct show empty").refusal

@@ -13,7 +13,6 @@ In reading order:
 * `app`: The local app: a server for the paper viewer, with data of any size
 * `people`: The pages for people who answer tasks, each by name
 * `disagreements`: Disagreements as a page
-* `construction`: What became of a construction's drafts
-* `construction_page`: The same, as a page
+* `construction`: What became of a construction's drafts, also as a page
 * `exchanges`: Stored prompts and replies, for the pages
 """

@@ -1,29 +1,45 @@
-"""A construction as people look at it: what became of its drafts, each with its votes, reasons and cost."""
+"""A construction as people look at it: what became of its drafts, each with its votes, reasons and cost; as a page."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+from zlib import crc32
 
 import msgspec
+from msgspec.structs import replace
 
 from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, Judging, open_drafts, output_of
+from evidencebench.construction.edits import Edit, read_edits
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import windows_agree
-from evidencebench.construction.losses import StepLosses, losses_of
-from evidencebench.errors import CacheError, DataError, RunError
+from evidencebench.construction.losses import losses_of
+from evidencebench.construction.writing import wrong_with_aspect, wrong_with_hypothesis
+from evidencebench.errors import CacheError, DataError, EvidenceBenchError, RunError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.pages.html import beginning_of
-from evidencebench.pages.paper import PaperRecord, kind_letters
+from evidencebench.pages.html import (
+    CONSTRUCTION_SCRIPTS,
+    CONSTRUCTION_STYLES,
+    beginning_of,
+    compressed,
+    encode_json,
+    one_file,
+    page_parts,
+    script,
+    style,
+)
+from evidencebench.pages.paper import PaperRecord, paper_of
 from evidencebench.wording import counted, did_you_mean, without_folders
 
 State = Literal["doubtful", "kept", "waiting", "dropped"]
 """A draft goes on, with a sentence on which votes are split or without; waits for its next step; or goes no further."""
 
-_KEY_DIGITS = 64
+MOST_PAPERS = 200
+"""Of so many drafts, the doubtful ones first, a page holds the paper's text; a text takes about 10 kB."""
 
 
 class SentenceVotes(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +49,13 @@ class SentenceVotes(msgspec.Struct, frozen=True, kw_only=True):
     is_source: bool
     yes: tuple[int, ...]
     no: tuple[int, ...]
+
+
+Votes = tuple[SentenceVotes, ...]
+"""On the sentences that hold an aspect by some vote or by the step's rule."""
+
+Warned = tuple[str, str]
+"""A field that people wrote, and what is wrong with it."""
 
 
 class DraftRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +70,7 @@ class DraftRow(msgspec.Struct, frozen=True, kw_only=True):
     n_aspects: int
     n_sources: int
     n_doubtful: int
+    n_edits: int
 
 
 class DraftRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,22 +80,16 @@ class DraftRecord(msgspec.Struct, frozen=True, kw_only=True):
     draft: Draft  # without ``judging`` and ``sources_of``
     dropped_aspects: tuple[tuple[str, str], ...]  # each with the reason
     passage: tuple[str, str, str]  # what the review says of the paper, between what stands before and behind it
-    votes: tuple[tuple[SentenceVotes, ...], ...]  # by aspect, on sentences that hold it by some vote or by the rule
+    judged: tuple[str, ...]  # the aspects that votes are on: those before an edit that no run has taken up
+    votes: tuple[Votes, ...]
     voters: tuple[str, ...]  # the windows that were asked, by model and sentences
     n_unread: int  # of their answers, one for each aspect
     paper: PaperRecord | None
     note: str
     cost: str
-
-
-class ConstructionOverview(msgspec.Struct, frozen=True, kw_only=True):
-    title: str
-    answer: str
-    noise: tuple[str, ...]
-    warnings: tuple[str, ...]
-    cost: str
-    steps: tuple[StepLosses, ...]
-    rows: tuple[DraftRow, ...]
+    edits: tuple[Edit, ...]
+    warnings: tuple[Warned, ...]  # what checks say of what people wrote
+    revision: str  # another one once the draft, or an edit of it, is changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +98,7 @@ class ShownConstruction:
 
     work: Path
     files: Mapping[str, DraftFile]  # step -> its file
+    edits: Mapping[tuple[str, str], Edit]  # by draft and step; those that no run has taken up are shown too
     papers: PaperFolder | None
     replies: ReplyCache | None
 
@@ -102,6 +121,17 @@ class ShownConstruction:
         last = len(self.numbers)
         raise DataError(f"{self.work}: expected a draft's id, a part of it, or 1 to {last:,}; got '{wanted}'{got}")
 
+    def edits_of(self, draft_id: str) -> list[Edit]:
+        return [self.edits[draft_id, step] for step in self.files if (draft_id, step) in self.edits]
+
+    @property
+    def n_pending(self) -> int:
+        """How many edits no run has taken up."""
+        there = ((edit, self.files.get(edit.step)) for edit in self.edits.values())
+        edits = [edit for edit, file in there if file is not None and edit.draft in file.marks]
+        made = [self._read(edit.step, edit.draft) for edit in edits]
+        return sum(_edited(draft, [edit])[0] != draft for draft, edit in zip(made, edits, strict=True))
+
     def draft(self, draft_id: str) -> tuple[str, Draft]:
         """Return the last step that a draft came to, and the draft as that left it."""
         step = ""
@@ -116,34 +146,37 @@ class ShownConstruction:
         try:
             return self.files[step][draft_id]
         except RunError as error:
-            return Draft(
-                id=draft_id, review_id="", paper_id="", dropped="cannot be read", detail=without_folders(str(error))
-            )
+            why = without_folders(str(error))
+            return Draft(id=draft_id, review_id="", paper_id="", dropped="cannot be read", detail=why)
 
-    def overview(self) -> ConstructionOverview:
+    def overview(self) -> dict[str, Any]:
+        """Return the answer and the list: what became of the drafts, how far labels can be trusted, the cost."""
         drafts = [self.draft(draft_id) for draft_id in self.numbers]
-        rows = [self._row(step, draft, _votes_of(draft)) for step, draft in drafts]
+        rows = [self._shown(step, draft)[0] for step, draft in drafts]
         noise = windows_agree(draft for _, draft in drafts)
-        n = Counter(row.state for row in rows)
+        n, states = Counter(row.state for row in rows), get_args(State)
         said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} go on"
         said += f", votes are split on sentences of {n['doubtful']:,} of them" * bool(n["doubtful"])
         said += f"; {n['dropped']:,} dropped" * bool(n["dropped"])
         said += f"; {n['waiting']:,} wait for their next step" * bool(n["waiting"])
-        states = get_args(State)
-        return ConstructionOverview(
-            title=f"Construction in {self.work.resolve().name}",
-            answer=f"{said}.",
-            noise=tuple(f"{model}: {windows.text}." for model, windows in noise.items()),
-            warnings=tuple(f"{model}: {windows.warning}." for model, windows in noise.items() if windows.warning),
-            cost=self._cost({key for _, draft in drafts for key in _requests_of(draft)}),
-            steps=tuple(map(losses_of, self.files.values())),
-            rows=tuple(sorted(rows, key=lambda row: (states.index(row.state), -row.n_doubtful, row.number))),
-        )
+        return {
+            "title": f"Construction in {self.work.resolve().name}",
+            "answer": f"{said}.",
+            "noise": [f"{model}: {windows.text}." for model, windows in noise.items()],
+            "warnings": [f"{model}: {windows.warning}." for model, windows in noise.items() if windows.warning],
+            "cost": self._cost({key for _, draft in drafts for key in _requests_of(draft)}),
+            "steps": [losses_of(file) for file in self.files.values()],
+            "rows": sorted(rows, key=lambda row: (states.index(row.state), -row.n_doubtful, row.number)),
+        }
 
-    def _row(self, step: str, draft: Draft, votes: Sequence[Sequence[SentenceVotes]]) -> DraftRow:
+    def _shown(self, step: str, made: Draft) -> tuple[DraftRow, Draft, list[Votes], list[Warned]]:
+        """Return the row of a draft, the draft with its edits, votes on the aspects that it had before them, warnings."""
+        edits = self.edits_of(made.id)
+        draft, warnings = _edited(made, edits)
+        votes = _votes_of(replace(draft, aspects=made.aspects))
         n_doubtful = sum(bool(vote.yes and vote.no) for of_aspect in votes for vote in of_aspect)
         state: State = "doubtful" if n_doubtful else "kept"
-        return DraftRow(
+        row = DraftRow(
             id=draft.id,
             number=self.numbers.get(draft.id, 0),
             state="dropped" if draft.dropped else "waiting" if step != list(self.files)[-1] else state,
@@ -153,27 +186,35 @@ class ShownConstruction:
             n_aspects=len(draft.aspects),
             n_sources=len({vote.sentence for of_aspect in votes for vote in of_aspect if vote.is_source}),
             n_doubtful=n_doubtful,
+            n_edits=len(edits),
         )
+        return row, draft, votes, warnings
 
     def record(self, draft_id: str, *, with_paper: bool = True) -> DraftRecord:
-        step, draft = self.draft(draft_id)
-        votes = _votes_of(draft)
+        step, made = self.draft(draft_id)
+        row, draft, votes, warnings = self._shown(step, made)
         first = next(step for step, file in self.files.items() if draft_id in file.offsets)
         passage = self._read(first, draft_id).summary or draft.summary
         before, found, behind = draft.context.partition(passage or "\n")
         said = [judged.votes for judged in (draft.judging.rounds if draft.judging else ())]
         paper, note = self._paper_of(draft) if with_paper else (None, "The paper's text is left out of this page.")
+        edits = self.edits_of(draft_id)
+        lines = [edits, [file.marks[draft_id].own for file in self.files.values() if draft_id in file.marks]]
         return DraftRecord(
-            row=self._row(step, draft, votes),
-            draft=msgspec.structs.replace(draft, judging=None, sources_of={}),
+            row=row,
+            draft=replace(draft, judging=None, sources_of={}),
             dropped_aspects=tuple(getattr(draft, "dropped_aspects", ())),
             passage=(before, passage, behind) if found else ("", passage, draft.context),
-            votes=tuple(map(tuple, votes)),
+            judged=made.aspects,
+            votes=tuple(votes),
             voters=tuple(_voters_of(draft.judging).values()),
             n_unread=sum(vote.sentences is None for votes in said for of_aspect in votes for vote in of_aspect),
             paper=paper,
             note=note,
             cost=self._cost(_requests_of(draft)),
+            edits=tuple(edits),
+            warnings=tuple(warnings),
+            revision=f"{crc32(msgspec.json.encode(lines)):08x}",
         )
 
     def _paper_of(self, draft: Draft) -> tuple[PaperRecord | None, str]:
@@ -181,33 +222,23 @@ class ShownConstruction:
             return None, "The folder of papers is not known: give it with --papers."
         try:
             paper, sha256 = self.papers.paper_of(draft)
-        except DataError as error:
+            record = paper_of(0, paper.query_for(draft.hypothesis or draft.id))
+        except EvidenceBenchError as error:
             return None, f"The paper cannot be shown: {without_folders(str(error))}."
         is_other = draft.judging is not None and draft.judging.paper_sha256 != sha256
-        record = PaperRecord(
-            position=0,
-            id=draft.id,
-            paper_id=draft.paper_id,
-            hypothesis=draft.hypothesis,
-            sentences=paper.sentences,
-            kinds=kind_letters(paper.kinds),
-        )
         return record, "The paper's file changed since it was judged: marks may stand in wrong places." * is_other
 
     def _cost(self, keys: set[str]) -> str:
         """Return in words what requests cost, by the stored replies; of repeated requests only the last is known."""
-        costs: list[float | None] = []
         if not keys:
             return "nothing was asked"
-        if self.replies is not None:
-            keys = {key for key in keys if len(key) == _KEY_DIGITS and set(key) <= set("0123456789abcdef")}
-            query = "SELECT cost_usd FROM reply WHERE key = ?"
-            try:
+        costs: list[float | None] = []
+        query = "SELECT cost_usd FROM reply WHERE key = ?"
+        with suppress(CacheError, ValueError):  # the drafts can be read without it; a key may be none
+            if self.replies is not None:
                 with self.replies.reading() as replies:
                     found = [replies.execute(query, (bytes.fromhex(key),)).fetchone() for key in keys]
                 costs = [row[0] for row in found if row is not None]
-            except CacheError:  # the drafts can be read without it
-                pass
         known = [cost for cost in costs if cost is not None]
         told = f"{shown_usd(sum(known)) if known else 'unknown'}, of {counted(len(keys), 'request')}"
         told += f"; {len(keys) - len(costs):,} replies are not stored here" * (len(costs) < len(keys))
@@ -221,7 +252,39 @@ def open_construction(work: Path, *, papers: Path | None, replies: ReplyCache | 
     if not files:
         raise DataError(f"{work}: expected the files of a construction, got none; 'construct run' makes them")
     folder = None if papers is None or not papers.is_dir() else PaperFolder(papers)
-    return ShownConstruction(work=work, papers=folder, replies=replies, files=files)
+    return ShownConstruction(work=work, files=files, edits=read_edits(work), papers=folder, replies=replies)
+
+
+def construction_page(shown: ShownConstruction, *, most_papers: int = MOST_PAPERS) -> str:
+    """Return all drafts as one HTML page without requests; each is unpacked when it is opened."""
+    overview = shown.overview()
+    body = [
+        '<header class="page-head"></header>\n<main id="viewer"></main>\n',
+        "<noscript>This page needs JavaScript, which is off.</noscript>\n",
+        f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n',
+    ]
+    for place, row in enumerate(overview["rows"]):
+        packed = compressed(encode_json(shown.record(row.id, with_paper=place < most_papers)))
+        body.append(f'<script type="text/plain" id="draft-{row.number}">{packed}</script>\n')
+    return one_file(overview["title"], body, page_parts(style(CONSTRUCTION_STYLES), script(CONSTRUCTION_SCRIPTS)))
+
+
+def _edited(draft: Draft, edits: Sequence[Edit]) -> tuple[Draft, list[Warned]]:
+    """Return a draft with what people changed, and what is wrong with that."""
+    warnings = []
+    for edit in edits:
+        before = draft.aspects
+        try:
+            draft = edit.lay_over(draft)
+        except DataError as error:
+            warnings.append(("edits", str(error)))
+        if draft.aspects != before:
+            draft = replace(draft, results=None)  # they are labelled anew
+    if any(edit.hypothesis is not None for edit in edits):
+        warnings.append(("hypothesis", wrong_with_hypothesis(draft.hypothesis, draft.summary, draft.context)))
+    if any(edit.step == "aspects" for edit in edits):
+        warnings += [("aspects", wrong_with_aspect(aspect, draft.summary)) for aspect in draft.aspects]
+    return draft, [(field, why) for field, why in warnings if why]
 
 
 def _voters_of(judging: Judging | None) -> Mapping[tuple[int, int], str]:
@@ -237,21 +300,20 @@ def _voters_of(judging: Judging | None) -> Mapping[tuple[int, int], str]:
     return voters
 
 
-def _votes_of(draft: Draft) -> list[list[SentenceVotes]]:
-    judging = draft.judging
+def _votes_of(draft: Draft) -> list[Votes]:
+    if (judging := draft.judging) is None:
+        return [() for _ in draft.aspects]
     places = {key: place for place, key in enumerate(_voters_of(judging))}
-    of_aspects: list[list[SentenceVotes]] = []
+    of_aspects = []
     for aspect in range(len(draft.aspects)):
-        read: list[tuple[int, range, frozenset[int]]] = []
-        sources: frozenset[int] = frozenset()
-        if judging is not None:
-            sources = frozenset(*judging.sources[aspect : aspect + 1])
-            for number, judged in enumerate(judging.rounds):
-                for vote in next(iter(judged.votes[aspect : aspect + 1]), ()):
-                    if vote.sentences is not None:
-                        window = range(vote.start, vote.start + judging.window)
-                        read.append((places[number, vote.start], window, frozenset(vote.sentences)))
-        votes = [
+        read = [
+            (places[number, vote.start], range(vote.start, vote.start + judging.window), frozenset(vote.sentences))
+            for number, judged in enumerate(judging.rounds)
+            for vote in (judged.votes[aspect] if aspect < len(judged.votes) else ())
+            if vote.sentences is not None
+        ]
+        sources = frozenset(*judging.sources[aspect : aspect + 1])
+        votes = (
             SentenceVotes(
                 sentence=index,
                 is_source=index in sources,
@@ -259,8 +321,8 @@ def _votes_of(draft: Draft) -> list[list[SentenceVotes]]:
                 no=tuple(place for place, window, said in read if index in window and index not in said),
             )
             for index in sorted(sources.union(*(said for _, _, said in read)))
-        ]
-        of_aspects.append(votes)
+        )
+        of_aspects.append(tuple(votes))
     return of_aspects
 
 

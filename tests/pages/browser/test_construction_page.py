@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import NewPage, address_of, assert_accessible
-from evidencebench.pages.construction import open_construction
-from evidencebench.pages.construction_page import construction_page
+from evidencebench.pages.construction import construction_page, open_construction
 from shown_constructions import DOUBTFUL, DROPPED, HOSTILE, make_construction
 
 

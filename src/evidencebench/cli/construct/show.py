@@ -1,8 +1,11 @@
 """``evidencebench construct show``."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +17,7 @@ from evidencebench.errors import DataError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.places import cache_folder
 from evidencebench.models.llm.replies import stored_replies
-from evidencebench.pages.construction import DraftRecord, open_construction
-from evidencebench.pages.construction_page import construction_page
+from evidencebench.pages.construction import DraftRecord, construction_page, open_construction
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -52,9 +54,16 @@ def show(
     config = _configuration(work)
     folder = papers or (read_config(config).papers if config else None)
     with stored_replies(cache_folder(os.environ)) as replies:
+        opened = partial(open_construction, work, papers=folder, replies=replies)
         if serving.is_opened:
+            with serving.listening("construct show") as (address, serve):
+                from evidencebench.pages.app.construction import make_construction_app  # noqa: PLC0415 - an extra
+
+                run = shlex.join(["evidencebench", "construct", "run", str(config or "CONFIG.toml")])
+                now = partial(datetime.now, UTC)
+                serve(make_construction_app(opened, run=run, now=now, address=address), f"drafts of {work}")
             return
-        shown = open_construction(work, papers=folder, replies=replies)
+        shown = opened()
         if draft is None:
             path = output or work / PAGE
             refuse_existing(path, overwrite=overwrite or output is None)
@@ -72,7 +81,7 @@ def show(
 
 def _configuration(work: Path) -> Path | None:
     """Return the configuration that names this work folder: a file beside it."""
-    for path in sorted(work.resolve().parent.glob("*.toml")):
+    for path in sorted((work if work.name else work.resolve()).parent.glob("*.toml")):
         with suppress(DataError):
             if read_config(path).work.resolve() == work.resolve():
                 return path
@@ -90,36 +99,29 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
     }
     place = f" ({row.number} of {n_drafts})" if row.number else ""
     yield f"{row.id}{place}: {became[row.state]}", ""
-    before, passage, behind = record.passage
+    sentences = record.paper.sentences if record.paper else ()
     where = (cited.review_file, *cited.section, " ".join(dict.fromkeys(cited.marks))) if cited else ()
-    n_sentences = counted(len(record.paper.sentences), "sentence") if record.paper else ""
     parts = {
         "Review": " > ".join((draft.review_id, *where)),
-        "Before": before,
-        "Passage": passage,
-        "Behind": behind,
-        "Summary": draft.summary,
-        "Purpose": draft.purpose,
-        "Hypothesis": draft.hypothesis,
-        "Paper": ", ".join(filter(None, (draft.paper_id, draft.paper_file, n_sentences))),
+        **dict(zip(("Before", "Passage", "Behind"), record.passage, strict=True)),
+        **{name.capitalize(): getattr(draft, name) for name in ("summary", "purpose", "hypothesis")},
+        "Paper": ", ".join((draft.paper_id, draft.paper_file, counted(len(sentences), "sentence"))),
         "Note": record.note,
         "Cost": record.cost,
+        "Edited": ", ".join(edit.step for edit in record.edits),
+        "Replies that could not be read": f"{record.n_unread:,}" if record.n_unread else "",
     }
     for name, text in parts.items():
         if text.strip():
             yield f"{name}: {text}", ""
-    for number, (text, votes) in enumerate(zip(draft.aspects, record.votes, strict=True), 1):
+    votes = dict(zip(record.judged, record.votes, strict=True))
+    for number, text in enumerate(draft.aspects, 1):
         yield f"Aspect {number}{' (Results)' * (number - 1 in (draft.results or ()))}: {text}", ""
-        for vote in votes:
-            sentences = record.paper.sentences if record.paper else ()
-            said = [f"yes: {record.voters[voter]}" for voter in vote.yes]
-            said += [f"no: {record.voters[voter]}" for voter in vote.no]
-            kind = "source" if vote.is_source else "no source"
-            doubt = ", votes are split" * bool(vote.yes and vote.no)
+        for vote in votes.get(text, ()):
+            kind = f"{'source' if vote.is_source else 'no source'}{', votes are split' * bool(vote.yes and vote.no)}"
             quoted = sentences[vote.sentence] if 0 <= vote.sentence < len(sentences) else ""
-            yield f"{vote.sentence}, {kind}{doubt}: {quoted}", "  "
-            yield "; ".join(said), "      "
+            yield f"{vote.sentence}, {kind}: {quoted}", "  "
+            said = [*(("yes", voter) for voter in vote.yes), *(("no", voter) for voter in vote.no)]
+            yield "; ".join(f"{word}: {record.voters[voter]}" for word, voter in said) or "no votes", "      "
     for text, why in record.dropped_aspects:
         yield f"Aspect left out: {text} ({why})", ""
-    if record.n_unread:
-        yield f"Replies that could not be read: {record.n_unread:,}", ""

@@ -105,7 +105,7 @@ async function showConstruction(root) {
   // Shows a draft; one that was just edited stays where it is.
   function draw(record) {
     const at = shown.rows.findIndex((row) => row.id === record.row.id);
-    const edits = shown.overview.is_editable ? editsOf(record, source, { draw, renew }) : null;
+    const edits = shown.overview.is_editable ? editsOf(shown.overview, record, source, { draw, renew }) : null;
     shown.draft = draftView(record, edits, shown.draft);
     const turn = (words, by) => h("button", { disabled: !shown.rows[at + by], onclick: () => step(by) }, words);
     const place = at < 0 ? "" : `${at + 1} of ${shown.rows.length}`;
@@ -168,25 +168,27 @@ function badge(state) {
    reader chose in it. Returns {id, element, show(index), jump(by), toggleLess()}. */
 function draftView(record, edits, before) {
   const { row, draft } = record;
-  const paper = paperPart(record, edits, (place) => choose(place));
   const aspects = draft.aspects ?? [];
+  const votesOf = (text) => record.votes[record.judged.indexOf(text)] ?? []; // none of an aspect that was edited since
+  const paper = paperPart(record, aspects.map(votesOf), edits, (place) => choose(place));
   const chips = aspects.map((_, place) => h("button.chip",
     { "aria-pressed": "false", "aria-label": `aspect ${place + 1}: mark its sentences`, onclick: () => choose(place) }, place + 1));
   let pressed = null;
   const results = draft.results ?? [];
+  const warned = (name) => record.warnings.filter(([of]) => of === name).map(([, why]) => foreign("p.bench-told", {}, `Look again: ${why}.`));
   const field = (name, label) => (draft[name] || edits?.texts[name]) && h("section", {}, h("h2", {}, label),
-    draft[name] === record.passage[1] ? h("p", {}, "The whole passage.") : foreign("p", {}, draft[name] ?? ""), edits?.texts[name]);
+    draft[name] === record.passage[1] ? h("p", {}, "The whole passage.") : foreign("p", {}, draft[name] ?? ""), warned(name), edits?.texts[name]);
   const element = h("article", {},
     foreign("h1", { tabindex: "-1" }, draft.hypothesis || "(no hypothesis)"),
     h("p.bench-state", {}, badge(row.state), " ", foreign("span", {}, STATES[row.state][1](row, draft.detail))),
-    edits?.head,
+    warned("edits"), edits?.head,
     h("dl.bench-facts", {}, facts(record).map(([name, text]) => [h("dt", {}, name), foreign("dd", {}, text)])),
     h("section", {}, h("h2", {}, "Passage"), passagePart(record)),
     field("summary", "Summary"), field("purpose", "Purpose, as the model says"), field("hypothesis", "Hypothesis"),
     aspects.length > 0 && h("section", {}, h("h2", {}, "Aspects"), h("ol.bench-aspects", { role: "list" }, aspects.map((text, place) => h("li", {}, chips[place],
-      h("div", {}, foreign("span", {}, text), " ", results.includes(place) && h("b.bench-badge", {}, "Results"), " ",
-        h("small", {}, votesText(record.votes[place])), edits?.ofAspect(place)))))),
-    edits?.aspects,
+      h("div", {}, foreign("span", {}, text), " ", !edits && results.includes(place) && h("b.bench-badge", {}, "Results"), " ",
+        h("small", {}, votesText(votesOf(text))), edits?.ofAspect(place)))))),
+    warned("aspects"), edits?.aspects,
     record.dropped_aspects.length > 0 && h("section", {}, h("h2", {}, "Aspects left out"),
       h("ul", {}, record.dropped_aspects.map(([text, why]) => h("li", {}, foreign("span", {}, text), ": ", foreign("small", {}, why))))),
     paper.element);
@@ -236,8 +238,9 @@ function isSplit({ yes, no }) {
 }
 
 // The paper with its marked sentences, and below each who voted how; without its text, the votes alone.
-function paperPart(record, edits, choose) {
-  const { paper, note, votes, voters } = record;
+function paperPart(record, votes, edits, choose) {
+  const { note, voters } = record;
+  const paper = record.paper && { ...record.paper, id: record.row.id };
   const bySentence = new Map();
   votes.forEach((ofAspect, aspect) => ofAspect.forEach((vote) =>
     bySentence.set(vote.sentence, [...(bySentence.get(vote.sentence) ?? []), { ...vote, aspect }])));
@@ -268,7 +271,8 @@ function paperPart(record, edits, choose) {
   const element = h("section", {}, title, note && foreign("p.bench-told", {}, note),
     h("p.bench-key", {}, less, h("button", { onclick: () => jump(-1), disabled: !marked.length }, "‹ Previous marked"), h("button", { onclick: () => jump(1), disabled: !marked.length }, "Next marked ›"),
       h("span.bench-swatch", {}, "marked"), h("span.bench-swatch.is-split", {}, "votes are split")),
-    edits?.marking(text), text.element);
+    text.element);
+  edits?.follow(text);
   return { element, show, jump, highlight, toggleLess, isLess: () => isLess };
 
   function toggleLess() {
@@ -279,7 +283,6 @@ function paperPart(record, edits, choose) {
 
   function highlight(place) {
     text.highlight(place === null ? null : aspects[place]);
-    edits?.highlight(place);
     for (const chip of text.element.querySelectorAll(".chip")) chip.setAttribute("aria-pressed", Number(chip.dataset.aspect) - 1 === place);
   }
 

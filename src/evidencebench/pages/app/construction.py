@@ -1,0 +1,82 @@
+"""The routes of `construct show --open`: the drafts of a construction, and edits, each kept at once."""
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from evidencebench.construction.edits import Edit, add_edit
+from evidencebench.errors import DataError, EvidenceBenchError
+from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
+from evidencebench.pages.construction import DraftRecord, ShownConstruction
+from evidencebench.pages.html import CONSTRUCTION_SCRIPTS, CONSTRUCTION_STYLES
+from evidencebench.tables import printable
+from evidencebench.wording import counted, without_folders
+
+
+class _Sent(Edit, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that a person wants changed of what a step made."""
+
+    seen: str  # `DraftRecord.revision`
+
+
+def make_construction_app(
+    opened: Callable[[], ShownConstruction], *, run: str, now: Callable[[], datetime], address: Address
+) -> ASGIApp:
+    """Return the app; ``opened`` reads the files anew, ``run`` is the command that takes edits up."""
+    lock = threading.Lock()
+
+    def show_all(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
+        shown = opened()
+        n = shown.n_pending
+        told = f"{counted(n, 'edit')}: “{run}” makes only what depends on {'it' if n == 1 else 'them'}." * bool(n)
+        return json_response({**shown.overview(), "is_editable": True, "next": told})
+
+    def show_draft(request: Request) -> Response:
+        return json_response(_record(opened(), request.query_params.get("id", "")))
+
+    def keep(request: Request) -> Response:
+        sent = decode(request.state.body, _Sent)
+        with lock:
+            shown = opened()
+            record = _record(shown, sent.draft)
+            if sent.seen != record.revision:
+                why = "This draft was changed meanwhile: it is shown as it is now, and your last change was not saved."
+                return json_response({"error": why, "record": record}, 409)
+            fields = {name: getattr(sent, name) for name in Edit.__struct_fields__}
+            edit = Edit(**{**fields, "by": printable(sent.by), "at": f"{now():%Y-%m-%d %H:%M}"})
+            _, draft = shown.draft(edit.draft)
+            try:
+                edit.lay_over(draft)
+                add_edit(shown.work, edit)
+            except DataError as error:
+                raise RefusedError(400, without_folders(str(error))) from error
+            if edit.step == "aspects":  # what was said of other aspects is void
+                for other in (other for other in shown.edits_of(edit.draft) if other.step != edit.step):
+                    add_edit(shown.work, replace(other, aspects=None, sources=None, results=None))
+        return json_response(_record(opened(), sent.draft))
+
+    return page_app(
+        f"Construction in {opened().work.resolve().name}",
+        [
+            Route("/api/construction", show_all),
+            Route("/api/construction/draft", show_draft),
+            Route("/api/construction/edit", keep, methods=["POST"]),
+        ],
+        source="construction",
+        address=address,
+        scripts=CONSTRUCTION_SCRIPTS,
+        styles=CONSTRUCTION_STYLES,
+        errors={EvidenceBenchError: lambda _, error: json_response({"error": without_folders(str(error))}, 503)},
+    )
+
+
+def _record(shown: ShownConstruction, draft_id: str) -> DraftRecord:
+    if draft_id not in shown.numbers:
+        raise RefusedError(404, "there is no such draft")
+    return shown.record(draft_id)
