@@ -85,6 +85,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     judging: Judging | None = None  # which sentences hold them
     results: tuple[int, ...] | None = None  # the indices of the aspects labelled Results
     sources_of: Mapping[str, ReplySource] = {}  # step, or step and part, such as ``aspects verify`` -> its reply
+    edited: Mapping[str, str] = {}  # step -> who edited what it made, as `Edit.by` has it
     dropped: str = ""  # why it becomes no instance, as a phrase that is counted; empty: it goes on
     detail: str = ""  # more of that reason, for one draft, such as the words that leaked
 
@@ -199,12 +200,11 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
     marks: dict[str, LineMarks] = {}
     is_finished = False
     header, lines = DRAFTS.scan(path)
-    for number, start, content, head in lines:
+    for _, start, content, head in lines:
         if head.n_drafts is not None:
             is_finished = head.n_drafts == len(offsets)
             continue
-        if head.id in offsets:
-            raise RunFormatError(f"{path}: line {number}: '{head.id}' stands more than once")
+        is_finished = False  # a later line of a draft stands in place of an earlier one
         end, is_edited = bytes(content[-2 * _END :]), bytes(content[-_END:]) != _end_of(content[:-_END])
         made_of = end[-_END - 8 : -_END].decode(errors="replace")
         offsets[head.id] = start
