@@ -170,7 +170,7 @@ class ShownConstruction:
         }
 
     def _shown(self, step: str, made: Draft) -> tuple[DraftRow, Draft, list[Votes], list[Warned]]:
-        """Return the row of a draft, the draft with its edits, votes on the aspects that it had before them, warnings."""
+        """Return a draft's row, the draft with its edits, votes on the aspects that it had before, and warnings."""
         edits = self.edits_of(made.id)
         draft, warnings = _edited(made, edits)
         votes = _votes_of(replace(draft, aspects=made.aspects))

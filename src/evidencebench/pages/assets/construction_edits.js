@@ -27,6 +27,7 @@ function editsOf(overview, record, source, { draw, renew }) {
   const stepNames = overview.steps.map(({ step }) => step);
   const sources = record.votes.map((ofAspect) => ofAspect.filter((vote) => vote.is_source).map((vote) => vote.sentence));
   const isJudged = stepNames.indexOf(row.step) >= stepNames.indexOf("judge") && stepNames.includes("judge") && isSame(aspects, record.judged);
+  const lastStep = row.step === "filter" ? "label-results" : row.step; // of those whose drafts people edit
   const told = h("p.bench-told", { role: "alert", hidden: true });
   let { revision, edits } = record;
   let saving = Promise.resolve();
@@ -47,7 +48,7 @@ function editsOf(overview, record, source, { draw, renew }) {
       edits.map((edit) => h("p.bench-edit", {}, foreign("span", {}, editText(edit)),
         h("button", { "aria-label": `Take back: ${editText(edit)}`, onclick: () => save({ step: edit.step, ...NOTHING }) }, "Take back"))),
       h("div.bench-edit", {}, h("label", {}, "Your name, which stands beside your edits ", name)),
-      !isRejected && editor("rejected", "Reject this draft", "", (typed) => ({ step: row.step, rejected: typed }), "Why is it rejected?"));
+      !isRejected && row.step !== "harvest" && editor("rejected", "Reject this draft", "", (typed) => ({ step: lastStep, rejected: typed }), "Why is it rejected?"));
   }
 
   function textPart(field) {
