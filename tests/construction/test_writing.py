@@ -423,6 +423,9 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
     assert told(mended) == told(good)
     n_again = sum(len(request.messages) > 1 for request in sender.asked)
     assert bool(n_again) is (shape in ASKED_AGAIN)
+    if prompt == "can the paper answer":  # nothing speaks against the paper then
+        assert told(always) == told(good)
+        return
     reason = UNREAD.get(prompt, NO_REPLY)
     assert (told(always), report.dropped) == (told(good), {}) if shape in REPAIRED else report.dropped == {reason: 1}
 

@@ -1,6 +1,8 @@
 """The steps that write: summaries, hypotheses, aspects, labels of Results; their texts are checked (`checks`)."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -166,13 +168,14 @@ def _make_hypothesis(papers: PaperFolder | None, asker: Asker, draft: Draft) -> 
         # Headings and abstract, then the beginning: a retriever would favour the papers in which it finds something.
         places = sorted(range(len(paper.sentences)), key=lambda place: (paper.kinds[place] is Kind.BODY, place))
         shown = {place: prompt_line(paper.sentences[place]) for place in sorted(places[:_MOST_SHOWN])}
-        can_answer = questions.ask(
-            "answerable",
-            _Answerable(can_answer=True),
-            what="verdict on the paper",
-            hypothesis=prompt_line(hypothesis),
-            lines=Excerpt(shown=shown).block,
-        ).can_answer
+        with suppress(UnreadableReplyError):  # nothing speaks against the paper then
+            can_answer = questions.ask(
+                "answerable",
+                _Answerable(can_answer=True),
+                what="verdict on the paper",
+                hypothesis=prompt_line(hypothesis),
+                lines=Excerpt(shown=shown).block,
+            ).can_answer
     made = questions.made(purpose=" ".join(purpose.split()), hypothesis=" ".join(hypothesis.split()))
     return made if can_answer else dropped(made, "the paper cannot answer the hypothesis", made.hypothesis)
 
@@ -315,9 +318,9 @@ def numbered_aspects(aspects: Iterable[str]) -> str:
 
 def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
     """Return as many texts as there may be aspects, together a little longer than the summary, as aspects are."""
-    words = summary.split()
+    words = re.sub(r"\d", "n", summary).split()  # no numbers: a part of one may be none of the summary
     size = max(8, -(-len(words) // max(1, n_aspects)) + 4)
-    return [f"{number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
+    return [f"{'a' * number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
 
 
 ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", "correct_aspects"), work=_make_aspects)
