@@ -7,6 +7,8 @@ import pytest
 
 from command_line import Command
 from evidencebench.construction.draft import DRAFTS
+from evidencebench.construction.edits import Edit, add_edit
+from served_constructions import served_construction
 from shown_constructions import DOUBTFUL, DROPPED, make_construction
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -37,7 +39,7 @@ def test_a_draft_is_printed_with_its_passage_votes_and_reasons_in_80_columns(com
     ):
         assert words in text, text
     text = " ".join(command("construct show work B9").out.split())
-    assert "(3 of 3): dropped by 'hypotheses': no usable reply: <img" in text
+    assert "(3 of 3): dropped at 'hypotheses': no usable reply: <img" in text
 
 
 def test_json_has_all_of_a_draft(command: Command) -> None:
@@ -83,7 +85,7 @@ def test_what_cannot_be_shown_is_told_and_the_rest_is_shown(command: Command) ->
     broken = Path("work/results.jsonl")
     broken.write_text(broken.read_text().replace('"aspects":["Pressure fell."', '"aspects":[7'))
     assert (
-        "dropped by 'label-results': cannot be read: work/results.jsonl: draft" in command("construct show work 1").done
+        "dropped at 'label-results': cannot be read: work/results.jsonl: draft" in command("construct show work 1").done
     )
     assert command("construct show work").done
     Path("empty").mkdir()
@@ -113,9 +115,24 @@ def test_thousand_drafts_are_a_page_that_says_what_it_leaves_out(command: Comman
     assert len(page) < 4_000_000
 
 
+def test_a_pilot_ends_in_a_page_and_an_edit_of_it_is_shown_until_a_run_takes_it_up(command: Command) -> None:
+    folder = Path("pilot")
+    folder.mkdir()
+    with served_construction(folder):
+        said = command("construct run pilot/construction.toml --limit 2").out
+        assert "pilot/work/drafts.html: all drafts as a page" in said
+        assert Path("pilot/work/drafts.html").read_text().count('id="draft-') == 2
+        add_edit(folder / "work", Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Night work is healthy."))
+        shown = command("construct show pilot/work B1 --json").json
+    assert shown["draft"]["hypothesis"] == "Night work is healthy."
+    assert shown["warnings"] == []
+    assert "of 1 the price is not known" not in shown["cost"]
+    assert re.fullmatch(r"\$0\.\d+, of \d+ requests|unknown, of \d+ requests; .*", shown["cost"]), shown["cost"]
+
+
 def test_a_passage_that_harvest_dropped_can_be_looked_at(command: Command) -> None:
     passages = Path("work/passages.jsonl")
     passages.write_text(
         passages.read_text().replace(f'"id":"{DROPPED}"', '"id":"lost","dropped":"in a methods section"')
     )
-    assert "lost: dropped by 'harvest': in a methods section" in command("construct show work lost").out
+    assert "lost: dropped at 'harvest': in a methods section" in command("construct show work lost").out

@@ -12,12 +12,12 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
+from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, Judging, open_drafts, output_of
 from evidencebench.construction.edits import Edit, read_edits
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import windows_agree
 from evidencebench.construction.losses import losses_of
-from evidencebench.construction.writing import wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.errors import CacheError, DataError, EvidenceBenchError, RunError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
@@ -78,7 +78,6 @@ class DraftRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     row: DraftRow
     draft: Draft  # without ``judging`` and ``sources_of``
-    dropped_aspects: tuple[tuple[str, str], ...]  # each with the reason
     passage: tuple[str, str, str]  # what the review says of the paper, between what stands before and behind it
     judged: tuple[str, ...]  # the aspects that votes are on: those before an edit that no run has taken up
     votes: tuple[Votes, ...]
@@ -203,7 +202,6 @@ class ShownConstruction:
         return DraftRecord(
             row=row,
             draft=replace(draft, judging=None, sources_of={}),
-            dropped_aspects=tuple(getattr(draft, "dropped_aspects", ())),
             passage=(before, passage, behind) if found else ("", passage, draft.context),
             judged=made.aspects,
             votes=tuple(votes),
@@ -283,7 +281,8 @@ def _edited(draft: Draft, edits: Sequence[Edit]) -> tuple[Draft, list[Warned]]:
     if any(edit.hypothesis is not None for edit in edits):
         warnings.append(("hypothesis", wrong_with_hypothesis(draft.hypothesis, draft.summary, draft.context)))
     if any(edit.step == "aspects" for edit in edits):
-        warnings += [("aspects", wrong_with_aspect(aspect, draft.summary)) for aspect in draft.aspects]
+        found = ((n, wrong_with_aspect(aspect, draft.summary)) for n, aspect in enumerate(draft.aspects, 1))
+        warnings += [("aspects", f"aspect {n}: {why}") for n, why in found if why]
     return draft, [(field, why) for field, why in warnings if why]
 
 

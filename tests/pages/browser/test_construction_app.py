@@ -113,7 +113,7 @@ def test_sentences_and_results_are_changed_and_voided_by_other_aspects(draft: Pa
 
 def test_a_draft_is_rejected_with_a_reason_and_taken_back(draft: Page, work: Path) -> None:
     write(draft, "Reject this draft", HOSTILE)
-    expect(draft.locator(".bench-state")).to_contain_text("Dropped by “label-results”: rejected: <img")
+    expect(draft.locator(".bench-state")).to_contain_text("Dropped at “label-results”: rejected: <img")
     assert edit(work, "label-results").rejected.startswith("<img")
     draft.get_by_role("button", name="Take back").click()
     expect(draft.locator(".bench-state")).to_contain_text("Goes on.")

@@ -58,7 +58,7 @@ def test_keys_lead_through_drafts_and_marked_sentences(page: Page, tmp_path: Pat
     expect(page.locator(".is-chosen")).to_have_count(2)
     page.keyboard.press("j")
     page.keyboard.press("j")
-    expect(page.locator(".bench-state")).to_contain_text("Dropped by “hypotheses”: no usable reply: <img")
+    expect(page.locator(".bench-state")).to_contain_text("Dropped at “hypotheses”: no usable reply: <img")
     page.keyboard.press("j")
     expect(page.locator(".viewer-status")).to_have_text("This is the last draft of the list.")
     page.keyboard.press("Escape")

@@ -53,6 +53,12 @@ def show(
     """
     config = _configuration(work)
     folder = papers or (read_config(config).papers if config else None)
+    if draft is None and not serving.is_opened:
+        path = output or work / PAGE
+        refuse_existing(path, overwrite=overwrite or output is None)
+        n = write_page(path, work, folder)
+        tell_written(path, {"n_drafts": n}, f"{path}: {counted(n, 'draft')}", as_json=as_json)
+        return
     with stored_replies(cache_folder(os.environ)) as replies:
         opened = partial(open_construction, work, papers=folder, replies=replies)
         if serving.is_opened:
@@ -64,19 +70,20 @@ def show(
                 serve(make_construction_app(opened, run=run, now=now, address=address), f"drafts of {work}")
             return
         shown = opened()
-        if draft is None:
-            path = output or work / PAGE
-            refuse_existing(path, overwrite=overwrite or output is None)
-            write_whole(path, construction_page(shown))
-            n = len(shown.numbers)
-            tell_written(path, {"n_drafts": n}, f"{path}: {counted(n, 'draft')}", as_json=as_json)
-            return
-        record = shown.record(shown.find(draft))
+        record = shown.record(shown.find(draft or ""))
     if as_json:
         print_json(record)
         return
     for text, indent in _lines(record, len(shown.numbers)):
         print_prose(printable(text), f"{indent}  ", indent)
+
+
+def write_page(path: Path, work: Path, papers: Path | None) -> int:
+    """Write the page of all drafts, and return how many there are."""
+    with stored_replies(cache_folder(os.environ)) as replies:
+        shown = open_construction(work, papers=papers, replies=replies)
+        write_whole(path, construction_page(shown))
+    return len(shown.numbers)
 
 
 def _configuration(work: Path) -> Path | None:
@@ -95,7 +102,7 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
         "kept": "goes on",
         "doubtful": f"goes on; votes are split {counted(row.n_doubtful, 'time')}",
         "waiting": f"waits: '{row.step}' was its last step",
-        "dropped": f"dropped by '{row.step}': {': '.join(filter(None, (row.reason, draft.detail)))}",
+        "dropped": f"dropped at '{row.step}': {': '.join(filter(None, (row.reason, draft.detail)))}",
     }
     place = f" ({row.number} of {n_drafts})" if row.number else ""
     yield f"{row.id}{place}: {became[row.state]}", ""
@@ -123,5 +130,5 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
             yield f"{vote.sentence}, {kind}: {quoted}", "  "
             said = [*(("yes", voter) for voter in vote.yes), *(("no", voter) for voter in vote.no)]
             yield "; ".join(f"{word}: {record.voters[voter]}" for word, voter in said) or "no votes", "      "
-    for text, why in record.dropped_aspects:
+    for text, why in draft.dropped_aspects:
         yield f"Aspect left out: {text} ({why})", ""

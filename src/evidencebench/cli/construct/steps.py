@@ -12,6 +12,7 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
+from evidencebench.cli.construct.show import PAGE, write_page
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.construction.config import JudgeTable, read_config
@@ -277,6 +278,9 @@ def run(
     agreement = agreement_in(config.work)
     _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
     print_agreement(agreement, as_json=asking.as_json)
+    if limit is not None and not asking.as_json:
+        write_page(config.work / PAGE, config.work, config.papers)
+        click.echo(f"{config.work / PAGE}: all drafts as a page; edit them with 'construct show {config.work} --open'")
     is_proven = made.dataset is None or not made.dataset.unproven
     return 1 if made.n_failures or made.unreadable or not is_proven else 0
 

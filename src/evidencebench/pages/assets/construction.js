@@ -5,7 +5,7 @@ const STATES = {
   doubtful: ["votes are split", (row) => `Goes on. Votes are split ${counted(row.n_doubtful, "time")}.`],
   kept: ["kept", () => "Goes on."],
   waiting: ["waits", (row) => `Waits for its next step; “${row.step}” was the last.`],
-  dropped: ["dropped", (row, detail) => `Dropped by “${row.step}”: ${[row.reason, detail].filter(Boolean).join(": ")}`],
+  dropped: ["dropped", (row, detail) => `Dropped at “${row.step}”: ${[row.reason, detail].filter(Boolean).join(": ")}`],
 };
 const SHORT_PAPER = 30; // sentences; such a paper is shown as a whole
 
@@ -189,8 +189,8 @@ function draftView(record, edits, before) {
       h("div", {}, foreign("span", {}, text), " ", !edits && results.includes(place) && h("b.bench-badge", {}, "Results"), " ",
         h("small", {}, votesText(votesOf(text))), edits?.ofAspect(place)))))),
     warned("aspects"), edits?.aspects,
-    record.dropped_aspects.length > 0 && h("section", {}, h("h2", {}, "Aspects left out"),
-      h("ul", {}, record.dropped_aspects.map(([text, why]) => h("li", {}, foreign("span", {}, text), ": ", foreign("small", {}, why))))),
+    draft.dropped_aspects && h("section", {}, h("h2", {}, "Aspects left out"),
+      h("ul", {}, draft.dropped_aspects.map(([text, why]) => h("li", {}, foreign("span", {}, text), ": ", foreign("small", {}, why))))),
     paper.element);
   if (before?.id === row.id) {
     if (before.pressed() !== null && aspects[before.pressed()]) choose(before.pressed());
