@@ -61,8 +61,8 @@ def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> 
     assert (made.hypothesis, made.edited, made.aspects) == (OWN.hypothesis, {"hypotheses": "ann"}, DRAFT.aspects)
     gone = Edit(draft="d", step="judge", rejected="two studies").lay_over(DRAFT)
     assert (gone.dropped, gone.detail) == (REJECTED, "two studies")
-    results = Edit(draft="d", step="label-results", results=(1, 0, 1), aspects=("a", "b"))
-    assert results.lay_over(DRAFT).results == (0, 1)
+    results = Edit(draft="d", step="label-results", results=(1, 0), aspects=("a", "b"))
+    assert results.lay_over(DRAFT).results == (1, 0)
     for edit, why in (
         (Edit(draft="d", step="label-results", results=(2,)), r"expected results in 0\.\.1, got 2"),
         (Edit(draft="d", step="label-results", results=(1,), aspects=("a",)), "the aspects that the draft has"),
@@ -73,4 +73,4 @@ def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> 
             edit.lay_over(DRAFT)
     judging = Edit(draft="d", step="judge", sources=((8, 7), (0,))).lay_over(DRAFT).judging
     assert judging is not None
-    assert judging.sources == ((7, 8), (0,))
+    assert judging.sources == ((8, 7), (0,))

@@ -1,15 +1,17 @@
 """What people change in drafts: ``edits.jsonl``, an edit a line, laid over what the steps make, run after run."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 from msgspec.structs import replace
 
-from evidencebench.construction.draft import STEP_FILES, Draft, dropped, judging_of
+from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, dropped, judging_of
 from evidencebench.errors import DataError, RunFormatError
 from evidencebench.files.disk import read_blocks
 from evidencebench.files.records import RecordFormat, lines_in, open_journal
+from evidencebench.tables import shortened
 
 EDITS = "edits.jsonl"
 REJECTED = "rejected"  # why a draft is dropped that a person rejected
@@ -46,26 +48,25 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     def says_nothing(self) -> bool:
         return not self.rejected and all(getattr(self, field) is None for field in _STEP_OF)
 
+    def replaces_all_of(self, draft: Draft) -> bool:
+        """Say whether nothing is left for the step to do, so that no model is asked."""
+        return bool(self.rejected) or self.sources is None or draft.judging is not None
+
     def lay_over(self, draft: Draft) -> Draft:
         """Return a draft as it is after this edit; raises `DataError` where the edit does not fit it."""
+        if not self.replaces_all_of(draft):  # the step found nothing to judge
+            return draft
         made = replace(draft, dropped="", detail="", edited={**draft.edited, self.step: self.by})
         if self.rejected:
-            return dropped(made, REJECTED, self.rejected)
-        if self.summary is not None:
-            made = replace(made, summary=self.summary)
-        if self.hypothesis is not None:
-            made = replace(made, hypothesis=self.hypothesis)
-        if self.aspects is not None and self.step == _STEP_OF["aspects"]:
-            made = replace(made, aspects=self.aspects)
-        elif self.aspects not in (None, draft.aspects):
+            return dropped(made, REJECTED, f"{self.rejected} (by {self.by})" if self.by else self.rejected)
+        if self.aspects not in (None, draft.aspects) and self.step != _STEP_OF["aspects"]:
             raise DataError(self._misfit("the aspects that the draft has, got others"))
-        if self.results is not None:
-            if beyond := [number for number in self.results if number >= len(draft.aspects)]:
-                raise DataError(self._misfit(f"results in 0..{len(draft.aspects) - 1}, got {beyond[0]}"))
-            made = replace(made, results=tuple(sorted(set(self.results))))
-        if self.sources is not None and draft.judging is not None:
-            sources = tuple(tuple(sorted(set(of_aspect))) for of_aspect in self.sources)
-            made = replace(made, judging=replace(draft.judging, sources=sources))
+        fields = {field: getattr(self, field) for field in ("summary", "hypothesis", "aspects", "results")}
+        made = replace(made, **{field: value for field, value in fields.items() if value is not None})
+        if beyond := [number for number in self.results or () if number >= len(made.aspects)]:
+            raise DataError(self._misfit(f"results in 0..{len(made.aspects) - 1}, got {beyond[0]}"))
+        if self.sources is not None and made.judging is not None:
+            made = replace(made, judging=replace(made.judging, sources=self.sources))
             try:
                 judging_of(made)
             except RunFormatError as error:
@@ -83,7 +84,7 @@ def _require_sound(edit: Edit) -> None:
     if not edit.draft:
         raise DataError("expected the id of a draft, got none")
     if edit.step not in EDITED_STEPS:
-        raise DataError(f"step: expected one of {', '.join(EDITED_STEPS)}, got '{edit.step}'")
+        raise DataError(f"step: expected one of {', '.join(EDITED_STEPS)}, got '{shortened(edit.step, 60)}'")
     given = [field for field in _STEP_OF if getattr(edit, field) is not None]
     others = [field for field in given if _STEP_OF[field] != edit.step]
     if others == ["aspects"] and len(given) > 1:  # which those of sources or results are
@@ -129,3 +130,28 @@ def add_edit(work: Path, edit: Edit) -> None:
     read_edits(work)  # what nobody can read is not added to
     with open_journal(work / EDITS, _LINES.begins) as journal:
         journal.append(msgspec.json.encode(edit))
+
+
+def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[str, str]) -> dict[str, str]:
+    """Return the checksums of what a step makes drafts of: of the lines that it reads, and of its edits."""
+    after = dict(sums)
+    for (draft_id, edited_step), edit in edits.items():
+        if edited_step == step and draft_id in after:
+            said = msgspec.json.encode(replace(edit, at=""))
+            after[draft_id] = f"{crc32(said, int(after[draft_id], 16)):08x}"
+    return after
+
+
+def require_known(edits: Mapping[tuple[str, str], Edit], source: DraftFile, steps: Collection[str]) -> None:
+    """Raise `DataError` where an edit is of a draft that is not there, or of a step that is not run."""
+    for draft_id, step in edits:
+        if draft_id not in source.marks:
+            expected, found = f"a draft of {source.path.name}", draft_id
+        elif step not in steps:
+            expected, found = f"one of the steps {', '.join(steps)}", step
+        else:
+            continue
+        raise DataError(
+            f"{source.path.with_name(EDITS)}: expected an edit of {expected}, got '{shortened(found, 60)}'; correct "
+            "the line, or delete it"
+        )

@@ -7,7 +7,6 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.steps import make_room
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, progress, refuse_existing
 from evidencebench.cli.papers import paper_names
@@ -73,13 +72,12 @@ def harvest_(
             papers = papers_in(papers_folder, on_paper=on_paper)
     rules = HarvestRules(licences=frozenset(licences or ALLOWED), papers=papers)
     output = output_of("harvest" if table is None else "summaries", folder)
-    make_room([output] if overwrite else [])
     if table is not None:
-        report = harvest_table(table, folder, rules=rules)
+        report = harvest_table(table, folder, rules=rules, overwrite=overwrite)
     else:
         paths = [Path(name) for name in paper_names(reviews)]
         with progress("harvesting", progress_style) as on_review:
-            report = harvest(paths, folder, rules=rules, on_review=on_review)
+            report = harvest(paths, folder, rules=rules, overwrite=overwrite, on_review=on_review)
     unreadable = (*(papers.unreadable if papers else ()), *report.unreadable)
     for message in unreadable:
         click.echo(f"error: {printable(message)}", err=True)

@@ -1,7 +1,7 @@
 """The commands of the steps, of all of them, and of where they stand."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -16,7 +16,8 @@ from evidencebench.cli.construct.show import PAGE, write_page
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.construction.config import JudgeTable, read_config
-from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, output_of, set_aside
+from evidencebench.construction.draft import input_of, open_drafts, output_of
+from evidencebench.construction.edits import read_edits
 from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construct, construction_status, model_step
@@ -60,8 +61,8 @@ class StepOptions:
 
             return print_estimate(asking, rehearse)
         with opened_client(asking, name, asks=True) as (client, waiting, shown):
-            make_room([output] if self.overwrite else [])
-            report = step(client, output, waiting=waiting, drops_failed=self.drop_failed, on_progress=shown)
+            how: dict[str, Any] = {"overwrite": self.overwrite, "edits": read_edits(self.folder)}
+            report = step(client, output, waiting=waiting, drops_failed=self.drop_failed, on_progress=shown, **how)
         tell_asked(client)
         agreement = agreement_in(self.folder) if name == "judge" else {}
         more = totals_fields(client) | (agreement_fields(agreement) if agreement else {})
@@ -89,7 +90,7 @@ def agreement_in(work: Path) -> dict[str, WindowAgreement]:
     if not path.is_file():
         return {}
     file = open_drafts(path, must_be_finished=False)
-    return windows_agree(file[draft_id] for draft_id in file.offsets)
+    return windows_agree(file)
 
 
 def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
@@ -106,13 +107,6 @@ def print_agreement(by_model: Mapping[str, WindowAgreement], *, as_json: bool) -
         if not as_json:
             print_prose(printable(f"{model}: {windows.text}."))
     print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)
-
-
-def make_room(paths: Iterable[Path]) -> None:
-    """Take away files of drafts, so that they are made anew, and say which are kept since they were edited by hand."""
-    for path in paths:
-        if (kept := set_aside(path)) is not None:
-            print_cautions([f"{path}: was edited by hand; what was there is kept as {kept}"])
 
 
 def print_failures(failures: Mapping[str, str]) -> None:
@@ -204,7 +198,6 @@ def filter_(
     least_covered: Annotated[
         float, option("--least-covered SHARE", "Of a draft's aspects, with a source sentence.", options.Finite(0, 1))
     ] = LEAST_COVERED,
-    overwrite: _Overwrite,
     as_json: options.AsJson,
     progress_style: options.ProgressStyle,
 ) -> None:
@@ -217,7 +210,6 @@ def filter_(
     Example: evidencebench construct filter work
     """
     path = output_of("filter", folder)
-    make_room([path] if overwrite else [])
     with progress("filtering", progress_style) as on_progress:
         source = open_drafts(input_of("filter", folder))
         losses = losses_of(filter_drafts(source, path, least_covered=least_covered, on_progress=on_progress))
@@ -234,13 +226,8 @@ def run(
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
     limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
     until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(MODEL_STEPS))],
-    overwrite: Annotated[bool, option("--overwrite", "Redo what is stale; stored replies cost nothing.")],
-    first: Annotated[
-        str | None,
-        option(
-            "--from STEP", "Redo this step and all later ones; edited files are kept.", click.Choice(list(STEP_FILES))
-        ),
-    ],
+    overwrite: Annotated[bool, option("--overwrite", "Redo steps of other settings; stored replies cost nothing.")],
+    partial: Annotated[bool, option("--partial", "Make a data set of what is done, though drafts wait.")],
     drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
     place: options.WorkPlaceChoice,
     asking: Asking,
@@ -260,8 +247,6 @@ def run(
     config = read_config(path)
     with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
         assert client is not None
-        if first is not None:
-            make_room(output_of(step, config.work) for step in list(STEP_FILES)[list(STEP_FILES).index(first) :])
         made = construct(
             config,
             client=client,
@@ -269,7 +254,8 @@ def run(
             today=date.today(),  # noqa: DTZ011 - the user's day
             limit=limit,
             until=until,
-            overwrite=overwrite or first is not None,
+            partial=partial,
+            overwrite=overwrite,
             drops_failed=drop_failed,
             **place,
             on_progress=shown,
@@ -282,7 +268,7 @@ def run(
         write_page(config.work / PAGE, config.work, config.papers)
         click.echo(f"{config.work / PAGE}: all drafts as a page; edit them with 'construct show {config.work} --open'")
     is_proven = made.dataset is None or not made.dataset.unproven
-    return 1 if made.n_failures or made.unreadable or not is_proven else 0
+    return 1 if made.n_failures or made.unreadable or made.explained or not is_proven else 0
 
 
 def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
@@ -290,10 +276,14 @@ def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
+    for sentence in made.explained:
+        click.echo(printable(sentence), err=True)
     dataset = made.dataset
     if asking.as_json:
         steps = [step.fields() for step in made.steps]
-        print_json({"unreadable": made.unreadable, "steps": steps, "dataset": dataset, **more})
+        print_json(
+            {"unreadable": made.unreadable, "steps": steps, "dataset": dataset, "explained": made.explained, **more}
+        )
     elif dataset is not None:
         print_cautions(dataset.warnings)
         print_table(loss_table(dataset.steps))
@@ -321,16 +311,17 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     rows: list[list[Cell]] = []
     for step in status.steps:
         given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
-        state = f"stale: {step.stale}" if step.stale else "done" if step.is_finished else "not finished"
-        state += f"; {step.n_edited:,} edited by hand" if step.n_edited else ""
+        state = "done" if step.is_finished else "not finished"
+        state += f"; {step.n_edited:,} edited by people" if step.n_edited else ""
+        state += f"; {step.n_stale:,} to be made again" if step.n_stale else ""
         rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, state])
     print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
     if status.next_step is None:
         click.echo(f"{folder / 'dataset'}: made")
     else:
-        is_stale = any(step.stale for step in status.steps if step.step == status.next_step)
-        how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
-        click.echo(f"next: {status.next_step}{how if is_stale else ''}")
+        click.echo(f"next: {status.next_step}")
+    for sentence in status.explained:
+        print_prose(sentence)
     print_agreement(agreement, as_json=False)
 
 
