@@ -3,9 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-from evidencebench.construction.draft import CitedPassage, Draft, Judging, JudgingRound, ReplySource, WindowVote
+from evidencebench.construction.draft import (
+    CitedPassage,
+    Draft,
+    DraftHeader,
+    Judging,
+    JudgingRound,
+    ReplySource,
+    WindowVote,
+    open_drafts,
+    writing_drafts,
+)
 from evidencebench.files.disk import file_sha256
-from trial_constructions import write_drafts
 
 HOSTILE = "<img src=x onerror=alert(1)></script>\x1b[2J \u202e"
 SUMMARY = f"Tea lowered pressure [7]. {HOSTILE}"
@@ -27,17 +36,22 @@ def make_construction(folder: Path, *, n_more: int = 0) -> Path:
         *(_draft(papers, f"review.xml:C{n}:1", votes=(8,)) for n in range(n_more)),
     ]
     dropped = _draft(papers, DROPPED, dropped="no usable reply", detail=HOSTILE, judging=None)
+    lost = Draft(id="lost", review_id="pmc_1", paper_id="pmc_3", dropped="in a methods section")
     step_files = {
-        "passages": ("harvest", [_passage(one) for one in (*drafts, dropped)]),
+        "passages": ("harvest", [_passage(one) for one in (*drafts, dropped)] + [lost]),
         "summaries": ("summaries", [_passage(one) for one in (*drafts, dropped)]),
         "hypotheses": ("hypotheses", [*drafts, dropped]),
         "aspects": ("aspects", drafts),
         "judgments": ("judge", drafts),
         "results": ("label-results", drafts),
     }
-    sha256 = ""
+    made_of = None
     for name, (step, of_step) in step_files.items():
-        sha256 = write_drafts(work / f"{name}.jsonl", of_step, step=step, source_sha256=sha256).sha256
+        with writing_drafts(work / f"{name}.jsonl", DraftHeader(step=step), made_of=made_of) as writer:
+            for draft in of_step:
+                writer.append(draft)
+            writer.finish()
+        made_of = open_drafts(work / f"{name}.jsonl").sums
     return work
 
 

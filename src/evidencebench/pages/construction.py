@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 from zlib import crc32
@@ -14,11 +15,11 @@ from msgspec.structs import replace
 
 from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, Judging, open_drafts, output_of
-from evidencebench.construction.edits import Edit, read_edits
+from evidencebench.construction.edits import Edit, read_edits, sums_after
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import windows_agree
 from evidencebench.construction.losses import losses_of
-from evidencebench.errors import CacheError, DataError, EvidenceBenchError, RunError
+from evidencebench.errors import CacheError, DataError, EvidenceBenchError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.pages.html import (
@@ -124,12 +125,12 @@ class ShownConstruction:
         return [self.edits[draft_id, step] for step in self.files if (draft_id, step) in self.edits]
 
     @property
-    def n_pending(self) -> int:
-        """How many edits no run has taken up."""
-        there = ((edit, self.files.get(edit.step)) for edit in self.edits.values())
-        edits = [edit for edit, file in there if file is not None and edit.draft in file.marks]
-        made = [self._read(edit.step, edit.draft) for edit in edits]
-        return sum(_edited(draft, [edit])[0] != draft for draft, edit in zip(made, edits, strict=True))
+    def n_stale(self) -> int:
+        """How many drafts the next run makes again, since people edited them or what they were made of."""
+        stale = set[str]()
+        for (_, before), (step, file) in pairwise(self.files.items()):
+            stale.update(file.stale(sums_after(self.edits, step, before.sums)))
+        return len(stale)
 
     def draft(self, draft_id: str) -> tuple[str, Draft]:
         """Return the last step that a draft came to, and the draft as that left it."""
@@ -139,14 +140,7 @@ class ShownConstruction:
                 step = name
             if step and (step != name or file.marks[draft_id].dropped):  # what stands behind is stale
                 break
-        return step, self._read(step, draft_id)
-
-    def _read(self, step: str, draft_id: str) -> Draft:
-        try:
-            return self.files[step][draft_id]
-        except RunError as error:
-            why = without_folders(str(error))
-            return Draft(id=draft_id, review_id="", paper_id="", dropped="cannot be read", detail=why)
+        return step, self.files[step][draft_id]
 
     def overview(self) -> dict[str, Any]:
         """Return the answer and the list: what became of the drafts, how far labels can be trusted, the cost."""
@@ -192,8 +186,7 @@ class ShownConstruction:
     def record(self, draft_id: str, *, with_paper: bool = True) -> DraftRecord:
         step, made = self.draft(draft_id)
         row, draft, votes, warnings = self._shown(step, made)
-        first = next(step for step, file in self.files.items() if draft_id in file.offsets)
-        passage = self._read(first, draft_id).summary or draft.summary
+        passage = next(file for file in self.files.values() if draft_id in file.offsets)[draft_id].summary
         before, found, behind = draft.context.partition(passage or "\n")
         said = [judged.votes for judged in (draft.judging.rounds if draft.judging else ())]
         paper, note = self._paper_of(draft) if with_paper else (None, "The paper's text is left out of this page.")

@@ -33,8 +33,8 @@ def make_construction_app(
 
     def show_all(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
         shown = opened()
-        n = shown.n_pending
-        told = f"{counted(n, 'edit')}: “{run}” makes only what depends on {'it' if n == 1 else 'them'}." * bool(n)
+        n = shown.n_stale
+        told = f"{counted(n, 'draft')} to be made again: “{run}” makes only what depends on edits." * bool(n)
         return json_response({**shown.overview(), "is_editable": True, "next": told})
 
     def show_draft(request: Request) -> Response:

@@ -52,7 +52,8 @@ function editsOf(overview, record, source, { draw, renew }) {
   }
 
   function textPart(field) {
-    return draft[field] || row.step === EDITED[field][0] ? editor(field, `Edit the ${field}`, draft[field] ?? "", (typed) => ({ [field]: typed })) : null;
+    const isMade = stepNames.indexOf(EDITED[field][0]) > 0; // by a step that is run, not read from a table
+    return isMade && (draft[field] || row.step === EDITED[field][0]) ? editor(field, `Edit the ${field}`, draft[field] ?? "", (typed) => ({ [field]: typed })) : null;
   }
 
   function ofAspect(place) {
