@@ -17,8 +17,8 @@ from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypo
 from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, Judging, open_drafts, output_of
 from evidencebench.construction.edits import Edit, read_edits, sums_after
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import windows_agree
 from evidencebench.construction.losses import losses_of
+from evidencebench.construction.noise import estimate_noise
 from evidencebench.errors import CacheError, DataError, EvidenceBenchError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
@@ -146,7 +146,7 @@ class ShownConstruction:
         """Return the answer and the list: what became of the drafts, how far labels can be trusted, the cost."""
         drafts = [self.draft(draft_id) for draft_id in self.numbers]
         rows = [self._shown(step, draft)[0] for step, draft in drafts]
-        noise = windows_agree(draft for _, draft in drafts)
+        noise = estimate_noise(draft for _, draft in drafts)
         n, states = Counter(row.state for row in rows), get_args(State)
         said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} go on"
         said += f", votes are split on sentences of {n['doubtful']:,} of them" * bool(n["doubtful"])
@@ -155,8 +155,8 @@ class ShownConstruction:
         return {
             "title": f"Construction in {self.work.resolve().name}",
             "answer": f"{said}.",
-            "noise": [f"{model}: {windows.text}." for model, windows in noise.items()],
-            "warnings": [f"{model}: {windows.warning}." for model, windows in noise.items() if windows.warning],
+            "noise": noise.text,
+            "warning": noise.warning,
             "cost": self._cost({key for _, draft in drafts for key in _requests_of(draft)}),
             "steps": [losses_of(file) for file in self.files.values()],
             "rows": sorted(rows, key=lambda row: (states.index(row.state), -row.n_doubtful, row.number)),

@@ -125,8 +125,8 @@ function overviewParts(overview, shown, fillRows) {
   return [
     h("h1", {}, "What became of the drafts"),
     h("p.bench-answer", {}, foreign("span", {}, overview.answer)),
-    overview.noise.map((text) => foreign("p", {}, text)),
-    overview.warnings.map((text) => foreign("p.bench-told", {}, `Warning: ${text}`)),
+    foreign("p", {}, `Labels: ${overview.noise}`),
+    overview.warning && foreign("p.bench-told", {}, `Warning: ${overview.warning}.`),
     foreign("p", {}, `Cost: ${overview.cost}.`),
     overview.next && foreign("p.bench-told", {}, overview.next),
     h("div.bench-steps", { tabindex: "0", role: "region", "aria-label": "Steps" }, h("table", {},
