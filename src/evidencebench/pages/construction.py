@@ -122,7 +122,7 @@ class ShownConstruction:
         raise DataError(f"{self.work}: expected a draft's id, a part of it, or 1 to {last:,}; got '{wanted}'{got}")
 
     def edits_of(self, draft_id: str) -> list[Edit]:
-        return [self.edits[draft_id, step] for step in self.files if (draft_id, step) in self.edits]
+        return [self.edits[draft_id, step] for step in STEP_FILES if (draft_id, step) in self.edits]
 
     @property
     def n_stale(self) -> int:
@@ -168,11 +168,12 @@ class ShownConstruction:
         draft, warnings = _edited(made, edits)
         votes = _votes_of(replace(draft, aspects=made.aspects))
         n_doubtful = sum(bool(vote.yes and vote.no) for of_aspect in votes for vote in of_aspect)
-        state: State = "doubtful" if n_doubtful else "kept"
+        is_left = step != list(self.files)[-1] or bool(made.dropped)  # to be made on; an edit takes a drop back
+        state: State = "waiting" if is_left else "doubtful" if n_doubtful else "kept"
         row = DraftRow(
             id=draft.id,
             number=self.numbers.get(draft.id, 0),
-            state="dropped" if draft.dropped else "waiting" if step != list(self.files)[-1] else state,
+            state="dropped" if draft.dropped else state,
             step=step,
             reason=draft.dropped,
             text=beginning_of(draft.hypothesis or draft.summary or draft.id),

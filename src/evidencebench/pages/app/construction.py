@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from evidencebench.construction.draft import STEP_FILES
 from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
@@ -17,6 +18,9 @@ from evidencebench.pages.construction import DraftRecord, ShownConstruction
 from evidencebench.pages.html import CONSTRUCTION_SCRIPTS, CONSTRUCTION_STYLES
 from evidencebench.tables import printable
 from evidencebench.wording import counted, without_folders
+
+
+_MARKED_AT = next(step for step in ("recheck", "judge") if step in STEP_FILES)  # the step that decides the sources
 
 
 class _Sent(Edit, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +39,7 @@ def make_construction_app(
         shown = opened()
         n = shown.n_stale
         told = f"{counted(n, 'draft')} to be made again: “{run}” makes only what depends on edits." * bool(n)
-        return json_response({**shown.overview(), "is_editable": True, "next": told})
+        return json_response({**shown.overview(), "is_editable": True, "next": told, "marked_at": _MARKED_AT})
 
     def show_draft(request: Request) -> Response:
         return json_response(_record(opened(), request.query_params.get("id", "")))

@@ -11,7 +11,7 @@ const EDITED = {
   summary: ["summaries", "summary"],
   hypothesis: ["hypotheses", "hypothesis"],
   aspects: ["aspects", "aspects"],
-  sources: ["judge", "sentences"],
+  sources: ["judge", "sentences"], // or what `overview.marked_at` says
   results: ["label-results", "Results"],
 };
 const NOTHING = { ...Object.fromEntries(Object.keys(EDITED).map((field) => [field, null])), rejected: "" };
@@ -128,7 +128,7 @@ function editsOf(overview, record, source, { draw, renew }) {
   // Sends one change after the other, each with what the page knows of the draft by then.
   function keep(change) {
     const [field] = Object.keys(change);
-    const step = change.step ?? (field === "sources" && stepNames.includes("recheck") ? "recheck" : EDITED[field][0]);
+    const step = change.step ?? (field === "sources" ? overview.marked_at : EDITED[field][0]);
     const by = recall(EDITOR_KEY) ?? "";
     const sent = saving.then(() => {
       const before = edits.find((edit) => edit.step === step) ?? NOTHING;
