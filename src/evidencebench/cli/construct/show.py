@@ -119,7 +119,7 @@ def _lines(record: DraftRecord, n_drafts: int) -> Iterator[tuple[str, str]]:
         "Replies that could not be read": f"{record.n_unread:,}" if record.n_unread else "",
     }
     for name, text in parts.items():
-        if text.strip():
+        if text.strip() and not (name == "Summary" and text == record.passage[1]):
             yield f"{name}: {text}", ""
     votes = dict(zip(record.judged, record.votes, strict=True))
     for number, text in enumerate(draft.aspects, 1):

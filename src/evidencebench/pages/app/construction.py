@@ -19,7 +19,6 @@ from evidencebench.pages.html import CONSTRUCTION_SCRIPTS, CONSTRUCTION_STYLES
 from evidencebench.tables import printable
 from evidencebench.wording import counted, without_folders
 
-
 _MARKED_AT = next(step for step in ("recheck", "judge") if step in STEP_FILES)  # the step that decides the sources
 
 
