@@ -18,8 +18,8 @@ from evidencebench.construction.draft import (
     open_drafts,
     output_of,
 )
-from evidencebench.construction.harvest.harvest import HarvestRules, harvest
-from evidencebench.construction.harvest.papers import PaperFolder, papers_in
+from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, harvest
+from evidencebench.construction.harvest.papers import PaperFolder, PapersAtHand, papers_in
 from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
@@ -120,9 +120,9 @@ def construct(
     config = config if isinstance(config, Config) else read_config(Path(config))
     today = today or datetime.now(UTC).date()
     against = _require_all(config, client)
-    unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
+    unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress).unreadable
     reports: list[StepReport] = []
-    for name in steps_of(config):
+    for name in () if until == "harvest" else steps_of(config):
         step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         target = output_of(name, config.work)
@@ -145,8 +145,9 @@ def construct(
         reports.append(report)
         if report.failures or name == until:
             break
-    if limit is not None or report.failures or name == until:
-        return Constructed(steps=tuple(reports), unreadable=unreadable)
+    made = Constructed(steps=tuple(reports), unreadable=unreadable)
+    if limit is not None or made.n_failures or until in ("harvest", *MODEL_STEPS):
+        return made
     filtered = filter_drafts(
         open_drafts(input_of("filter", config.work)),
         output_of("filter", config.work),
@@ -154,6 +155,8 @@ def construct(
         overwrite=overwrite,
         on_progress=progress_of(on_progress, "filter"),
     )
+    if until == "filter":
+        return made
     dataset = assemble(
         filtered,
         config.papers,
@@ -165,7 +168,7 @@ def construct(
         engine=engine,
         on_progress=on_progress,
     )
-    return Constructed(steps=tuple(reports), unreadable=unreadable, dataset=dataset)
+    return replace(made, dataset=dataset)
 
 
 def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
@@ -191,15 +194,15 @@ def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]
     return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
-def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) -> tuple[str, ...]:
-    """Find the passages of the reviews, or the summaries of the table, and return why reviews could not be read."""
-    rules = HarvestRules(
-        licences=frozenset(config.file.licences or ALLOWED),
-        papers=papers_in(config.papers, on_paper=progress_of(on_progress, "papers")),
-    )
+def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) -> HarvestReport:
+    """Find the passages of the reviews, or the summaries of the table."""
+    try:
+        papers = papers_in(config.papers, on_paper=progress_of(on_progress, "papers"))
+    except UnreadableError:  # none is at hand yet
+        papers = PapersAtHand((), ())
+    rules = HarvestRules(licences=frozenset(config.file.licences or ALLOWED), papers=papers)
     if config.file.table:
-        table = config.folder / config.file.table
-        return harvest_table(table, config.work, rules=rules, overwrite=overwrite).unreadable
+        return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
     reviews: list[Path] = []
     for path in (config.folder / name for name in config.file.reviews):
         if path.is_dir():
@@ -209,7 +212,7 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) 
         else:
             raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     on_review = progress_of(on_progress, "harvest")
-    return harvest(reviews, config.work, rules=rules, overwrite=overwrite, on_review=on_review).unreadable
+    return harvest(reviews, config.work, rules=rules, overwrite=overwrite, on_review=on_review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
