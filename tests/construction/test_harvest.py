@@ -146,6 +146,18 @@ def test_plain_numbers_are_marks_where_most_of_the_list_is_named_so() -> None:
     assert told("The interval was wide [3].") == []
 
 
+@pytest.mark.parametrize("form", ["it holds<sup>{}</sup>.", "it holds.<sup>{}</sup>", "it holds.{}"])
+def test_superscripts_without_links_are_marks_where_most_of_the_list_is_named_so(form: str) -> None:
+    rest = " ".join(f"Of fact {number} {form.format(number)}" for number in range(4, 13))
+    raised = "<sup>{}</sup>" if "sup" in form else "{}"
+    paragraphs = [f"Tea was found to help.{raised.format('1,2')}", f"Of tea {form.format(3)}", rest]
+    found = told(*paragraphs)
+    assert found[:2] == [("B1 B2", SEVERAL_PAPERS), ("B3", "")]
+    assert told(paragraphs[1]) == []
+    exponents = "At 10<sup>6</sup> cells per m<sup>2</sup>, 3 mol<sup>5</sup>, R<sup>4</sup>, it was 3.12 or p = .5"
+    assert told(*paragraphs, exponents) == found
+
+
 def test_authors_and_years_are_marks_where_the_list_has_exactly_one_of_them() -> None:
     listed = [
         reference(1, surname="Smith", year="2004"),
