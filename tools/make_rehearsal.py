@@ -4,8 +4,7 @@ r"""Make a work folder with known labels out of Evidence Inference, to rehearse 
 
     python tools/make_rehearsal.py ../shared/data/evidence_inference work
     evidencebench llm serve-fake --data sample --port 8000 --construction work/studies.jsonl
-    evidencebench construct judge work --papers work/papers \
-        --model local/noisy-0.1-0.01,base_url=http://127.0.0.1:8000/v1
+    evidencebench construct run construction.toml   # model = "local/noisy-0.1-0.01,base_url=..."
 
 ``work/papers`` gets the nxml files of some papers; ``work/gold.json`` their prompts as instances, as `data convert`
 makes them; ``work/studies.jsonl`` what the trial server is to know; and ``work/aspects.jsonl`` the drafts to judge.

@@ -65,7 +65,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
     if not listed.references:
         raise UnreadableError(
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
-            "summaries of your own with --table"
+            "summaries of your own as 'table'"
         )
     body = article.child("body") or Element("body")
     return ReviewSource(
@@ -229,7 +229,8 @@ class HarvestReport:
     dropped: Counter[str]  # reason -> drafts
     n_marks_elsewhere: int = 0  # in headings, tables, figures and notes, which are in no draft
     unreadable: tuple[str, ...] = ()  # why files could not be read
-    ids: tuple[str, ...]  # of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once
+    # Of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once, in the order of a pilot.
+    ids: tuple[str, ...]
 
 
 def write_passages(
@@ -242,7 +243,7 @@ def write_passages(
         raise DataError(f"{output.parent}: cannot be made: {error.strerror}") from error
     papers = rules.papers.sha256[:12] if rules.papers else ""
     header = DraftHeader(step="harvest", settings={**settings, "licences": sorted(rules.licences), "papers": papers})
-    reasons, cited, ids = Counter[str](), set[str](), dict[str, None]()
+    reasons, cited, ids = Counter[str](), set[str](), dict[bytes, str]()
     with writing_drafts(output, header, overwrite=overwrite) as writer:
         for draft in drafts:
             if draft.id not in writer.done:
@@ -250,9 +251,10 @@ def write_passages(
             reasons[draft.dropped] += 1
             cited.update([] if draft.dropped else [draft.paper_id])
             if draft.paper_ids and not draft.paper_file and draft.dropped in ("", NOT_AT_HAND):
-                ids[id_to_fetch(draft.paper_ids)] = None
+                ids[hashlib.sha256(draft.id.encode()).digest()] = id_to_fetch(draft.paper_ids)
         writer.finish()
-    return HarvestReport(n_kept=reasons.pop("", 0), n_papers=len(cited), dropped=reasons, ids=tuple(ids))
+    wanted = dict.fromkeys(ids[digest] for digest in sorted(ids))
+    return HarvestReport(n_kept=reasons.pop("", 0), n_papers=len(cited), dropped=reasons, ids=tuple(wanted))
 
 
 def harvest(
