@@ -79,10 +79,10 @@ def random_drafts(folder: Path, random: Random, *, n_papers: int = 8, n_reviews:
     return found
 
 
-def write_drafts(path: Path, drafts: Iterable[Draft], *, step: str = "filter", source_sha256: str = "") -> DraftFile:
+def write_drafts(path: Path, drafts: Iterable[Draft], *, step: str = "filter", reads: str = "") -> DraftFile:
     """Write drafts into a finished file, in the given order, and return it."""
     path.unlink(missing_ok=True)
-    with writing_drafts(path, DraftHeader(step=step, source_sha256=source_sha256)) as writer:
+    with writing_drafts(path, DraftHeader(step=step, reads=reads)) as writer:
         for draft in drafts:
             writer.append(draft)
         writer.finish()

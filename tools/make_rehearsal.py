@@ -30,7 +30,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.construction.demo import GoldAspect, GoldStudy
-from evidencebench.construction.draft import Draft, DraftHeader, Judging, output_of, set_aside, writing_drafts
+from evidencebench.construction.draft import Draft, DraftHeader, Judging, output_of, writing_drafts
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.evidence_inference import find_folder, read_prompts
 from evidencebench.data.evidence_inference_labels import convert_folder
@@ -117,7 +117,7 @@ def _draft(instance: Instance, papers: Path) -> Draft:
 
 
 def _write(work: Path, step: str, drafts: Sequence[Draft]) -> None:
-    set_aside(output_of(step, work))
+    output_of(step, work).unlink(missing_ok=True)
     with writing_drafts(output_of(step, work), DraftHeader(step=step)) as writer:
         for draft in drafts:
             writer.append(draft)

@@ -14,7 +14,7 @@ import pytest
 from command_line import Command, start, until
 from evidencebench import open_dataset
 from evidencebench.construction.demo import expected_instances
-from evidencebench.construction.draft import open_drafts
+from evidencebench.construction.draft import open_drafts, output_of
 from evidencebench.construction.leakage import BY_ID, BY_TEXT
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
@@ -133,61 +133,102 @@ def test_reviews_that_cannot_be_read_are_told_and_where_nothing_is_left_the_end_
         for paper in Path("papers").iterdir():
             paper.rename(paper.with_stem(f"another-{paper.stem}"))
             paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
-        assert "got none that is left: paper not at hand (" in command(f"{RUN} --overwrite").err
+        found = command(RUN)
+        assert (found.code, "1 review: " in found.err) == (1, True)
+        assert "0 kept; dropped: paper not at hand (" in found.err
+        assert "`construct run CONFIG --fetch`" in command("construct status work").out.replace("\n", " ")
         review = Path("reviews/review.xml")
         review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
-        assert "none that is left: the first step found no pass" in command(f"{RUN} --overwrite").err
+        assert "harvest: no passage that cites a paper" in command(RUN).err
 
 
 OWN = "Whether a cup of tea is drunk decides what the trial of it measures."
 
 
-def edit(path: Path, key: str, value: str, *, which: int = 0) -> bytes:
-    """Change a key of a draft that goes on, as with an editor, and return what the file holds then."""
-    header, *lines = path.read_text().splitlines()
-    drafts = {n: json.loads(line) for n, line in enumerate(lines)}
-    going_on = [n for n, one in drafts.items() if "id" in one and "dropped" not in one]
-    place = sorted(going_on, key=lambda n: str(drafts[n]["id"]))[which]
-    lines[place] = lines[place].replace(json.dumps(drafts[place][key], ensure_ascii=False), json.dumps(value))
-    path.write_text("\n".join([header, *lines, ""]))
-    return path.read_bytes()
+def first_draft(step: str) -> str:
+    return min(open_drafts(output_of(step, WORK), must_be_finished=False).going_on)
 
 
-@pytest.mark.usefixtures("_served")
-def test_after_an_edit_the_steps_behind_it_alone_are_made_again(command: Command) -> None:
-    assert command(RUN).code == 0
-    edited = edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
-    before = {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")}
-    status = command("construct status work").out
-    for words in ("done; 1 edited by hand", "stale: 1 of hypotheses.jsonl changed since", "stale: behind aspects"):
-        assert words in status
-    assert "next: aspects, again: 'construct run CONFIG.toml --overwrite' makes what is stale" in status
-
-    refusal = command(RUN).refusal
-    assert "aspects.jsonl: was made with other settings: " in refusal
-    assert "hypotheses.jsonl was changed since; give --overwrite to make it and what is stale" in refusal
-    assert {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")} == before
-
-    assert command(f"{RUN} --overwrite").done
-    assert OWN in hypotheses()
-    after = {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")}
-    same = {"passages.jsonl", "summaries.jsonl", "hypotheses.jsonl"}
-    assert {name for name in before if after[name] == before[name]} == same
-    assert "stale" not in command("construct status work").out
-    assert command(f"{RUN} --overwrite").code == 0
-    assert (WORK / "hypotheses.jsonl").read_bytes() == edited
+def edit(**fields: Any) -> None:
+    """Add an edit, as with an editor."""
+    with (WORK / "edits.jsonl").open("a") as file:
+        file.write(json.dumps(fields) + "\n")
 
 
-@pytest.mark.usefixtures("_served")
-def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command: Command) -> None:
-    assert command(RUN).code == 0
-    edited = edit(WORK / "aspects.jsonl", "hypothesis", OWN)
-    edit(WORK / "summaries.jsonl", "context", "", which=-1)
-    refused = command(f"{RUN} --overwrite")
-    assert refused.code == 2
-    for words in ("aspects.jsonl: ", "1 draft of it edited by hand would be lost", "--from aspects"):
-        assert words in refused.err
-    assert (WORK / "aspects.jsonl").read_bytes() == edited
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines()
+
+
+@pytest.mark.parametrize("pilot", ["", "--limit 3"])
+def test_an_edit_stays_and_what_depends_on_it_alone_is_made_again(command: Command, pilot: str) -> None:
+    with served_construction(HERE) as server:
+        assert command(f"{RUN} {pilot}").code == 0
+        names = [output_of(step, WORK) for step in ("summaries", "hypotheses", "aspects", "judge", "label-results")]
+        before, n_paid = {path: lines_of(path) for path in names}, _n_paid(server)
+        edit(draft=first_draft("hypotheses"), step="hypotheses", hypothesis=OWN, by="ann")
+        status = command("construct status work").out
+        assert pilot or "1 edited by people; 1 to be made again" in status
+        assert f"next: {'summaries' if pilot else 'hypotheses'}\n" in status
+        assert command(f"{RUN} {pilot}").code == 0
+        for path in names:  # what is new names the draft alone
+            added = lines_of(path)[len(before[path]) :]
+            assert lines_of(path)[: len(before[path])] == before[path]
+            assert {json.loads(line).get("id", first_draft("hypotheses")) for line in added} <= {
+                first_draft("hypotheses")
+            }
+            assert bool(added) == (path.name != "summaries.jsonl")
+        assert "to be made again" not in command("construct status work").out
+        assert command(RUN).code == 0
+        assert OWN in hypotheses()
+        assert "of so many instances: hypotheses (1)." in Path("work/dataset/datasheet.md").read_text()
+        edit(draft=first_draft("hypotheses"), step="hypotheses")  # takes it back: what was asked then is stored
+        assert command(RUN).code == 0
+        again = _n_paid(server)
+    assert (data_set(), again.total()) == (expected_instances(), len(again))
+    assert n_paid.keys() <= again.keys()
+
+
+def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_the_run(command: Command) -> None:
+    with served_construction(HERE) as server:
+        assert command(RUN).code == 0
+        n_paid = _n_paid(server)
+        edit(draft=(gone := first_draft("aspects")), step="aspects", rejected="two studies", by="ann")
+        assert command(RUN).code == 0
+        assert _n_paid(server) == n_paid
+        assert len(data_set()) == len(expected_instances()) - 1
+        assert f"{gone},doi_" in (dropped := Path("work/dataset/dropped.csv").read_text())
+        assert "aspects,rejected,two studies (by ann)" in dropped
+        for fields, why in (
+            (
+                {"draft": "x", "step": "aspects", "rejected": "no"},
+                "expected an edit of a draft of passages.jsonl, got 'x'",
+            ),
+            ({"draft": gone, "step": "filter"}, "edits.jsonl: line 2: step: expected one of summaries, "),
+        ):
+            edit(**fields)
+            assert why in command(RUN).refusal
+            path = WORK / "edits.jsonl"
+            path.write_bytes(lines_of(path)[0] + b"\n")
+
+
+def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Command) -> None:
+    with served_construction(HERE) as server:
+        assert command(f"{RUN} --limit 2").code == 0
+        assert not (WORK / "dataset").exists()
+        n_paid = _n_paid(server)
+        assert command(f"{RUN} --partial").code == 0
+        assert _n_paid(server) == n_paid
+        partial = data_set()
+        edit(draft=first_draft("judge"), step="judge", rejected="no")
+        assert command(f"{RUN} --partial --limit 2").code == 0
+        fewer = data_set()
+        assert "**This data set is partial**" in Path("work/dataset/datasheet.md").read_text()
+        assert json.loads(Path("work/dataset/manifest.json").read_text())["is_partial"]
+        assert command(RUN).code == 0
+    assert not json.loads(Path("work/dataset/manifest.json").read_text())["is_partial"]
+    whole = [instance.query.hypothesis for instance in expected_instances()]
+    assert [instance.query.hypothesis in whole for instance in partial] == [True, True]
+    assert (len(fewer), len(data_set())) == (1, len(whole) - 1)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +366,7 @@ def test_a_judge_that_says_yes_to_all_or_numbers_otherwise_is_warned_of_and_a_fa
     assert f"local/{model}: two windows with the same sentence agree in " in status.out
     if change is not None:  # numbers that are not shown are no answer, so that no draft is left
         assert "sentences without a readable judgment (5)" in made.err
-        assert (made.code, fields["n_unread"] > 0, "windows could not be read" in status.out) == (2, True, True)
+        assert (made.code, fields["n_unread"] > 0, "windows could not be read" in status.out) == (1, True, True)
         return
     assert (made.code, fields["n_unread"]) == (0, 0)
     assert f"local/{model}: two windows with the same sentence agree in " in made.out

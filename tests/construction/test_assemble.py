@@ -101,7 +101,7 @@ def test_what_is_dropped_says_why_and_stays_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"judging": None}, "draft 'd': expected judged sentences, got none; run 'evidencebench construct judge'"),
+        ({"judging": None}, "draft 'd': expected judged sentences, got none; run 'evidencebench construct run'"),
         ({"aspects": ("a", "b", "c")}, "draft 'd': expected sources of 3 aspects, got of 2"),
         ({"results": (2,)}, r"draft 'd': expected Results aspects in 0\.\.1, got aspect 2"),
         (
@@ -444,8 +444,8 @@ def _step(folder: Path, step: str, drafts: Iterable[Draft], before: DraftFile | 
     """Write the file of a step that drops every so manyth draft."""
     path = folder / f"{step}.jsonl"
     settings = {"model": f"maker/{step}", "base_url": "http://secret.example"}
-    header = DraftHeader(step=step, settings=settings, source_sha256=before.sha256 if before else "")
-    with writing_drafts(path, header, source=before) as writer:
+    header = DraftHeader(step=step, settings=settings, reads=before.path.name if before else "")
+    with writing_drafts(path, header, made_of=before.sums if before else None) as writer:
         for number, draft in enumerate(drafts):
             reason = f"{step} finds nothing" if number % every == 0 else ""
             writer.append(msgspec.structs.replace(draft, dropped=reason, detail="=1+1" if reason else ""))
@@ -513,16 +513,3 @@ def test_a_construction_whose_first_files_are_missing_says_so(tmp_path: Path, fi
     assert _assembled(tmp_path, filtered).steps[0].step == "summaries"
     text = (tmp_path / "dataset/datasheet.md").read_text()
     assert "The files of the steps before 'summaries' were not at hand" in text
-
-
-def test_a_file_changed_after_it_was_read_is_told_and_a_damaged_one_of_another_construction_no_matter(
-    tmp_path: Path, filtered: DraftFile
-) -> None:
-    path, other = tmp_path / "summaries.jsonl", tmp_path / "other.jsonl"
-    path.write_bytes(path.read_bytes().replace(b'"summary":"The', b'"summary":"Yet the'))
-    other.write_bytes(other.read_bytes()[:300] + b"\n{}\n")
-    report = _assembled(tmp_path, filtered, WHOLE)
-    assert len(report.steps) == 5
-    assert [told.partition(", ")[0] for told in report.warnings] == [
-        "summaries.jsonl was changed after the step 'label-results' had read it"
-    ]

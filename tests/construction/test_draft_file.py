@@ -1,6 +1,5 @@
 """Files of drafts: what is in them survives a kill, and a file made with other settings is not resumed."""
 
-import json
 from pathlib import Path
 
 import msgspec
@@ -8,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import DRAFTS, Draft, DraftHeader, open_drafts, set_aside, writing_drafts
+from evidencebench.construction.draft import DRAFTS, Draft, DraftHeader, open_drafts, writing_drafts
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
 from examples import examples
 
 HEADER = DraftHeader(step="harvest", settings={"reviews": "abc"})
+NEXT = DraftHeader(step="next", reads="a.jsonl")
 
 
 def drafts(n: int) -> list[Draft]:
@@ -36,7 +36,7 @@ def test_what_was_written_is_read_and_what_was_dropped_is_counted(tmp_path: Path
     growing = open_drafts(path, must_be_finished=False)
     write(path, drafts(7))
     found = open_drafts(path)
-    assert (growing.is_finished, growing.sha256) == (False, found.sha256)  # steps behind it may go on while it grows
+    assert (growing.is_finished, growing.header) == (False, found.header)
     assert [found[one] for one in found.offsets] == drafts(7)
     assert [one.id for one in found.drafts()] == ["d0", "d1", "d3", "d4", "d6"]
     assert (found.dropped, found.is_finished, DRAFTS.is_at(path)) == ({"no words": 2}, True, True)
@@ -66,89 +66,85 @@ def test_other_settings_are_told_and_overwrite_makes_it_anew(tmp_path: Path) -> 
     assert open_drafts(path).header == other
 
 
-def made_of(source: Path, target: Path, *, finished: bool = True, **more: bool) -> None:
-    """Write what a step makes of each draft of a file."""
-    read = open_drafts(source, must_be_finished=False)
-    with writing_drafts(target, DraftHeader(step="next", source_sha256=read.sha256), source=read, **more) as writer:
-        for one in read.offsets:
-            if one not in writer.done:
-                writer.append(msgspec.structs.replace(read[one], summary=f"of {read[one].paper_id}"))
-        if finished:
+def made_of(source: Path, target: Path, header: DraftHeader = NEXT) -> list[str]:
+    """Write what a step makes of each draft of a file that goes on; return which it made."""
+    read, made = open_drafts(source, must_be_finished=False), []
+    with writing_drafts(target, header, made_of=read.sums) as writer:
+        for one in read.drafts():
+            if one.id not in writer.done:
+                writer.append(msgspec.structs.replace(one, summary=f"of {one.paper_id}"))
+                made.append(one.id)
+        if read.is_finished:
             writer.finish()
-
-
-def edit(path: Path, before: bytes = b'"paper_id":"p"', after: bytes = b'"paper_id":"q"') -> None:
-    path.write_bytes(path.read_bytes().replace(before, after, 1))
+    return made
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path, *, finished: bool) -> None:
-    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    write(source, drafts(4), finished=finished)
-    made_of(source, target, finished=finished)
-    edit(source)
-    write(source, drafts(5))  # goes on behind the edit, which stays known
-    n_behind = open_drafts(target, must_be_finished=False).n_behind(open_drafts(source))
-    assert (open_drafts(source).n_edited, n_behind) == (1, 2 if finished else 1)  # a draft was added
-    with pytest.raises(RunMismatchError, match=r"a\.jsonl was changed since; give --overwrite to make it and what is"):
-        made_of(source, target)
-    made_of(source, target, overwrite=True)
-    assert [open_drafts(target)[one].summary for one in ("d0", "d1")] == ["of q", "of p"]
-    assert (open_drafts(source).n_edited, open_drafts(target).n_edited) == (1, 0)
-
-
-@pytest.mark.parametrize("rewritten", [False, True])
-def test_a_file_that_was_edited_is_not_replaced_unasked_and_kept_where_it_is_asked(
-    tmp_path: Path, *, rewritten: bool
+def test_a_draft_is_made_again_alone_where_the_line_before_it_says_something_else(
+    tmp_path: Path, *, finished: bool
 ) -> None:
-    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    write(source, drafts(4))
-    made_of(source, target)
-    edit(target, b'"summary":"of p"', b'"summary":"by hand"')
-    if rewritten:  # by a program that spaces its JSON otherwise
-        header, *lines = target.read_text().splitlines()
-        target.write_text("\n".join([header, *(json.dumps(json.loads(line)) for line in lines)]) + "\n")
-    edited = target.read_bytes()
-    edit(source, b'"d1","review_id":"r"', b'"d1","review_id":"s"')
-    if not rewritten:
-        with pytest.raises(RunMismatchError, match=r"1 draft of it edited by hand would be lost; .* --from next'"):
-            made_of(source, target, overwrite=True)
-    assert target.read_bytes() == edited
-    assert set_aside(target) == tmp_path / "b.jsonl.edited"
-    made_of(source, target)
-    assert (tmp_path / "b.jsonl.edited").read_bytes() == edited
-    assert open_drafts(target).n_edited == 0
-    assert set_aside(target) is None
-    assert not target.exists()
-    target.write_bytes(edited[:-40])  # nor is what nothing can read
-    assert set_aside(target) == tmp_path / "b.jsonl.edited1"
+    first, second, third = (tmp_path / f"{name}.jsonl" for name in "abc")
+    write(first, drafts(6), finished=finished)
+    assert made_of(first, second) == made_of(second, third) == ["d0", "d1", "d3", "d4"]
+    bytes_before = second.read_bytes()
+    assert made_of(first, second) == []
+    assert second.read_bytes() == bytes_before
+    first.unlink()
+    changed = [msgspec.structs.replace(one, **new) for one, new in zip(drafts(6), CHANGES, strict=True)]
+    write(first, changed, finished=finished)
+    assert open_drafts(second, must_be_finished=False).stale(open_drafts(first, must_be_finished=False).sums) == [
+        "d1",
+        "d3",
+        "d4",
+    ]
+    assert made_of(first, second) == ["d1", "d3"]  # d4 is dropped now, so that it goes on nowhere
+    assert made_of(second, third) == ["d1"]  # what was made of the other d3 says the same
+    for path, n in ((second, 3), (third, 3)):
+        found = open_drafts(path, must_be_finished=finished)
+        assert ([one.id for one in found], found.is_finished) == (["d0", "d1", "d3"][:n], finished)
+    assert open_drafts(third, must_be_finished=False)["d1"].summary == "of q"
+
+
+CHANGES: list[dict[str, str]] = [{}, {"paper_id": "q"}, {}, {"summary": "another"}, {"dropped": "no words"}, {}]
 
 
 @given(st.binary(min_size=1, max_size=3), st.integers(0, 10_000), st.integers(0, 3))
 @examples(200)
-def test_any_edit_of_a_draft_is_known(
+def test_a_line_that_was_changed_by_hand_is_refused_and_made_again_where_it_is_deleted(
     tmp_path_factory: pytest.TempPathFactory, said: bytes, at: int, n_cut: int
 ) -> None:
     path = tmp_path_factory.mktemp("drafts") / "a.jsonl"
-    write(path, drafts(1))
-    header, line, last = path.read_bytes().splitlines()
+    write(path, drafts(2))
+    whole = path.read_bytes()
+    header, line, other, last = whole.splitlines()
     place = at % len(line)
     changed = line[:place] + said + line[place + n_cut :]
-    path.write_bytes(b"\n".join([header, changed, last, b""]))
+    path.write_bytes(b"\n".join([header, changed, other, last, b""]))
     try:
         found = open_drafts(path, must_be_finished=False)
-    except RunFormatError:  # it cannot be read any more
-        return
-    assert found.n_edited == sum(line not in changed.split(b"\n") for _ in found.offsets)
+    except RunFormatError:
+        path.write_bytes(b"\n".join([header, other, last, b""]))
+        assert not open_drafts(path, must_be_finished=False).is_finished
+        write(path, drafts(2))
+        found = open_drafts(path)
+    else:
+        assert line in changed.split(b"\n")
+    assert list(found) == drafts(2)
+
+
+def test_what_was_edited_with_an_editor_names_where_edits_belong(tmp_path: Path) -> None:
+    write(path := tmp_path / "a.jsonl", drafts(1))
+    path.write_bytes(path.read_bytes().replace(b'"paper_id":"p"', b'"paper_id":"q"'))
+    with pytest.raises(
+        RunFormatError, match=r"a\.jsonl: line 2: draft 'd0': expected .* delete the line, .*edits\.jsonl"
+    ):
+        open_drafts(path)
 
 
 def test_another_file_is_refused_with_its_line_and_one_that_is_not_there_or_holds_something_else_is_told(
     tmp_path: Path,
 ) -> None:
-    for lines, why in (
-        (b"{}\n", "line 2: expected a draft, got an object without an id"),
-        (b'{"id":"a"}\n{"id":"a"}\n', "line 3: 'a' stands more than once"),
-    ):
+    for lines, why in ((b"{}\n", "line 2: expected a draft, got an object without an id"),):
         (tmp_path / "a.jsonl").write_bytes(msgspec.json.encode(HEADER) + b"\n" + lines)
         with pytest.raises(RunFormatError, match=why):
             open_drafts(tmp_path / "a.jsonl")

@@ -427,7 +427,7 @@ def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_pat
     run(Bench(tmp_path, GoldJudge(GOLD)), work)
     path = work / "judgments.jsonl"
     path.write_text(path.read_text().replace('"votes":[[[0,[0,7],', '"votes":["081000",[[0,[0,7],'))
-    with pytest.raises(RunFormatError, match=r"judgments\.jsonl: draft 'd0': .*votes.*--from judge"):
+    with pytest.raises(RunFormatError, match=r"judgments\.jsonl: line 2: draft 'd0': expected it as its step"):
         list(open_drafts(path).drafts())
 
 

@@ -26,7 +26,6 @@ from evidencebench.construction.leakage import (
 )
 from evidencebench.construction.losses import (
     StepLosses,
-    changed_since,
     dropped_csv,
     loss_table,
     losses_of,
@@ -66,6 +65,7 @@ class AssemblyReport:
     splits: Mapping[str, SplitCounts]  # all wanted ones, also those that got no instance and so have no file
     warnings: tuple[str, ...]  # whole sentences
     unproven: Mapping[str, tuple[str, ...]]  # by instance id: the tasks whose optimum is not proven
+    is_partial: bool = False  # whether drafts wait for a step
 
 
 def choose_splits(
@@ -156,7 +156,7 @@ def assemble(
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
     judged = next((file for file in before if file.header.step == "judge"), source)
-    agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
+    agreement = windows_agree(judged)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         read_papers, on_read = scratch / "papers.json", progress_of(on_progress, "reading")
         candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
@@ -198,8 +198,9 @@ def assemble(
                 StepLosses(step=STEP, n_drafts=len(candidates), n_kept=len(kept), dropped=reasons),
             ),
             splits=counts,
-            warnings=(*changed_since(before), *warnings),
+            warnings=tuple(warnings),
             unproven=unproven,
+            is_partial=not all(file.is_finished for file in before),
         )
         sheet = datasheet(
             settings,
@@ -216,7 +217,7 @@ def assemble(
             papers=papers,
         )
         write_whole(made / "datasheet.md", sheet)
-        write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
+        write_whole(made / MANIFEST, _manifest(made, digest, settings, against, is_partial=report.is_partial))
     return report
 
 
@@ -273,11 +274,14 @@ def _solver(source: DraftFile, file: DataFile) -> Callable[[tuple[str, str]], tu
     return solved
 
 
-def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:
+def _manifest(
+    folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset], *, is_partial: bool
+) -> bytes:
     fields = {
         "evidencebench": __version__,
         "name": settings.name,
         "date": settings.made_on.isoformat(),
+        "is_partial": is_partial,
         "settings": {
             "shares": {split: str(share) for split, share in settings.shares.items()},
             "split_by": settings.split_by,
@@ -319,9 +323,11 @@ def datasheet(
     step_settings = [f"{step}: {', '.join(known)}" for step, known in settings_by_step.items() if known]
     parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
     windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
+    edited = Counter[str]()  # step -> instances that people edited after it
     for draft in drafts:
         reviews.add(draft.review_id)
         paper_files.add(draft.paper_file)
+        edited.update([*draft.edited])
         parts.update((part, reply.model, reply.prompt) for part, reply in draft.sources_of.items())
         if draft.judging is not None:
             windows[draft.judging.window, draft.judging.overlap] += 1
@@ -330,7 +336,7 @@ def datasheet(
                 decides = ", where windows disagreed" if judged.decides else ""
                 parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
     chain = _paragraph("chain")
-    if step_files[0].header.source_sha256:
+    if step_files[0].header.reads:
         chain = _paragraph("chain_without_beginning", step=report.steps[0].step)
     replies = _paragraph("no_replies")
     if parts:
@@ -349,6 +355,10 @@ def datasheet(
         version=__version__,
         n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
         f"{counted(len(reviews) - 1, 'review')}",
+        partial=f"\n\n{_paragraph('partial')}" if report.is_partial else "",
+        edits=_paragraph("edits", steps=", ".join(f"{step} ({n:,})" for step, n in sorted(edited.items())))
+        if edited
+        else _paragraph("no_edits"),
         splits=as_markdown(split_table(report.splits)),
         statistics=as_markdown(_statistics_table(descriptions)),
         losses=as_markdown(loss_table(report.steps)),

@@ -1,22 +1,26 @@
 """Drafts, which are instances in the making, and their files: a draft a line, which each step adds to or drops."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
 import msgspec
 
-from evidencebench.errors import RunError, RunFormatError, RunMismatchError
-from evidencebench.files.atomic import put_in_place
-from evidencebench.files.disk import BROKEN_JSON, open_file
-from evidencebench.files.records import Journal, RecordFormat, open_journal, require_same
+from evidencebench.errors import RunFormatError, RunMismatchError
+from evidencebench.files.disk import BROKEN_JSON, PathText, open_file
+from evidencebench.files.records import (
+    Journal,
+    RecordFormat,
+    has_checksum,
+    open_journal,
+    require_same,
+    with_checksum,
+)
 from evidencebench.provenance import differences
 from evidencebench.wording import counted
 
@@ -69,7 +73,10 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An instance in the making; what a later step adds is empty or None before it."""
+    """An instance in the making, a line of a step's file; what a later step adds is empty or None before it.
+
+    Sentences and aspects are numbered from 0.
+    """
 
     id: str  # in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew
     review_id: str  # such as ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name that the user gave
@@ -85,15 +92,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     judging: Judging | None = None  # which sentences hold them
     results: tuple[int, ...] | None = None  # the indices of the aspects labelled Results
     sources_of: Mapping[str, ReplySource] = {}  # step, or step and part, such as ``aspects verify`` -> its reply
+    edited: Mapping[str, str] = {}  # step -> who edited what it made, as `Edit.by` has it
     dropped: str = ""  # why it becomes no instance, as a phrase that is counted; empty: it goes on
     detail: str = ""  # more of that reason, for one draft, such as the words that leaked
 
 
 def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
     return msgspec.structs.replace(draft, dropped=reason, detail=detail)
-
-
-_END = len(' 00000000"}')  # of a line: its own checksum
 
 
 class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,20 +109,31 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     settings: dict[str, Any] = {}
     prompts: dict[str, str] = {}  # name -> SHA-256 of its file
-    source_sha256: str = ""  # `DraftFile.sha256` of the file that the step read; empty for the first step
+    reads: str = ""  # the name of the file that the step reads; empty for the first step
 
 
 class _LineHead(msgspec.Struct, frozen=True):
-    """What tells a draft from the last line, without decoding all of it."""
+    """What a line says of its draft, or of all of them, without decoding all of it."""
 
     id: str = ""
     dropped: str = ""
-    n_drafts: int | None = None
+    made_of: str = ""  # the checksum of what the draft was made of: its line before, and what a person edited
+    is_stale: bool = False  # to be made again: the lines of the draft before this one do not count
+    crc: str = ""
+    n_drafts: int | None = None  # of a step that came to its end
 
 
-def _check_line(head: _LineHead, _: memoryview) -> None:
-    if head.n_drafts is None and not head.id:
+def _check_line(head: _LineHead, content: memoryview) -> None:
+    if head.n_drafts is not None:
+        return
+    if not head.id:
         raise RunFormatError("expected a draft, got an object without an id")
+    if not has_checksum(content, head.crc):
+        raise RunFormatError(
+            f"draft '{head.id}': expected it as its step wrote it, got a line that was changed since; delete the line, "
+            "so that the next run makes it again, and write what you change into edits.jsonl, as 'construct show "
+            "--open' does"
+        )
 
 
 DRAFTS = RecordFormat(
@@ -132,12 +148,11 @@ DRAFTS = RecordFormat(
 
 
 class LineMarks(NamedTuple):
-    """What a line says of its draft."""
+    """What the last line of a draft says."""
 
     dropped: str
-    made_of: str  # the checksum of the line that it was made of
-    own: str  # its own checksum
-    is_edited: bool  # since the step wrote it
+    made_of: str
+    own: str  # the checksum of the draft itself: the same, whatever it was made of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +161,7 @@ class DraftFile:
 
     path: Path
     header: DraftHeader
-    offsets: Mapping[str, int]  # id -> the first byte of the draft, in file order
+    offsets: Mapping[str, int]  # id -> the first byte of the draft
     marks: Mapping[str, LineMarks]
     is_finished: bool  # whether the step came to its end
 
@@ -158,9 +173,12 @@ class DraftFile:
             return msgspec.json.decode(line, type=Draft)
         except BROKEN_JSON as error:
             raise RunFormatError(
-                f"{self.path}: draft '{draft_id}': {error}; make it again, as with 'construct run CONFIG.toml --from "
-                f"{self.header.step}': replies that are stored cost nothing"
+                f"{self.path}: draft '{draft_id}': {error}; delete its line, so that the next run makes it again"
             ) from error
+
+    def __iter__(self) -> Iterator[Draft]:
+        """Yield all drafts, those that were dropped too, in the order of their ids."""
+        return (self[draft_id] for draft_id in sorted(self.marks))
 
     def drafts(self) -> Iterator[Draft]:
         """Yield the drafts that were not dropped, in the order of their ids."""
@@ -171,44 +189,53 @@ class DraftFile:
         return tuple(draft_id for draft_id, marks in self.marks.items() if not marks.dropped)
 
     @cached_property
-    def dropped(self) -> Mapping[str, int]:
+    def dropped(self) -> Counter[str]:
         """Reason -> how many drafts were dropped by this step."""
         return Counter(marks.dropped for marks in self.marks.values() if marks.dropped)
 
     @property
-    def sha256(self) -> str:
-        """The checksum of the header, and so of all that decides the drafts: the same while drafts are added."""
-        return hashlib.sha256(msgspec.json.encode(self.header)).hexdigest()
+    def sums(self) -> dict[str, str]:
+        """The checksums of the drafts that go on."""
+        return {draft_id: self.marks[draft_id].own for draft_id in self.going_on}
 
-    @property
-    def n_edited(self) -> int:
-        return sum(marks.is_edited for marks in self.marks.values())
-
-    def n_behind(self, source: "DraftFile") -> int:
-        """Return how many drafts of the file that the step read are new or changed since, and not edited here too."""
-        not_made = set(source.going_on) - self.marks.keys() if self.is_finished else ()
-        return len(not_made) + sum(
-            not marks.is_edited and draft_id in source.marks and marks.made_of != source.marks[draft_id].own
-            for draft_id, marks in self.marks.items()
-        )
+    def stale(self, made_of: Mapping[str, str]) -> list[str]:
+        """Return the drafts that were made of another line or before an edit, given what each is to be made of now."""
+        return [draft_id for draft_id, marks in self.marks.items() if made_of.get(draft_id) != marks.made_of]
 
 
-def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
-    """Return a file of drafts; memory is that of the ids. ``must_be_finished``: raise if the step is not at its end."""
+def open_drafts(path: PathText, *, must_be_finished: bool = True) -> DraftFile:
+    """Open the file of a step; drafts are read when they are asked for, so that memory is that of their ids.
+
+    ``file[id]`` is a draft, ``iter(file)`` yields all in the order of their ids, ``file.drafts()`` those that were not
+    dropped. A draft's last line counts.
+
+    Parameters
+    ----------
+    path
+        A file of the work folder, such as ``work/aspects.jsonl``.
+    must_be_finished
+        Whether to raise where the step is not at its end, as after a pilot.
+
+    Raises
+    ------
+    RunFormatError
+        If the file is damaged or a line was changed by hand, with the line.
+    RunMismatchError
+        If the step is not at its end.
+    """
+    path = Path(path)
     offsets: dict[str, int] = {}
     marks: dict[str, LineMarks] = {}
     is_finished = False
     header, lines = DRAFTS.scan(path)
-    for number, start, content, head in lines:
-        if head.n_drafts is not None:
-            is_finished = head.n_drafts == len(offsets)
-            continue
-        if head.id in offsets:
-            raise RunFormatError(f"{path}: line {number}: '{head.id}' stands more than once")
-        end, is_edited = bytes(content[-2 * _END :]), bytes(content[-_END:]) != _end_of(content[:-_END])
-        made_of = end[-_END - 8 : -_END].decode(errors="replace")
-        offsets[head.id] = start
-        marks[head.id] = LineMarks(head.dropped, made_of, f"{crc32(content):08x}", is_edited)
+    for _, start, content, head in lines:
+        is_finished = head.n_drafts == len(marks)
+        if head.is_stale:
+            offsets.pop(head.id, None)
+            marks.pop(head.id, None)
+        elif head.n_drafts is None:
+            own = f"{crc32(content[: -len(_line_end(head.made_of, head.crc))]):08x}"
+            offsets[head.id], marks[head.id] = start, LineMarks(head.dropped, head.made_of, own)
     if must_be_finished and not is_finished:
         raise RunMismatchError(
             f"{path}: the step '{header.step}' that writes it is not finished; run that step again to resume it"
@@ -216,81 +243,59 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
     return DraftFile(path=path, header=header, offsets=offsets, marks=marks, is_finished=is_finished)
 
 
-def _end_of(line: bytes | memoryview) -> bytes:
-    return f' {crc32(line):08x}"}}'.encode()
+def _line_end(made_of: str, crc: str) -> bytes:
+    return f',"made_of":"{made_of}","crc":"{crc}"}}'.encode()
 
 
 class DraftWriter:
-    """An open file of drafts; ``before`` is what was in it when it was opened, if that goes on."""
+    """An open file of drafts; ``done`` are those whose lines in it count, with what the lines say."""
 
-    def __init__(self, journal: Journal, before: DraftFile, source: DraftFile | None) -> None:
-        self._journal, self.before, self.done = journal, before, before.marks.keys()
-        self._sums = {} if source is None else source.marks
-        self._n_added = 0
+    def __init__(self, journal: Journal, before: DraftFile, made_of: Mapping[str, str] | None) -> None:
+        self._journal, self._made_of = journal, made_of or {}
+        stale = [] if made_of is None else before.stale(made_of)
+        for draft_id in stale:
+            journal.append(with_checksum(msgspec.json.encode({"id": draft_id, "is_stale": True})))
+        self.done = {draft_id: marks for draft_id, marks in before.marks.items() if draft_id not in {*stale}}
+        self._is_finished, self._n_drafts = before.is_finished and not stale, len(self.done)
 
     def append(self, draft: Draft) -> None:
-        made_of = self._sums[draft.id].own if draft.id in self._sums else ""
-        line = b'%b,"sums":"%b' % (msgspec.json.encode(draft)[:-1], made_of.encode())
-        self._journal.append(line + _end_of(line))
-        self._n_added += 1
+        end = b',"made_of":"%b"}' % self._made_of.get(draft.id, "").encode()
+        self._journal.append(with_checksum(msgspec.json.encode(draft)[:-1] + end))
+        self._is_finished, self._n_drafts = False, self._n_drafts + 1
 
     def finish(self) -> None:
-        if self._n_added or not self.before.is_finished:
-            self._journal.append(msgspec.json.encode({"n_drafts": len(self.done) + self._n_added}))
+        if not self._is_finished:
+            self._journal.append(msgspec.json.encode({"n_drafts": self._n_drafts}))
 
 
 @contextmanager
 def writing_drafts(
-    path: Path, header: DraftHeader, *, source: DraftFile | None = None, overwrite: bool = False
+    path: Path, header: DraftHeader, *, made_of: Mapping[str, str] | None = None, overwrite: bool = False
 ) -> Iterator[DraftWriter]:
-    """Open a file of drafts that can be resumed, made if missing; ``source`` is the file that the step reads.
+    """Open a file of drafts that can be resumed, made if missing.
 
-    What is in it stays, unless it was made of other drafts or with other settings or prompts: then it is made again
-    with ``overwrite``, where nothing of it was edited by hand (see `set_aside`), else `RunMismatchError` is raised.
+    ``made_of`` has the checksum of what each draft is made of; lines of other drafts, and of what was other then, do
+    not count any more. A file of other settings or prompts is made again with ``overwrite``, else `RunMismatchError` is
+    raised.
     """
-    before = nothing = DraftFile(path=path, header=header, offsets={}, marks={}, is_finished=False)
+    before = DraftFile(path=path, header=header, offsets={}, marks={}, is_finished=False)
     with open_journal(path, DRAFTS.begins) as journal:
         if not journal.is_empty:
-            before = open_drafts(path, must_be_finished=False)
-        if differing := _differing(before, header, source):
-            advice = "give --overwrite to make it and what is stale behind it again: stored replies cost nothing"
-            if before.n_edited:
-                advice = (
-                    f"{counted(before.n_edited, 'draft')} of it edited by hand would be lost; to make it again, name "
-                    f"it as in 'construct run CONFIG.toml --from {header.step}', which keeps a copy"
-                )
-            if before.n_edited or not overwrite:
-                require_same(path, differing, advice)
-            journal.start_over()
-            before = nothing
+            opened = open_drafts(path, must_be_finished=False)
+            differing = differences(_deciding(opened.header), _deciding(header))
+            if opened.marks and not overwrite:
+                require_same(path, differing, "give --overwrite to make it again: stored replies cost nothing")
+            if differing:
+                journal.start_over()
+            else:
+                before = opened
         journal.begin(msgspec.json.encode(header))
-        yield DraftWriter(journal, before, source)
+        yield DraftWriter(journal, before, made_of)
 
 
-def _differing(before: DraftFile, now: DraftHeader, source: DraftFile | None) -> str:
-    def deciding(header: DraftHeader) -> dict[str, object]:
-        prompts = {f"prompt {name}": digest[:12] for name, digest in header.prompts.items()}
-        return {"step": header.step, "source": header.source_sha256[:12], **header.settings, **prompts}
-
-    differing = differences(deciding(before.header), deciding(now))
-    return differing or (f"{source.path} was changed since" if source is not None and before.n_behind(source) else "")
-
-
-def set_aside(path: Path) -> Path | None:
-    """Take away a file of drafts, so that its step makes it anew; return where it is kept if it was edited by hand."""
-    if not path.is_file():
-        return None
-    with open_journal(path, DRAFTS.begins) as journal:
-        try:
-            is_edited = not journal.is_empty and open_drafts(path, must_be_finished=False).n_edited > 0
-        except RunError:  # no step writes what cannot be read
-            is_edited = True
-        if not is_edited:
-            path.unlink()
-            return None
-        names = (path.with_name(f"{path.name}.edited{n or ''}") for n in count())
-        put_in_place(path, kept := next(name for name in names if not name.exists()))
-        return kept
+def _deciding(header: DraftHeader) -> dict[str, object]:
+    prompts = {f"prompt {name}": digest[:12] for name, digest in header.prompts.items()}
+    return {"step": header.step, **header.settings, **prompts}
 
 
 def judging_of(draft: Draft) -> Judging:
@@ -301,7 +306,7 @@ def judging_of(draft: Draft) -> Judging:
     judging = draft.judging
     if judging is None:
         raise RunFormatError(
-            f"draft '{draft.id}': expected judged sentences, got none; run 'evidencebench construct judge' first"
+            f"draft '{draft.id}': expected judged sentences, got none; run 'evidencebench construct run' first"
         )
     n_aspects, last = len(draft.aspects), judging.n_sentences - 1
     misfits = [f"sources of {counted(n_aspects, 'aspect')}, got of {len(judging.sources)}"]

@@ -1,14 +1,13 @@
 """What the steps drop: the filter, and the losses of all steps whose files lie in the work folder."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 from evidencebench.construction.draft import (
-    DRAFTS,
+    STEP_FILES,
     Draft,
     DraftFile,
     DraftHeader,
@@ -17,8 +16,10 @@ from evidencebench.construction.draft import (
     open_drafts,
     writing_drafts,
 )
-from evidencebench.errors import DataError, RunError
+from evidencebench.construction.harvest.harvest import NOT_AT_HAND, PAPER_LICENCE, REVIEW_LICENCE, SEVERAL_PAPERS
+from evidencebench.construction.step import NO_REPLY
 from evidencebench.tables import Cell, Table, as_csv
+from evidencebench.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,25 +32,13 @@ class StepLosses:
 
 def steps_before(last: DraftFile) -> list[DraftFile]:
     """Return the files of drafts in its folder that led to ``last``, it included, first step first."""
-    files = {}
-    for path in sorted(last.path.parent.glob("*.jsonl")):
-        with suppress(RunError, DataError):  # one of another construction may be damaged
-            if DRAFTS.is_at(path):
-                file = open_drafts(path, must_be_finished=False)
-                files[file.sha256] = file
-    chain = [last]
-    while (before := files.pop(chain[-1].header.source_sha256, None)) is not None:
-        chain.append(before)
-    return chain[::-1]
-
-
-def changed_since(files: Sequence[DraftFile]) -> list[str]:
-    return [
-        f"{before.path.name} was changed after the step '{after.header.step}' had read it, so that the losses of the "
-        "two do not add up; run that step again with --overwrite"
-        for before, after in pairwise(files)
-        if after.n_behind(before)
-    ]
+    files = [last]
+    while reads := files[0].header.reads:
+        path = last.path.parent / reads
+        if not path.is_file() or any(file.path.name == path.name for file in files):
+            break
+        files.insert(0, open_drafts(path, must_be_finished=False))
+    return files
 
 
 def losses_of(file: DraftFile) -> StepLosses:
@@ -90,12 +79,11 @@ def filter_drafts(
     path: Path,
     *,
     least_covered: float = LEAST_COVERED,
-    overwrite: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> DraftFile:
-    header = DraftHeader(step="filter", settings={"least_covered": least_covered}, source_sha256=source.sha256)
+    header = DraftHeader(step="filter", settings={"least_covered": least_covered}, reads=source.path.name)
     least = Fraction(str(least_covered))  # as written in decimals: as a binary float, 0.7 of 10 is not quite 7
-    with writing_drafts(path, header, source=source, overwrite=overwrite) as writer:
+    with writing_drafts(path, header, made_of=source.sums, overwrite=True) as writer:
         for n_done, draft in enumerate(source.drafts(), 1):
             if draft.id not in writer.done:
                 covered = list(map(bool, judging_of(draft).sources))
@@ -105,5 +93,46 @@ def filter_drafts(
                     made = dropped(draft, TOO_FEW, why)
                 writer.append(made)
             on_progress(n_done, len(source.going_on))
-        writer.finish()
-    return open_drafts(path)
+        if source.is_finished:
+            writer.finish()
+    return open_drafts(path, must_be_finished=source.is_finished)
+
+
+_REMEDIES = {  # reason -> what to do where nothing is kept; the first counts
+    NOT_AT_HAND: "`construct run CONFIG --fetch` gets those that are free",
+    REVIEW_LICENCE: "see `licences` of the configuration",
+    PAPER_LICENCE: "see `licences` of the configuration",
+    SEVERAL_PAPERS: "take reviews that tell of each study by itself, or a `table` of summaries",
+    NO_REPLY: "read some, as `construct show` has them; another model may do",
+    TOO_FEW: "read some, as `construct show` has them, or lower `least_covered`",
+}
+_MOST_REASONS = 3
+
+
+def explained(last: DraftFile) -> tuple[str, ...]:
+    """Return what became of the drafts, a sentence for each step up to the first that keeps none; nothing if some are.
+
+    ``last`` is the file of the last step that was run.
+    """
+    if last.going_on or not (last.marks or last.is_finished):
+        return ()
+    sentences = []
+    for file in steps_before(last):
+        n_kept = len(file.going_on)
+        told = f"{counted(len(file.marks), 'draft')}: {n_kept:,} kept"
+        if file.path.name == STEP_FILES["harvest"]:
+            n_found = n_kept + file.dropped[NOT_AT_HAND] + file.dropped[PAPER_LICENCE]
+            n_reviews = len({draft_id.partition(":")[0] for draft_id in file.marks})
+            told = f"{counted(n_reviews, 'review')}: {counted(n_found, 'passage')} of one paper, {n_kept:,} kept"
+            told = (
+                told if file.marks else "no passage that cites a paper, of which a review speaks with a mark like [7]"
+            )
+        reasons = [f"{reason} ({n:,})" for reason, n in file.dropped.most_common()]
+        others = [f"and {counted(len(reasons) - _MOST_REASONS, 'other reason')}"]
+        listed = ", ".join(reasons[:_MOST_REASONS] + (others if len(reasons) > _MOST_REASONS else []))
+        remedy = next((remedy for reason, remedy in _REMEDIES.items() if reason in file.dropped), "")
+        told += f"; dropped: {listed}" if listed else ""
+        if not n_kept:
+            return (*sentences, f"{file.header.step}: {told}" + (f": {remedy}" if remedy else ""))
+        sentences.append(f"{file.header.step}: {told}")
+    return tuple(sentences)

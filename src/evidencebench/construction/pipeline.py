@@ -18,13 +18,14 @@ from evidencebench.construction.draft import (
     open_drafts,
     output_of,
 )
+from evidencebench.construction.edits import read_edits, require_known, sums_after
 from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, harvest
 from evidencebench.construction.harvest.papers import PaperFolder, PapersAtHand, papers_in
 from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
-from evidencebench.construction.losses import filter_drafts
+from evidencebench.construction.losses import explained, filter_drafts
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -46,6 +47,7 @@ class Constructed:
     steps: tuple[StepReport, ...]  # of those that ask a model
     unreadable: tuple[str, ...] = ()  # why reviews could not be read
     dataset: AssemblyReport | None = None  # None where drafts are to be asked for again, or after a pilot
+    explained: tuple[str, ...] = ()  # step by step, why nothing is kept; empty where something is
 
     @property
     def n_failures(self) -> int:
@@ -78,6 +80,7 @@ def construct(
     today: date | None = None,
     limit: int | None = None,
     until: str | None = None,
+    partial: bool = False,
     overwrite: bool = False,
     drops_failed: bool = False,
     jobs: int = 1,
@@ -85,6 +88,8 @@ def construct(
     on_progress: OnProgress = lambda *_: None,
 ) -> Constructed:
     """Make a benchmark of papers and reviews, step by step; what is done already is not done again.
+
+    A draft that was edited, or of which what it was made of has changed, is made again from there on, alone.
 
     Parameters
     ----------
@@ -97,12 +102,14 @@ def construct(
     today
         The day that stands in the data; None: today's.
     limit
-        How many drafts each step that asks a model is given, as a pilot: the run then ends before the first step that
-        asks none. None: all.
+        How many drafts each step that asks a model is given, as a pilot, which makes no data set. None: all.
     until
         The step behind which it ends; None: the last.
+    partial
+        Whether to make a data set of the drafts that came through all steps, though others wait: those of the pilot, or
+        without ``limit`` those that are done, so that nothing is asked. Datasheet and manifest call it partial.
     overwrite
-        Whether to do again what is stale.
+        Whether to do steps again whose settings or prompts changed.
     drops_failed
         Whether a draft that fails is dropped; else the run ends behind the step.
     jobs, engine
@@ -113,21 +120,28 @@ def construct(
     Raises
     ------
     DataError
-        If an input lacks or is damaged, or a draft was made with other settings.
+        If an input lacks or is damaged.
+    RunError
+        If a step's file or ``edits.jsonl`` is damaged, or was made with other settings.
     StopError
         If no more requests may be sent; the replies so far are in the cache.
     """
     config = config if isinstance(config, Config) else read_config(Path(config))
     today = today or datetime.now(UTC).date()
-    against = _require_all(config, client)
-    unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress).unreadable
-    reports: list[StepReport] = []
-    for name in () if until == "harvest" else steps_of(config):
+    if partial and limit is None:
+        limit = 0
+    against = _require_all(config, client, asks=limit != 0)
+    edits = read_edits(config.work)
+    unreadable = harvest_inputs(config, on_progress=on_progress).unreadable
+    names, reports = steps_of(config), list[StepReport]()
+    require_known(edits, open_drafts(input_of(names[0], config.work)), names)
+    target = input_of(names[0], config.work)
+    for name in () if until == "harvest" else names:
         step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         target = output_of(name, config.work)
-        if against and name == steps_of(config)[0]:
-            is_done = target.is_file() and open_drafts(target, must_be_finished=False).is_finished
+        if against and name == names[0]:
+            is_done = limit == 0 or (target.is_file() and open_drafts(target, must_be_finished=False).is_finished)
             on_paper = progress_of(on_progress, "comparing")
             met = {} if is_done else papers_elsewhere(source, config.papers, against, on_paper)
             step = _without(step, met, against)
@@ -136,6 +150,7 @@ def construct(
             source,
             target,
             asker=asker_from(model, client=client),
+            edits=edits,
             waiting=waiting,
             overwrite=overwrite,
             limit=limit,
@@ -145,17 +160,19 @@ def construct(
         reports.append(report)
         if report.failures or name == until:
             break
-    made = Constructed(steps=tuple(reports), unreadable=unreadable)
-    if limit is not None or made.n_failures or until in ("harvest", *MODEL_STEPS):
+    made = Constructed(
+        steps=tuple(reports), unreadable=unreadable, explained=explained(open_drafts(target, must_be_finished=False))
+    )
+    if made.n_failures or until in ("harvest", *MODEL_STEPS):
         return made
     filtered = filter_drafts(
-        open_drafts(input_of("filter", config.work)),
+        open_drafts(input_of("filter", config.work), must_be_finished=limit is None),
         output_of("filter", config.work),
         least_covered=config.file.filter.least_covered,
-        overwrite=overwrite,
         on_progress=progress_of(on_progress, "filter"),
     )
-    if until == "filter":
+    made = replace(made, explained=explained(filtered))
+    if made.explained or until == "filter" or not (limit is None or partial):
         return made
     dataset = assemble(
         filtered,
@@ -171,7 +188,7 @@ def construct(
     return replace(made, dataset=dataset)
 
 
-def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
+def _require_all(config: Config, client: ChatClient, *, asks: bool) -> list[Dataset]:
     """Return the data sets whose papers are left out; raise what a later step would, while nothing is paid yet."""
     dataset, judge = config.work / DATASET_FOLDER, config.file.judge
     if dataset.exists():
@@ -179,7 +196,9 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
     models = (config.file.model, judge.model, judge.second_model)
     servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
     keyless = [server for server in servers if server.key_env and place_of_key(server.key_env) is None]
-    if len(keyless) < len(servers):  # without any key, the first request says so, unless all replies are stored
+    if asks and len(keyless) < len(
+        servers
+    ):  # without any key, the first request says so, unless all replies are stored
         for server in keyless:
             key_for(server)
     paths = [(config.folder / name, name) for name in config.file.assemble.against]
@@ -194,7 +213,7 @@ def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]
     return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
-def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) -> HarvestReport:
+def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
     """Find the passages of the reviews, or the summaries of the table."""
     try:
         papers = papers_in(config.papers, on_paper=progress_of(on_progress, "papers"))
@@ -202,7 +221,7 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) 
         papers = PapersAtHand((), ())
     rules = HarvestRules(licences=frozenset(config.file.licences or ALLOWED), papers=papers)
     if config.file.table:
-        return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
+        return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=True)
     reviews: list[Path] = []
     for path in (config.folder / name for name in config.file.reviews):
         if path.is_dir():
@@ -212,7 +231,7 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) 
         else:
             raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     on_review = progress_of(on_progress, "harvest")
-    return harvest(reviews, config.work, rules=rules, overwrite=overwrite, on_review=on_review)
+    return harvest(reviews, config.work, rules=rules, overwrite=True, on_review=on_review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,8 +242,8 @@ class StepStatus:
     n_kept: int
     dropped: Mapping[str, int]
     is_finished: bool
-    n_edited: int  # by hand
-    stale: str  # why it is to be made again; empty where it is not
+    n_edited: int  # by people, what this step makes
+    n_stale: int  # that are made again, since they were edited, or what they were made of was changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,39 +251,42 @@ class ConstructionStatus:
     steps: tuple[StepStatus, ...]
     has_dataset: bool
     next_step: str | None  # that is to be run, or gone on with; None: all is done
+    explained: tuple[str, ...]  # step by step, why nothing is kept; empty where something is
 
 
 def construction_status(work: Path) -> ConstructionStatus:
     steps: list[StepStatus] = []
+    edits = read_edits(work)
     before: DraftFile | None = None
+    stale = set[str]()  # also of the steps before, since what is behind them is made again with them
     for name in STEP_FILES:
         path = output_of(name, work)
         if not path.is_file():
             continue
         file = open_drafts(path, must_be_finished=False)
+        if before is not None:
+            stale = (stale & {*file.marks}).union(file.stale(sums_after(edits, name, before.sums)))
         n_given = len(before.going_on) if before is not None and before.is_finished else None
-        stale = ""
-        if before is not None and file.header.source_sha256 != before.sha256:
-            stale = f"made from another {before.path.name}"
-        elif before is not None and (n_behind := file.n_behind(before)):
-            stale = f"{n_behind:,} of {before.path.name} changed since"
         steps.append(
             StepStatus(
                 step=name,
-                n_drafts=len(file.offsets) if file.is_finished else n_given,
-                n_done=len(file.offsets),
+                n_drafts=len(file.marks) if file.is_finished else n_given,
+                n_done=len(file.marks),
                 n_kept=len(file.going_on),
                 dropped=file.dropped,
                 is_finished=file.is_finished,
-                n_edited=file.n_edited,
-                stale=stale or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
+                n_edited=sum(step == name for _, step in edits),
+                n_stale=len(stale),
             )
         )
         before = file
     names = [*STEP_FILES, "assemble"]
     has_dataset = (work / DATASET_FOLDER / MANIFEST).is_file()
-    unfinished = [step.step for step in steps if step.stale or not step.is_finished]
+    unfinished = [step.step for step in steps if step.n_stale or not step.is_finished]
     behind = names[names.index(steps[-1].step) + 1 : -1 if has_dataset else None] if steps else names
     return ConstructionStatus(
-        steps=tuple(steps), has_dataset=has_dataset, next_step=next(iter([*unfinished, *behind]), None)
+        steps=tuple(steps),
+        has_dataset=has_dataset,
+        next_step=next(iter([*unfinished, *behind]), None),
+        explained=() if before is None else explained(before),
     )

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, ReplySource, dropped, writing_drafts
+from evidencebench.construction.edits import Edit, sums_after
 from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
@@ -65,6 +66,7 @@ def run_step(
     target: Path,
     *,
     asker: Asker,
+    edits: Mapping[tuple[str, str], Edit] = {},
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     overwrite: bool = False,
     limit: int | None = None,
@@ -73,29 +75,32 @@ def run_step(
 ) -> StepReport:
     """Run a step over the drafts of a file that go on and that the target has not; after a stop, go on.
 
-    With a ``limit``, only so many drafts are asked for, the same ones in each step, and the target stays unfinished.
-    ``drops_failed``: a draft is dropped for which a request failed for good; else it stays without a line. Raises
-    `StopError` if no more requests may be sent, or replies wait for a batch.
+    A draft that was changed or edited since is made again, alone. With a ``limit``, only so many drafts are asked for,
+    the same ones in each step, and the target stays unfinished. ``drops_failed``: a draft is dropped for which a
+    request failed for good; else it stays without a line. Raises `StopError` if no more requests may be sent, or
+    replies wait for a batch.
     """
     header = DraftHeader(
         step=step.name,
         settings={**settings_of_asker(asker), **step.settings},
         prompts={name: step_prompt(name).digest for name in (*step.prompts, *FORM_PROMPTS)},
-        source_sha256=source.sha256,
+        reads=source.path.name,
     )
     ids = sorted(source.going_on)
     if limit is not None:  # by a hash, so that they are a random sample of all reviews
         ids = sorted(ids, key=lambda draft_id: hashlib.sha256(draft_id.encode()).digest())[:limit]
     made: dict[str, Draft] = {}  # done, and not written yet
-    with writing_drafts(target, header, source=source, overwrite=overwrite) as writer:
+    made_of = sums_after(edits, step.name, source.sums)
+    with writing_drafts(target, header, made_of=made_of, overwrite=overwrite) as writer:
         todos = [Todo(draft_id, None) for draft_id in ids if draft_id not in writer.done]
         n_left = len(todos)
+        before = [writer.done[draft_id].dropped for draft_id in ids if draft_id in writer.done]
         report = StepReport(
             step=step.name,
             n_drafts=len(ids),
-            n_before=len(ids) - n_left,
-            n_kept=len(writer.before.going_on),
-            dropped=Counter(writer.before.dropped),
+            n_before=len(before),
+            n_kept=before.count(""),
+            dropped=Counter(filter(None, before)),
         )
 
         def keep(outcome: InstanceOutcome) -> None:
@@ -109,10 +114,11 @@ def run_step(
 
         def ask(todo: Todo) -> InstanceOutcome:
             draft = source[todo.instance_id]
+            edit = edits.get((draft.id, step.name))
 
             def work() -> None:
                 try:
-                    made[draft.id] = _made_of(draft, step, asker, drops_failed=drops_failed)
+                    made[draft.id] = _made_of(draft, step, asker, edit, drops_failed=drops_failed)
                 except (ReplyError, DataError) as error:
                     report.failures[draft.id] = str(error)
 
@@ -127,15 +133,18 @@ def run_step(
     return report
 
 
-def _made_of(draft: Draft, step: ModelStep, asker: Asker, *, drops_failed: bool) -> Draft:
+def _made_of(draft: Draft, step: ModelStep, asker: Asker, edit: Edit | None, *, drops_failed: bool) -> Draft:
+    if edit is not None and edit.replaces_all_of(draft):
+        return edit.lay_over(draft)
     try:
-        return step.work(asker, draft)
+        made = step.work(asker, draft)
     except UnreadableReplyError as error:
         return dropped(draft, NO_REPLY, str(error))
     except (ReplyError, DataError) as error:
         if not drops_failed:
             raise
         return dropped(draft, "a request failed", str(error))
+    return made if edit is None else edit.lay_over(made)
 
 
 _MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object

@@ -48,7 +48,7 @@ def estimate(
     assumed = Assumptions(aspects=assume_aspects, completion_tokens=assume_tokens, n_sample=sample)
     with progress("estimating", progress_style) as shown:
         if not input_of(steps_of(config)[0], config.work).is_file():
-            harvest_inputs(config, overwrite=False, on_progress=shown)
+            harvest_inputs(config, on_progress=shown)
         steps, unreadable = estimate_construction(
             config, prices=table, cache=open_cache(), assumptions=assumed, on_progress=shown
         )

@@ -37,7 +37,7 @@ def agreement_in(work: Path) -> dict[str, WindowAgreement]:
     if not path.is_file():
         return {}
     file = open_drafts(path, must_be_finished=False)
-    return windows_agree(file[draft_id] for draft_id in file.offsets)
+    return windows_agree(file)
 
 
 def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
@@ -68,7 +68,8 @@ def run(
     fetch: Annotated[bool, option("--fetch", "First fetch cited papers that are not at hand.")],
     limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
     until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(list(STEP_FILES)))],
-    overwrite: Annotated[bool, option("--overwrite", "Redo what is stale; stored replies cost nothing.")],
+    partial: Annotated[bool, option("--partial", "Make a data set of what is done, though drafts wait.")],
+    overwrite: Annotated[bool, option("--overwrite", "Redo steps of other settings; stored replies cost nothing.")],
     drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
     base_url: Annotated[str, option("--base-url URL", "Address of Europe PMC, for --fetch.")] = BASE_URL,
     place: options.WorkPlaceChoice,
@@ -78,8 +79,9 @@ def run(
 
     CONFIG.toml is what 'construct init' writes. After Ctrl-C, a cost limit or a
     failed server, run it again to resume. --fetch gets open-access papers from
-    Europe PMC, with --limit only as many as the pilot needs. Exit code 1: a review
-    could not be read, or drafts failed and are asked again by the next run.
+    Europe PMC, with --limit only as many as the pilot needs. --partial without
+    --limit asks nothing. Exit code 1: a review could not be read, nothing was kept,
+    or drafts failed and are asked again by the next run.
 
     \b
     Examples:
@@ -101,7 +103,8 @@ def run(
             today=date.today(),  # noqa: DTZ011 - the user's day
             limit=limit,
             until=until,
-            overwrite=overwrite or fetch,
+            partial=partial,
+            overwrite=overwrite,
             drops_failed=drop_failed,
             **place,
             on_progress=shown,
@@ -110,10 +113,10 @@ def run(
     agreement = agreement_in(config.work)
     _tell(made, config, asking, {"asked": client.totals.fields(), **more} | agreement_fields(agreement))
     print_agreement(agreement, as_json=asking.as_json)
-    if not asking.as_json:
+    if not (asking.as_json or made.explained):
         print_prose(printable(f"next: {_next(made, config, path, is_pilot=limit is not None)}"), "  ")
     is_proven = made.dataset is None or not made.dataset.unproven
-    return 1 if made.n_failures or made.unreadable or not is_proven else 0
+    return 1 if made.n_failures or made.unreadable or made.explained or not is_proven else 0
 
 
 def _fetch_papers(config: Config, base_url: str, limit: int | None, style: str) -> dict[str, int]:
@@ -125,7 +128,7 @@ def _fetch_papers(config: Config, base_url: str, limit: int | None, style: str) 
     service, reasons = EuropePmc(base_url=base_url, sleep=wait_for_service), Counter[str]()
     n_asked = n_had = 0
     with progress("fetching", style) as shown:
-        report = harvest_inputs(config, overwrite=True, on_progress=shown)
+        report = harvest_inputs(config, on_progress=shown)
         refused = {one.id: one.reason for one in read_index(config.papers).values() if one.reason and not one.file}
         silent = [name for name, reason in refused.items() if reason.startswith(base_url)]
         wanted = [public_id(name) for name in report.ids if name in silent or name not in refused]
@@ -154,13 +157,17 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
     dataset = made.dataset
     if asking.as_json:
         steps = [step.fields() for step in made.steps]
-        print_json({"unreadable": made.unreadable, "steps": steps, "dataset": dataset, **more})
+        print_json(
+            {"unreadable": made.unreadable, "steps": steps, "dataset": dataset, "explained": made.explained, **more}
+        )
         return
     losses = [
         StepLosses(step=step.step, n_drafts=step.n_done, n_kept=step.n_kept, dropped=step.dropped)
         for step in construction_status(config.work).steps
     ]
     print_table(loss_table(losses if dataset is None else dataset.steps))
+    for sentence in made.explained:
+        print_prose(printable(sentence), "  ")
     if dataset is not None:
         print_cautions(dataset.warnings)
         splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
@@ -197,14 +204,15 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     rows: list[list[Cell]] = []
     for step in status.steps:
         given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
-        state = f"stale: {step.stale}" if step.stale else "done" if step.is_finished else "not finished"
-        state += f"; {step.n_edited:,} edited by hand" if step.n_edited else ""
+        state = "done" if step.is_finished else "not finished"
+        state += f"; {step.n_edited:,} edited by people" if step.n_edited else ""
+        state += f"; {step.n_stale:,} to be made again" if step.n_stale else ""
         rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, state])
     print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
     if status.next_step is None:
         click.echo(f"{folder / 'dataset'}: made")
     else:
-        is_stale = any(step.stale for step in status.steps if step.step == status.next_step)
-        how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
-        click.echo(f"next: {status.next_step}{how if is_stale else ''}")
+        click.echo(f"next: {status.next_step}")
+    for sentence in status.explained:
+        print_prose(printable(sentence), "  ")
     print_agreement(agreement, as_json=False)

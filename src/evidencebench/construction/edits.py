@@ -1,0 +1,167 @@
+"""What people change in drafts: ``edits.jsonl``, an edit a line, laid over what the steps make, run after run."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from zlib import crc32
+
+import msgspec
+from msgspec.structs import replace
+
+from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, dropped, judging_of
+from evidencebench.errors import DataError, RunFormatError
+from evidencebench.files.disk import PathText, read_blocks
+from evidencebench.files.records import RecordFormat, lines_in, open_journal
+from evidencebench.tables import shortened
+
+EDITS = "edits.jsonl"
+REJECTED = "rejected"  # why a draft is dropped that a person rejected
+
+_STEP_OF: Mapping[str, str] = {  # field of an edit -> the step that makes what it replaces
+    "summary": "summaries",
+    "hypothesis": "hypotheses",
+    "aspects": "aspects",
+    "sources": "recheck" if "recheck" in STEP_FILES else "judge",
+    "results": "label-results",
+}
+EDITED_STEPS = tuple(step for step in STEP_FILES if step not in ("harvest", "filter"))
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it.
+
+    >>> edit = Edit(draft="review.xml:B7:1", step="hypotheses", hypothesis="Tea lowers blood pressure.")
+    """
+
+    draft: str  # its id
+    step: str
+    summary: str | None = None
+    hypothesis: str | None = None
+    # Of the step aspects. Beside sources or results: those that these were given for; the edit fits no others.
+    aspects: tuple[str, ...] | None = None
+    sources: tuple[tuple[int, ...], ...] | None = None  # aspect by aspect: the sentences, from 0, that hold it
+    results: tuple[int, ...] | None = None  # the aspects, from 0, that are results
+    rejected: str = ""  # why the draft shall become no instance
+    by: str = ""  # who says so
+    at: str = ""  # when, in ISO 8601
+
+    @property
+    def says_nothing(self) -> bool:
+        return not self.rejected and all(getattr(self, field) is None for field in _STEP_OF)
+
+    def replaces_all_of(self, draft: Draft) -> bool:
+        """Say whether nothing is left for the step to do, so that no model is asked."""
+        return bool(self.rejected) or self.sources is None or draft.judging is not None
+
+    def lay_over(self, draft: Draft) -> Draft:
+        """Return a draft as it is after this edit; raises `DataError` where the edit does not fit it."""
+        if not self.replaces_all_of(draft):  # the step found nothing to judge
+            return draft
+        made = replace(draft, dropped="", detail="", edited={**draft.edited, self.step: self.by})
+        if self.rejected:
+            return dropped(made, REJECTED, f"{self.rejected} (by {self.by})" if self.by else self.rejected)
+        if self.aspects not in (None, draft.aspects) and self.step != _STEP_OF["aspects"]:
+            raise DataError(self._misfit("the aspects that the draft has, got others"))
+        fields = {field: getattr(self, field) for field in ("summary", "hypothesis", "aspects", "results")}
+        made = replace(made, **{field: value for field, value in fields.items() if value is not None})
+        if beyond := [number for number in self.results or () if number >= len(made.aspects)]:
+            raise DataError(self._misfit(f"results in 0..{len(made.aspects) - 1}, got {beyond[0]}"))
+        if self.sources is not None and made.judging is not None:
+            made = replace(made, judging=replace(made.judging, sources=self.sources))
+            try:
+                judging_of(made)
+            except RunFormatError as error:
+                raise DataError(self._misfit(str(error))) from error
+        return made
+
+    def _misfit(self, expected: str) -> str:
+        return (
+            f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: expected {expected}; add a line "
+            f'that fits, or {{"draft": ..., "step": "{self.step}"}} alone, which takes the edit back'
+        )
+
+
+def _require_sound(edit: Edit) -> None:
+    if not edit.draft:
+        raise DataError("expected the id of a draft, got none")
+    if edit.step not in EDITED_STEPS:
+        raise DataError(f"step: expected one of {', '.join(EDITED_STEPS)}, got '{shortened(edit.step, 60)}'")
+    given = [field for field in _STEP_OF if getattr(edit, field) is not None]
+    others = [field for field in given if _STEP_OF[field] != edit.step]
+    if others == ["aspects"] and len(given) > 1:  # which those of sources or results are
+        others = []
+    if others:
+        raise DataError(f"expected an edit of {others[0]} at the step '{_STEP_OF[others[0]]}', got '{edit.step}'")
+    texts = [text for text in (edit.summary, edit.hypothesis, *(edit.aspects or ())) if text is not None]
+    if edit.aspects == () or not all(text.strip() for text in texts):
+        raise DataError(f"{given[0]}: expected a text, got an empty one; reject a draft with 'rejected': \"why\"")
+    numbers = [*(edit.results or ()), *(index for of_aspect in edit.sources or () for index in of_aspect)]
+    if negative := [number for number in numbers if number < 0]:
+        raise DataError(f"{given[-1]}: expected numbers from 0, got {negative[0]}")
+
+
+_LINES = RecordFormat(
+    header=Edit,  # there is none, so that a line by hand is a whole file
+    record=Edit,
+    begins=b"{",
+    what="a file of edits",
+    a_record="an edit",
+    made_by="evidencebench construct show --open",
+    check=lambda edit, _: _require_sound(edit),
+    grows=False,  # a torn line may be one that somebody typed
+    remedy="correct the line, or delete it",
+)
+
+
+def read_edits(work: PathText) -> dict[tuple[str, str], Edit]:
+    """Return the edits of a work folder by draft and step: the last of each counts, unless it says nothing.
+
+    Raises `RunFormatError` with the line that is none.
+    """
+    path, edits = Path(work) / EDITS, dict[tuple[str, str], Edit]()
+    if path.exists():
+        for line in _LINES.records(path, lines_in(read_blocks(path))):
+            edits[line.record.draft, line.record.step] = line.record
+    return {key: edit for key, edit in edits.items() if not edit.says_nothing}
+
+
+def add_edit(work: PathText, edit: Edit) -> None:
+    """Write an edit into ``edits.jsonl`` of a work folder; the next run makes the draft again from there on.
+
+    Raises `DataError` where the edit is none, such as one of hypotheses at the step aspects, and `RunError` where the
+    file cannot be written.
+
+    >>> import tempfile
+    >>> work = tempfile.mkdtemp()
+    >>> add_edit(work, Edit(draft="review.xml:B7:1", step="aspects", rejected="of two studies", by="ann"))
+    >>> read_edits(work)["review.xml:B7:1", "aspects"].rejected
+    'of two studies'
+    """
+    _require_sound(edit)
+    read_edits(work)  # what nobody can read is not added to
+    with open_journal(Path(work) / EDITS, _LINES.begins) as journal:
+        journal.append(msgspec.json.encode(edit))
+
+
+def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[str, str]) -> dict[str, str]:
+    """Return the checksums of what a step makes drafts of: of the lines that it reads, and of its edits."""
+    after = dict(sums)
+    for (draft_id, edited_step), edit in edits.items():
+        if edited_step == step and draft_id in after:
+            said = msgspec.json.encode(replace(edit, at=""))
+            after[draft_id] = f"{crc32(said, int(after[draft_id], 16)):08x}"
+    return after
+
+
+def require_known(edits: Mapping[tuple[str, str], Edit], source: DraftFile, steps: Collection[str]) -> None:
+    """Raise `DataError` where an edit is of a draft that is not there, or of a step that is not run."""
+    for draft_id, step in edits:
+        if draft_id not in source.marks:
+            expected, found = f"a draft of {source.path.name}", draft_id
+        elif step not in steps:
+            expected, found = f"one of the steps {', '.join(steps)}", step
+        else:
+            continue
+        raise DataError(
+            f"{source.path.with_name(EDITS)}: expected an edit of {expected}, got '{shortened(found, 60)}'; correct "
+            "the line, or delete it"
+        )

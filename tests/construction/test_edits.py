@@ -1,0 +1,76 @@
+"""Edits by people: what they say is kept, a line that is none is told, and they are laid over what a step made."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evidencebench.construction.draft import Draft, Judging
+from evidencebench.construction.edits import EDITS, REJECTED, Edit, add_edit, read_edits
+from evidencebench.errors import DataError, RunFormatError
+
+DRAFT = Draft(
+    id="d",
+    review_id="r",
+    paper_id="p",
+    aspects=("a", "b"),
+    judging=Judging(paper_sha256="", n_sentences=9, window=10, overlap=5, rounds=(), sources=((1,), ())),
+)
+OWN = Edit(draft="d", step="hypotheses", hypothesis="Tea lowers blood pressure.", by="ann")
+
+
+def test_the_last_edit_of_a_draft_and_step_counts_and_an_empty_one_takes_it_back(tmp_path: Path) -> None:
+    assert read_edits(tmp_path) == {}
+    by_hand = {"draft": "d", "step": "hypotheses", "hypothesis": "Tea does nothing."}
+    (tmp_path / EDITS).write_text(json.dumps(by_hand))  # without a line end, as editors leave it
+    assert read_edits(tmp_path)["d", "hypotheses"].hypothesis == "Tea does nothing."
+    add_edit(tmp_path, OWN)
+    add_edit(tmp_path, Edit(draft="d", step="aspects", rejected="two studies"))
+    edits = read_edits(tmp_path)
+    assert edits["d", "hypotheses"] == OWN
+    assert set(edits) == {("d", "hypotheses"), ("d", "aspects")}
+    add_edit(tmp_path, Edit(draft="d", step="hypotheses"))
+    assert set(read_edits(tmp_path)) == {("d", "aspects")}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"draft": "d", "step": "hypotheses", "hypothesis": "Tea', "line 2: expected an edit: .*truncated"),
+        ('{"draft": "d", "step": "hypotheses", "hypotesis": "Tea"}', "unknown field `hypotesis`"),
+        ('{"draft": "d", "step": "harvest", "rejected": "no"}', "expected one of summaries, .*, got 'harvest'"),
+        ('{"draft": "d", "step": "aspects", "hypothesis": "Tea"}', "edit of hypothesis at the step 'hypotheses', got"),
+        ('{"draft": "d", "step": "aspects", "aspects": ["a", " "]}', "aspects: expected a text, got an empty one"),
+        ('{"draft": "d", "step": "label-results", "results": [-1]}', "results: expected numbers from 0, got -1"),
+        ('{"draft": "", "step": "aspects", "aspects": ["a"]}', "expected the id of a draft, got none"),
+    ],
+)
+def test_a_line_that_is_no_edit_is_told_and_not_added_to(tmp_path: Path, line: str, why: str) -> None:
+    add_edit(tmp_path, OWN)
+    path = tmp_path / EDITS
+    path.write_text(path.read_text() + line)
+    before = path.read_bytes()
+    for work in (lambda: read_edits(tmp_path), lambda: add_edit(tmp_path, OWN)):
+        with pytest.raises(RunFormatError, match=rf"edits\.jsonl: line 2: .*{why.removeprefix('line 2: ')}.*correct"):
+            work()
+    assert path.read_bytes() == before
+
+
+def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> None:
+    made = OWN.lay_over(DRAFT)
+    assert (made.hypothesis, made.edited, made.aspects) == (OWN.hypothesis, {"hypotheses": "ann"}, DRAFT.aspects)
+    gone = Edit(draft="d", step="judge", rejected="two studies").lay_over(DRAFT)
+    assert (gone.dropped, gone.detail) == (REJECTED, "two studies")
+    results = Edit(draft="d", step="label-results", results=(1, 0), aspects=("a", "b"))
+    assert results.lay_over(DRAFT).results == (1, 0)
+    for edit, why in (
+        (Edit(draft="d", step="label-results", results=(2,)), r"expected results in 0\.\.1, got 2"),
+        (Edit(draft="d", step="label-results", results=(1,), aspects=("a",)), "the aspects that the draft has"),
+        (Edit(draft="d", step="judge", sources=((9,), ())), "got sentence 9"),
+        (Edit(draft="d", step="judge", sources=((8,),)), "sources of 2 aspects, got of 1"),
+    ):
+        with pytest.raises(DataError, match=rf"the edit of 'd' at '{edit.step}' does not fit it: .*{why}"):
+            edit.lay_over(DRAFT)
+    judging = Edit(draft="d", step="judge", sources=((8, 7), (0,))).lay_over(DRAFT).judging
+    assert judging is not None
+    assert judging.sources == ((8, 7), (0,))
