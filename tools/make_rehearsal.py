@@ -1,22 +1,30 @@
-r"""Make a work folder with known labels out of Evidence Inference, to rehearse a construction on real papers.
+"""Make a work folder with known labels out of Evidence Inference, to rehearse a construction on real papers.
 
 ::
 
     python tools/make_rehearsal.py ../shared/data/evidence_inference work
-    evidencebench llm serve-fake --data sample --port 8000 --construction work/studies.jsonl
-    evidencebench construct judge work --papers work/papers \
-        --model local/noisy-0.1-0.01,base_url=http://127.0.0.1:8000/v1
 
 ``work/papers`` gets the nxml files of some papers; ``work/gold.json`` their prompts as instances, as `data convert`
 makes them; ``work/studies.jsonl`` what the trial server is to know; and ``work/aspects.jsonl`` the drafts to judge.
 With ``--judged`` it is ``work/results.jsonl`` instead: the drafts as if all had been judged without error.
+
+The worked example of docs/construction.md walks all steps: a review in JATS that cites 20 of the papers, and what the
+trial server is to know of it::
+
+    python tools/make_rehearsal.py ../shared/data/evidence_inference tea --review
+    evidencebench llm serve-fake --data sample --port 8000 --construction tea/studies.jsonl
+    evidencebench construct init tea --model local/noisy-0.1-0.002,base_url=http://127.0.0.1:8000/v1 --yes
+    evidencebench construct run tea/construction.toml
 """
 
 import argparse
+import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from html import escape
 from pathlib import Path
 
 import msgspec
@@ -116,6 +124,52 @@ def _write(work: Path, step: str, drafts: Sequence[Draft]) -> None:
         writer.finish()
 
 
+# What an article says of itself, as a review would say it.
+_OF_OTHERS = {
+    r"\b[Ww]e\b": "they",
+    r"\b[Oo]ur\b": "their",
+    r"\b(?:[Tt]his|[Tt]he (?:present|current)) (study|trial)\b": r"that \1",
+}
+
+
+def write_review(folder: Path, drafts: Sequence[Draft]) -> int:
+    """Write ``reviews/review.xml``, a section a paper, with ``studies.jsonl``; return how many papers it cites."""
+    sections, references, studies = [], [], []
+    by_paper = {draft.paper_id: draft for draft in reversed(drafts)}
+    for number, draft in enumerate(by_paper.values(), 1):
+        texts = [_told(text) for text in draft.aspects]
+        link = f'[<xref ref-type="bibr" rid="B{number}">{number}</xref>]'
+        said = " ".join(f"{escape(text)} {link}." for text in texts)
+        sections.append(f"<sec><title>Study {number}</title><p>{said}</p></sec>")
+        pmcid = draft.paper_id.replace("pmc_", "PMC")
+        references.append(
+            f'<ref id="B{number}"><label>{number}</label><mixed-citation>A trial. '
+            f'<pub-id pub-id-type="pmcid">{pmcid}</pub-id></mixed-citation></ref>'
+        )
+        summary = " ".join(f"{text} [{number}]." for text in texts)
+        told = msgspec.structs.replace(draft, summary=summary, aspects=tuple(f"{text}." for text in texts))
+        studies.append(msgspec.json.encode(_study(told)) + b"\n")
+    (folder / "reviews").mkdir(exist_ok=True)
+    (folder / "reviews" / "review.xml").write_text(
+        "<article><front><article-meta>"
+        '<article-id pub-id-type="doi">10.5555/worked.example</article-id><title-group><article-title>Twenty trials: a '
+        "worked example</article-title></title-group><permissions><license><license-p>CC BY 4.0</license-p></license>"
+        f"</permissions></article-meta></front><body>{''.join(sections)}</body>"
+        f"<back><ref-list>{''.join(references)}</ref-list></back></article>",
+        encoding="utf-8",
+    )
+    (folder / "studies.jsonl").write_bytes(b"".join(studies))
+    return len(by_paper)
+
+
+def _told(text: str) -> str:
+    """Return the text of an aspect as one sentence of a review, without its full stop."""
+    text = re.sub(r"[.!?]+\s+", "; ", " ".join(text.split())).rstrip(".;: ")
+    for pattern, said in _OF_OTHERS.items():
+        text = re.sub(pattern, said, text)
+    return f"It was reported: {text}"
+
+
 def _study(draft: Draft) -> GoldStudy:
     sources = () if draft.judging is None else draft.judging.sources
     results = draft.results or ()
@@ -123,7 +177,13 @@ def _study(draft: Draft) -> GoldStudy:
         GoldAspect(aspect=text, sentences=places, is_result=number in results)
         for number, (text, places) in enumerate(zip(draft.aspects, sources, strict=True))
     )
-    return GoldStudy(passage=draft.summary, summary=draft.summary, hypothesis=draft.hypothesis, aspects=aspects)
+    return GoldStudy(
+        passage=draft.summary,
+        summary=draft.summary,
+        purpose=f"The reviewer asked whether this is so: {draft.hypothesis}",
+        hypothesis=draft.hypothesis,
+        aspects=aspects,
+    )
 
 
 def main() -> None:
@@ -132,10 +192,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of Evidence Inference, with nxml")
     parser.add_argument("work", type=Path, help="the work folder to make")
     parser.add_argument("--papers", type=int, default=20, help="how many papers")
+    parser.add_argument("--review", action="store_true", help="a review that cites the papers, in place of drafts")
     parser.add_argument("--judged", action="store_true", help="as if all had been judged without error")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
-    made = make_rehearsal(arguments.folder, arguments.work, n_papers=arguments.papers, judged=arguments.judged)
+    make = partial(make_rehearsal, arguments.folder, arguments.work, n_papers=arguments.papers)
+    if arguments.review:
+        n_papers = write_review(arguments.work, make(judged=True).drafts)
+        (arguments.work / "results.jsonl").unlink()
+        print(f"{arguments.work}: a review that cites {n_papers} papers, papers, studies.jsonl")
+        return
+    made = make(judged=arguments.judged)
     n_aspects = sum(len(one.aspects) for one in made.drafts)
     print(f"{arguments.work}: {len(made.drafts)} drafts of {made.n_papers} papers, {n_aspects} aspects;")
     print(f"left out, since two of their aspects have one text: {', '.join(made.left_out) or 'none'}")

@@ -1,5 +1,10 @@
 # The public names, each with its module, for type checkers and for `__init__.py`, which imports a name when it is used.
 
+from evidencebench.construction.draft import Draft as Draft
+from evidencebench.construction.draft import open_drafts as open_drafts
+from evidencebench.construction.edits import Edit as Edit
+from evidencebench.construction.edits import add_edit as add_edit
+from evidencebench.construction.edits import read_edits as read_edits
 from evidencebench.construction.pipeline import construct as construct
 from evidencebench.data.cover import coverage_of as coverage_of
 from evidencebench.data.cover import maximum_coverage as maximum_coverage

@@ -112,7 +112,7 @@ def test_batches_make_the_same_data_set(command: Command) -> None:
 def test_a_pilot_is_a_part_of_the_run_that_follows(command: Command) -> None:
     with served_construction(HERE) as server:
         pilot = command(f"{RUN} --limit 2")
-        assert (pilot.code, "\nlabel-results: 2 kept of 2 drafts\n" in pilot.out) == (0, True)
+        assert (pilot.code, "\nlabel-results  " in pilot.out and "next: look at them: " in pilot.out) == (0, True)
         before = command("construct status work")
         assert "summaries      2 of 6" in before.out
         assert "next: summaries" in before.out
@@ -167,9 +167,8 @@ def test_an_edit_stays_and_what_depends_on_it_alone_is_made_again(command: Comma
         before, n_paid = {path: lines_of(path) for path in names}, _n_paid(server)
         edit(draft=first_draft("hypotheses"), step="hypotheses", hypothesis=OWN, by="ann")
         status = command("construct status work").out
-        assert [
-            words for words in ("1 edited by people; 1 to be made again", "next: hypotheses") if words not in status
-        ] == []
+        assert pilot or "1 edited by people; 1 to be made again" in status
+        assert f"next: {'summaries' if pilot else 'hypotheses'}\n" in status
         assert command(f"{RUN} {pilot}").code == 0
         for path in names:  # what is new names the draft alone
             added = lines_of(path)[len(before[path]) :]

@@ -1,14 +1,17 @@
-"""`construct harvest`: many reviews, or a table of summaries, become a file of drafts."""
+"""`construct run --until harvest`: reviews, or a table of summaries, become a file of drafts; papers are fetched."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from citing_reviews import cite, review
-from command_line import Command
-from evidencebench.construction.draft import open_drafts
+from citing_reviews import TWELVE, cite, reference, review
+from command_line import Command, Outcome
+from europe_pmc import base_url, europe_pmc
+from evidencebench.construction.draft import Draft, open_drafts
 from examples import IS_THOROUGH
+
+HARVEST = "construct run construction.toml --until harvest"
 
 
 @pytest.fixture
@@ -20,68 +23,107 @@ def reviews(tmp_path: Path) -> Path:
     return folder
 
 
-def test_reviews_become_passages_and_counts(reviews: Path, tmp_path: Path, command: Command) -> None:
-    found = command(f"construct harvest {reviews} -o work --ids ids.txt")
-    assert found.code == 0
-    rows = [line.rsplit(maxsplit=1) for line in found.out.splitlines()[2:5]]
-    assert rows == [["kept", "3"], ["dropped: cites several papers", "1"], ["all", "4"]]
-    assert "3 passages on 2 papers, from 2 reviews" in found.out
-    assert (tmp_path / "ids.txt").read_text(encoding="utf-8") == "PMID:1001\nPMID:1004\n"
-    drafts = open_drafts(tmp_path / "work" / "passages.jsonl")
+def configure(inputs: str = 'reviews = ["reviews"]') -> None:
+    model = 'model = "local/any,base_url=http://127.0.0.1:1/v1"'
+    Path("construction.toml").write_text(f'name = "tea"\npapers = "papers"\n{model}\n{inputs}\n')
+
+
+def passages() -> list[Draft]:
+    drafts = open_drafts(Path("work/passages.jsonl"))
+    return [drafts[draft_id] for draft_id in sorted(drafts.offsets)]
+
+
+def harvested_table(command: Command, name: str = "summaries.csv") -> Outcome:
+    configure(f'table = "{name}"')
+    return command(HARVEST)
+
+
+@pytest.mark.usefixtures("reviews")
+def test_reviews_become_passages_and_counts(command: Command) -> None:
+    configure()
+    found = command(HARVEST)
+    assert (found.code, max(map(len, found.out.splitlines())) <= 80) == (0, True)
+    assert "dropped: cites several papers" in found.out
+    assert "next: summaries, with 'evidencebench construct run construction.toml'" in found.done
+    drafts = open_drafts(Path("work/passages.jsonl"))
     assert drafts.header.step == "harvest"
-    assert [draft.id for draft in drafts.drafts()] == ["one.xml:B1:1", "two.nxml:B1:1", "two.nxml:B4:1"]
+    assert sorted(drafts.offsets) == ["one.xml:B1:1", "one.xml:B2+1:1", "two.nxml:B1:1", "two.nxml:B4:1"]
     assert drafts["one.xml:B2+1:1"].dropped == "cites several papers"
-    told = command(f"construct harvest {reviews} -o . --json").json
-    assert (told["n_reviews"], told["n_kept"], told["n_papers"]) == (2, 3, 2)
-    assert told["dropped"] == {"cites several papers": 1}
+    assert command(f"{HARVEST} --json").json["steps"] == []
 
 
 def test_what_no_passage_came_from_is_told_and_the_others_are_read(reviews: Path, command: Command) -> None:
     (reviews / "bad.xml").write_bytes(b"<article>")
     (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
-    (reviews / "none.xml").write_bytes(review("Tea is old."))
-    table = f"<table-wrap><table>{cite(1)}</table></table-wrap>"
-    (reviews / "table.xml").write_bytes(review("Tea is old.", more=table))
-    found = command(f"construct harvest {reviews} -o . --progress plain")
+    configure()
+    found = command(f"{HARVEST} --progress plain")
     assert found.code == 1
     assert all(f"error: {name}: line 1" in found.err for name in ("bad.xml", "table.csv"))
-    told = ("from 4 reviews", "in no passage: 1 mark in headings, tables", "without any citation mark: 1 review")
-    assert all(one in found.out for one in told), found.out
-    assert "harvesting: 6/6" in found.err
+    assert "harvest 4/4" in found.err
+    assert len(passages()) == 4
 
 
-def test_the_same_command_goes_on_after_a_stop(reviews: Path, command: Command) -> None:
-    line = f"construct harvest {reviews} -o ."
-    assert command(line).code == 0
-    passages = Path("passages.jsonl")
-    whole = passages.read_bytes()
-    for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o ."):
-        assert "was made with other settings" in command(other).refusal
+@pytest.mark.usefixtures("reviews")
+def test_the_same_command_goes_on_after_a_stop(command: Command) -> None:
+    configure()
+    assert command(HARVEST).code == 0
+    path = Path("work/passages.jsonl")
+    whole = path.read_bytes()
     for n_bytes in range(len(whole) // 3, len(whole), 97 if IS_THOROUGH else 397):
-        passages.write_bytes(whole[:n_bytes])
-        assert command(line).code == 0
-        assert passages.read_bytes() == whole
-    assert command(line).out == command(line).out
-    assert passages.read_bytes() == whole
+        path.write_bytes(whole[:n_bytes])
+        assert command(HARVEST).code == 0
+        assert path.read_bytes() == whole
+    assert command(HARVEST).out == command(HARVEST).out
+    assert path.read_bytes() == whole
+    for other in ("reviews = ['reviews/one.xml']", "licences = ['cc-by']\nreviews = ['reviews']"):
+        configure(other)
+        assert "was made with other settings" in command(HARVEST).refusal
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("", "expected REVIEWs, or a table of summaries with --table"),
-        ("{reviews} --table {reviews}/one.xml", "expected REVIEWs, or a table of summaries with --table"),
-        ("{reviews} --ids -", "--ids: expected a file; standard output has the counts"),
-        ("{reviews} --ids {reviews}/no/ids.txt", "there is no folder"),
-        ("{reviews} --license gpl", "'gpl' is not one of 'cc0', 'public-domain'"),
-        ("--table {reviews}/one.xml", "expected a table in .csv, .tsv or .jsonl, got '.xml'"),
-    ],
-)
-def test_a_wrong_call_is_refused_at_once(
-    reviews: Path, tmp_path: Path, command: Command, more: str, message: str
+OPEN_IDS = ("PMC22", "PMC1280405", "PMC33", "PMC4444")
+
+
+@pytest.fixture
+def _cited(reviews: Path) -> None:
+    """Write a review of two papers that the service has, and two that it has not."""
+    listed = [reference(n, ids=f'<pub-id pub-id-type="pmcid">{pmcid}</pub-id>') for n, pmcid in enumerate(OPEN_IDS, 1)]
+    (reviews / "one.xml").write_bytes(review(*(f"Tea helps [{cite(n)}]." for n in (1, 2, 3, 4)), references=listed))
+    (reviews / "two.nxml").unlink()
+    configure("licences = ['cc-by', 'unknown']\nreviews = ['reviews']")
+
+
+@pytest.mark.usefixtures("_cited")
+def test_cited_papers_are_fetched_once_and_those_that_could_not_be_had_are_told(command: Command) -> None:
+    with europe_pmc() as server:
+        call = f"{HARVEST} --fetch --base-url {base_url(server)}"
+        found = command(call)
+        assert (found.code, "fetched 2 papers into papers" in found.err) == (0, True), found.err
+        assert "not fetched: 1 paper: it is not open access" in found.err
+        assert "not fetched: 1 paper: Europe PMC knows no such paper" in found.err
+        n_asked = len(server.log)
+        again = command(f"{call} --json")
+        assert (len(server.log), sorted(again.json["not_fetched"].values())) == (n_asked, [1, 1])
+    assert [draft.dropped for draft in passages()] == ["", "", "paper not at hand", "paper not at hand"]
+    assert command(HARVEST).code == 0
+
+
+@pytest.mark.usefixtures("_cited")
+def test_a_pilot_fetches_as_many_papers_as_it_needs(command: Command) -> None:
+    with europe_pmc() as server:
+        assert command(f"{HARVEST} --fetch --limit 1 --base-url {base_url(server)}").code == 0
+    assert len(list(Path("papers").glob("PMC*.xml"))) == 1
+    assert [draft.dropped for draft in passages()].count("") == 1
+
+
+def test_a_service_that_says_nothing_stops_the_fetching_and_is_asked_again(
+    command: Command, reviews: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = command(f"construct harvest {more.format(reviews=reviews)} -o work")
-    assert (found.code, message in " ".join(found.err.split())) == (2, True), found.err
-    assert not (tmp_path / "work").exists()
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    (reviews / "one.xml").write_bytes(review(*(f"Tea helps [{cite(n)}]." for n in (1, 2, 3, 4)), references=TWELVE))
+    configure()
+    found = command(f"{HARVEST} --fetch --base-url http://127.0.0.1:1")
+    assert (found.code, "no answer in 4 attempts" in found.err) == (3, True), found.err
+    assert command(f"{HARVEST} --fetch --base-url http://127.0.0.1:1").code == 3
 
 
 HEAD = "summary,paper,review_id\n"
@@ -102,8 +144,9 @@ ROWS = 'Tea lowered pressure by 5 mmHg.,PMC5,r1\n"Tea, hot, was safe in adults."
 )
 def test_a_table_of_summaries_becomes_drafts(tmp_path: Path, command: Command, content: str, name: str) -> None:
     Path(name).write_text(content, encoding="utf-8")
-    assert command(f"construct harvest --table {name} -o work").code == 0
-    found = list(open_drafts(tmp_path / "work" / "summaries.jsonl").drafts())
+    assert harvested_table(command, name).code == 0
+    drafts = open_drafts(tmp_path / "work" / "summaries.jsonl")
+    found = [drafts[draft_id] for draft_id in sorted(drafts.offsets)]
     assert [(one.id, one.review_id, one.paper_id) for one in found] == [
         ("r1:1", "r1", "pmc_5"),
         ("r1:2", "r1", "doi_10.1186/tea"),
@@ -121,9 +164,9 @@ def test_rows_name_papers_by_their_files_too(tmp_path: Path, command: Command) -
         "Tea was safe in adults.,gone.xml,r1,c,\n3.4 (1.2) 95%,trial.xml,r1,d,\n"
     )
     Path("summaries.csv").write_text(f"summary,paper,review_id,id,context\n{rows}")
-    found = command(f"construct harvest --table summaries.csv --papers {papers} -o . --json")
-    assert found.json["dropped"] == {"paper not at hand": 1, "no words": 1}
-    drafts = open_drafts(tmp_path / "summaries.jsonl")
+    assert harvested_table(command).code == 0
+    drafts = open_drafts(tmp_path / "work" / "summaries.jsonl")
+    assert drafts.dropped == {"paper not at hand": 1, "no words": 1}
     assert [(one.id, one.paper_id, one.paper_file, one.context) for one in drafts.drafts()] == [
         ("a", "pmc_78", "trial.xml", "Before."),
         ("b", "pmc_78", "trial.xml", ""),
@@ -139,13 +182,12 @@ def test_rows_name_papers_by_their_files_too(tmp_path: Path, command: Command) -
         (f"{HEAD}\n,PMC5,r1\n", "line 3: expected a text in 'summary', got an empty cell"),
         (f"{HEAD}Tea,,r1\n", "line 2: expected a text in 'paper', got an empty cell"),
         (f'{HEAD}"Tea\nis old",PMC5,r1\nTea,PMC5\n', "line 4: expected 3 cells, got 2; quote cells"),
-        (f"{HEAD}Tea is old,tea.xml,r1\n", "line 2: paper: 'tea.xml': expected the id of a paper, .* with --papers"),
         (f'{HEAD}"Tea"x,PMC5,r1\n', "line 2: expected a table, got"),
         ("summary,paper,review_id,id\nTea,PMC5,r,a\nTea,PMC5,r,a\n", "line 3: expected another id, got 'a' of line 2"),
     ],
 )
 def test_a_wrong_row_is_told_with_its_line(tmp_path: Path, command: Command, content: str, message: str) -> None:
     Path("summaries.csv").write_text(content)
-    refusal = command("construct harvest --table summaries.csv -o work").refusal
+    refusal = harvested_table(command).refusal
     assert re.search(message, refusal), refusal
     assert not (tmp_path / "work").exists()

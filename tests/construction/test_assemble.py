@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -262,6 +263,20 @@ def test_an_assembled_data_set_says_what_its_drafts_say(tmp_path: Path) -> None:
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     assert {name: one["sha256"] for name, one in manifest["files"].items()} == digests
     assert manifest["settings"] == {"shares": {"test": "1"}, "split_by": "both", "seed": 0}
+
+
+def test_one_review_that_links_all_is_told_and_papers_alone_can_be_kept_apart(tmp_path: Path) -> None:
+    names = make_papers(tmp_path / "papers", 10, Random(0))
+    drafts = [judged_draft(tmp_path / "papers", name, Random(name), id=name, review_id="PMC1.xml") for name in names]
+    both = _assembled(tmp_path, drafts, SETTINGS)
+    *empty, linked = both.warnings
+    assert "10 of 10 instances are linked and must stay in one split: review 'PMC1.xml' has 10 of them" in linked
+    assert [warning.partition(" got")[0] for warning in empty] == ["split 'dev'", "split 'test'"]
+    assert not (tmp_path / "dataset" / "dev.json").exists()
+    (tmp_path / "again").mkdir()
+    (tmp_path / "papers").rename(tmp_path / "again" / "papers")
+    apart = _assembled(tmp_path / "again", drafts, replace(SETTINGS, split_by="paper"))
+    assert (apart.warnings, [split.n_instances for split in apart.splits.values()]) == ((), [8, 1, 1])
 
 
 @given(_SEEDS)

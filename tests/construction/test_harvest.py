@@ -146,6 +146,18 @@ def test_plain_numbers_are_marks_where_most_of_the_list_is_named_so() -> None:
     assert told("The interval was wide [3].") == []
 
 
+@pytest.mark.parametrize("form", ["it holds<sup>{}</sup>.", "it holds.<sup>{}</sup>", "it holds.{}"])
+def test_superscripts_without_links_are_marks_where_most_of_the_list_is_named_so(form: str) -> None:
+    rest = " ".join(f"Of fact {number} {form.format(number)}" for number in range(4, 13))
+    raised = "<sup>{}</sup>" if "sup" in form else "{}"
+    paragraphs = [f"Tea was found to help.{raised.format('1,2')}", f"Of tea {form.format(3)}", rest]
+    found = told(*paragraphs)
+    assert found[:2] == [("B1 B2", SEVERAL_PAPERS), ("B3", "")]
+    assert told(paragraphs[1]) == []
+    exponents = "At 10<sup>6</sup> cells per m<sup>2</sup>, 3 mol<sup>5</sup>, R<sup>4</sup>, it was 3.12 or p = .5"
+    assert told(*paragraphs, exponents) == found
+
+
 def test_authors_and_years_are_marks_where_the_list_has_exactly_one_of_them() -> None:
     listed = [
         reference(1, surname="Smith", year="2004"),
@@ -593,3 +605,67 @@ def test_large_reviews_take_no_more_than_linear_time(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _SCRIPT, *map(str, paths)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, (found.stdout.splitlines()[-1:], found.stderr)
+
+
+# Tables of studies.
+
+
+def table(head: str, *rows: str, caption: str = "Characteristics of included studies") -> str:
+    cells = "".join(f"<th>{name}</th>" for name in head.split("|"))
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row.split('|'))}</tr>" for row in rows)
+    body = body.replace("<td>^", '<td rowspan="2">').replace("<td>=</td>", "")
+    return (
+        f"<table-wrap><caption><p>{caption}</p></caption><table><thead><tr>{cells}</tr></thead>"
+        f"<tbody>{body}</tbody></table></table-wrap>"
+    )
+
+
+def rows_of(table: str) -> list[tuple[str, str, str]]:
+    """Return reference, text and reason of each row."""
+    found = drafts("Tea is old.", more=table)
+    return [(draft.passage.reference, draft.summary, draft.dropped) for draft in found if draft.passage]
+
+
+def test_a_row_of_a_table_of_studies_is_a_passage_about_its_study() -> None:
+    rows = (f"Kim {cite(1)}|60|fell", f"Lee {cite(2)}|80|rose", f"Two {cite(3)}{cite(4)}|9|-", f"Again {cite(2)}|1|-")
+    content = table("Study|n|Pressure", *rows)
+    assert rows_of(content) == [
+        ("B1", "Study: Kim 1; n: 60; Pressure: fell", ""),
+        ("B2", "Study: Lee 2; n: 80; Pressure: rose", CITED_AGAIN),
+        ("B3 B4", "Study: Two 34; n: 9; Pressure: -", SEVERAL_PAPERS),
+        ("B2", "Study: Again 2; n: 1; Pressure: -", CITED_AGAIN),
+    ]
+    first, *_ = drafts("Tea is old.", more=content)
+    assert first.passage is not None
+    assert first.passage.section == ("Trials", "Characteristics of included studies")
+    assert first.context.startswith("Characteristics of included studies\n\nStudy: Kim 1")
+    source = review("Tea is old.", more=content).decode()
+    assert source[first.passage.start : first.passage.stop].startswith("Kim <xref")
+    assert source[first.passage.start : first.passage.stop].endswith("fell")
+
+
+def test_rows_that_one_study_spans_are_one() -> None:
+    rows = (f"^Kim {cite(1)}|a|1", "=|b|2", f"^Lee {cite(2)}|a|3", "=|b|4")
+    assert [text for _, text, _ in rows_of(table("Study|arm|n", *rows))] == [
+        "Study: Kim 1; arm: a; n: 1; arm: b; n: 2",
+        "Study: Lee 2; arm: a; n: 3; arm: b; n: 4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "caption"),
+    [
+        ("Strain|Source", "Bacterial strains used in this study"),
+        ("Unit|Source", "Costs and their source"),
+        ("Study|n", "Baseline characteristics of participants"),
+    ],
+)
+def test_a_table_that_is_not_of_studies_gives_no_passage(head: str, caption: str) -> None:
+    assert rows_of(table(head, f"One {cite(1)}|1", f"Two {cite(2)}|2", caption=caption)) == []
+
+
+def test_a_table_whose_spans_are_huge_is_left_alone() -> None:
+    huge = table("Study|n", f"^Kim {cite(1)}|1", f"Lee {cite(2)}|2").replace('rowspan="2"', 'colspan="999"')
+    wide = "".join(f'<tr><td colspan="999">{cite(n)}</td></tr>' for n in range(1, 13)) * 4
+    assert rows_of(huge.replace("</tbody>", f"{wide}</tbody>")) == []
+    assert rows_of(table("Study|n")) == []

@@ -71,7 +71,7 @@ def fetch(
     wanted = list(dict.fromkeys([*ids, *(_ids_in(from_file) if from_file else ())]))
     if not wanted:
         raise click.UsageError("expected at least one ID, or a file of them with --from-file")
-    service = EuropePmc(base_url=require_web_address(base_url), attempts=attempts, sleep=_wait)
+    service = EuropePmc(base_url=require_web_address(base_url), attempts=attempts, sleep=wait_for_service)
     missing = wanted if overwrite else missing_papers(wanted, folder)
     if dry_run:
         for paper_id in missing:
@@ -119,7 +119,7 @@ def _some(texts: Sequence[object], between: str = "; ") -> str:
     return f"{between.join(shortened(str(text), 100) for text in texts[:_N_SHOWN])}{rest}"
 
 
-def _wait(seconds: float) -> None:
+def wait_for_service(seconds: float) -> None:
     if seconds >= _LONG_SECONDS:
         click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
     time.sleep(seconds)

@@ -3,6 +3,7 @@
 In reading order:
 
 * `draft`: Draft, an instance in the making, and the files of drafts
+* `edits`: What people change in drafts, laid over what the steps make
 * `config`: construction.toml, and what decides a data set
 * `pipeline`: All steps, one after the other; how far they are
 * `step`: A step that asks a model: run over drafts, gone on with after a stop

@@ -104,7 +104,7 @@ def _warnings(
 ) -> Iterator[str]:
     for split, count in counts.items():
         if not count.n_instances:
-            why = f"since {counted(n_all, 'instance')} cannot be divided so; change --shares"
+            why = f"since {counted(n_all, 'instance')} cannot be divided so; change their shares"
             yield f"split '{split}' got no instance and has no file, {why}"
     if all(abs(count.reached - count.wanted) <= _FAR for count in counts.values()):
         return
@@ -114,14 +114,14 @@ def _warnings(
     if largest.total() <= max(count.wanted for count in counts.values()) * n_all:
         yield f"the shares are not reached: {reached}; the data set is small, or its reviews are large"
         return
-    who = "they are of one paper; other --shares would fit"
+    who = "they are of one paper; other shares would fit"
     if by_review:
         review, n = largest.most_common(1)[0]
         named = f"'{shortened(review, 40)}'"
         who = f"review {named} has {n:,} of them"
         if len(largest) > 1:
             who = f"{len(largest):,} reviews that share papers, the largest {named}"
-        who += "; --split-by paper keeps only papers apart"
+        who += '; split_by = "paper" keeps only papers apart'
     yield (
         f"the shares cannot be reached: {reached}. {largest.total():,} of {n_all:,} instances are linked and must stay "
         f"in one split: {who}"

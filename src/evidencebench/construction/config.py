@@ -62,7 +62,7 @@ def checked_shares(shares: Mapping[str, Fraction]) -> Mapping[str, Fraction]:
 
 
 class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table ``[judge]``: the options of ``construct judge``."""
+    """The table ``[judge]``."""
 
     model: str | None = None  # None: the model of the other steps
     second_model: str | None = None
@@ -72,14 +72,10 @@ _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table ``[filter]``: the option of ``construct filter``."""
-
     least_covered: _Share = LEAST_COVERED
 
 
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table ``[assemble]``: the options of ``construct assemble``."""
-
     shares: dict[str, _Share] = msgspec.field(
         default_factory=lambda: {split: float(share) for split, share in DEFAULT_SHARES.items()}
     )
@@ -129,13 +125,16 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    text = read_text(path)
+    return parse_config(read_text(path), path)
+
+
+def parse_config(text: str, path: Path) -> Config:
     try:
         file = msgspec.convert(tomllib.loads(text), ConfigFile)
         config = Config(file=file, folder=path.parent)
         config.assembly_settings(date.min)  # is checked
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise FormatError(f"{path}: {error}; docs/construction.md shows a configuration") from error
+        raise FormatError(f"{path}: {error}; 'evidencebench construct init' writes a configuration") from error
     except (SystemSpecError, DataError) as error:
         raise FormatError(f"{path}: {error}") from error
     if bool(file.reviews) == bool(file.table):

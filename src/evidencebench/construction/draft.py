@@ -12,7 +12,7 @@ from zlib import crc32
 import msgspec
 
 from evidencebench.errors import RunFormatError, RunMismatchError
-from evidencebench.files.disk import BROKEN_JSON, open_file
+from evidencebench.files.disk import BROKEN_JSON, PathText, open_file
 from evidencebench.files.records import (
     Journal,
     RecordFormat,
@@ -73,7 +73,10 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An instance in the making; what a later step adds is empty or None before it."""
+    """An instance in the making, a line of a step's file; what a later step adds is empty or None before it.
+
+    Sentences and aspects are numbered from 0.
+    """
 
     id: str  # in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew
     review_id: str  # such as ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name that the user gave
@@ -201,8 +204,27 @@ class DraftFile:
         return [draft_id for draft_id, marks in self.marks.items() if made_of.get(draft_id) != marks.made_of]
 
 
-def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
-    """Return a file of drafts; memory is that of the ids. ``must_be_finished``: raise if the step is not at its end."""
+def open_drafts(path: PathText, *, must_be_finished: bool = True) -> DraftFile:
+    """Open the file of a step; drafts are read when they are asked for, so that memory is that of their ids.
+
+    ``file[id]`` is a draft, ``iter(file)`` yields all in the order of their ids, ``file.drafts()`` those that were not
+    dropped. A draft's last line counts.
+
+    Parameters
+    ----------
+    path
+        A file of the work folder, such as ``work/aspects.jsonl``.
+    must_be_finished
+        Whether to raise where the step is not at its end, as after a pilot.
+
+    Raises
+    ------
+    RunFormatError
+        If the file is damaged or a line was changed by hand, with the line.
+    RunMismatchError
+        If the step is not at its end.
+    """
+    path = Path(path)
     offsets: dict[str, int] = {}
     marks: dict[str, LineMarks] = {}
     is_finished = False

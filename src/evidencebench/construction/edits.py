@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, dropped, judging_of
 from evidencebench.errors import DataError, RunFormatError
-from evidencebench.files.disk import read_blocks
+from evidencebench.files.disk import PathText, read_blocks
 from evidencebench.files.records import RecordFormat, lines_in, open_journal
 from evidencebench.tables import shortened
 
@@ -112,23 +112,33 @@ _LINES = RecordFormat(
 )
 
 
-def read_edits(work: Path) -> dict[tuple[str, str], Edit]:
+def read_edits(work: PathText) -> dict[tuple[str, str], Edit]:
     """Return the edits of a work folder by draft and step: the last of each counts, unless it says nothing.
 
     Raises `RunFormatError` with the line that is none.
     """
-    path, edits = work / EDITS, dict[tuple[str, str], Edit]()
+    path, edits = Path(work) / EDITS, dict[tuple[str, str], Edit]()
     if path.exists():
         for line in _LINES.records(path, lines_in(read_blocks(path))):
             edits[line.record.draft, line.record.step] = line.record
     return {key: edit for key, edit in edits.items() if not edit.says_nothing}
 
 
-def add_edit(work: Path, edit: Edit) -> None:
-    """Write an edit behind those that are there; raises `DataError` where it is none, `RunError` where it cannot."""
+def add_edit(work: PathText, edit: Edit) -> None:
+    """Write an edit into ``edits.jsonl`` of a work folder; the next run makes the draft again from there on.
+
+    Raises `DataError` where the edit is none, such as one of hypotheses at the step aspects, and `RunError` where the
+    file cannot be written.
+
+    >>> import tempfile
+    >>> work = tempfile.mkdtemp()
+    >>> add_edit(work, Edit(draft="review.xml:B7:1", step="aspects", rejected="of two studies", by="ann"))
+    >>> read_edits(work)["review.xml:B7:1", "aspects"].rejected
+    'of two studies'
+    """
     _require_sound(edit)
     read_edits(work)  # what nobody can read is not added to
-    with open_journal(work / EDITS, _LINES.begins) as journal:
+    with open_journal(Path(work) / EDITS, _LINES.begins) as journal:
         journal.append(msgspec.json.encode(edit))
 
 

@@ -19,8 +19,8 @@ from evidencebench.construction.draft import (
     output_of,
 )
 from evidencebench.construction.edits import read_edits, require_known, sums_after
-from evidencebench.construction.harvest.harvest import HarvestRules, harvest
-from evidencebench.construction.harvest.papers import PaperFolder, papers_in
+from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, harvest
+from evidencebench.construction.harvest.papers import PaperFolder, PapersAtHand, papers_in
 from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
@@ -134,10 +134,11 @@ def construct(
         limit = 0
     against = _require_all(config, client, asks=limit != 0)
     edits = read_edits(config.work)
-    unreadable = harvest_inputs(config, on_progress=on_progress)
+    unreadable = harvest_inputs(config, on_progress=on_progress).unreadable
     names, reports = steps_of(config), list[StepReport]()
     require_known(edits, open_drafts(input_of(names[0], config.work)), names)
-    for name in names:
+    target = input_of(names[0], config.work)
+    for name in () if until == "harvest" else names:
         step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         target = output_of(name, config.work)
@@ -160,19 +161,20 @@ def construct(
         )
         reports.append(report)
         if report.failures or name == until:
-            return Constructed(
-                steps=tuple(reports),
-                unreadable=unreadable,
-                explained=explained(open_drafts(target, must_be_finished=False)),
-            )
+            break
+    made = Constructed(
+        steps=tuple(reports), unreadable=unreadable, explained=explained(open_drafts(target, must_be_finished=False))
+    )
+    if made.n_failures or until in ("harvest", *MODEL_STEPS):
+        return made
     filtered = filter_drafts(
         open_drafts(input_of("filter", config.work), must_be_finished=limit is None),
         output_of("filter", config.work),
         least_covered=config.file.filter.least_covered,
         on_progress=progress_of(on_progress, "filter"),
     )
-    made = Constructed(steps=tuple(reports), unreadable=unreadable, explained=explained(filtered))
-    if made.explained or not (limit is None or partial):
+    made = replace(made, explained=explained(filtered))
+    if made.explained or until == "filter" or not (limit is None or partial):
         return made
     dataset = assemble(
         filtered,
@@ -213,15 +215,15 @@ def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]
     return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
-def harvest_inputs(config: Config, *, on_progress: OnProgress) -> tuple[str, ...]:
-    """Find the passages of the reviews, or the summaries of the table, and return why reviews could not be read."""
-    rules = HarvestRules(
-        licences=frozenset(config.file.licences or ALLOWED),
-        papers=papers_in(config.papers, on_paper=progress_of(on_progress, "papers")),
-    )
+def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
+    """Find the passages of the reviews, or the summaries of the table."""
+    try:
+        papers = papers_in(config.papers, on_paper=progress_of(on_progress, "papers"))
+    except UnreadableError:  # none is at hand yet
+        papers = PapersAtHand((), ())
+    rules = HarvestRules(licences=frozenset(config.file.licences or ALLOWED), papers=papers)
     if config.file.table:
-        table = config.folder / config.file.table
-        return harvest_table(table, config.work, rules=rules, overwrite=True).unreadable
+        return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=True)
     reviews: list[Path] = []
     for path in (config.folder / name for name in config.file.reviews):
         if path.is_dir():
@@ -231,7 +233,7 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> tuple[str, ...
         else:
             raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     on_review = progress_of(on_progress, "harvest")
-    return harvest(reviews, config.work, rules=rules, overwrite=True, on_review=on_review).unreadable
+    return harvest(reviews, config.work, rules=rules, overwrite=True, on_review=on_review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,13 @@
 """``evidencebench construct``: make a benchmark from papers and reviews.
 
-The files: `assemble`, `demo`, `estimate`, `harvest`, `show`, `steps`.
+The files: `init`, `steps` (``run``, ``status``), `show`, `estimate`, `demo`.
 """
 
-from evidencebench.cli.construct.assemble import assemble_
 from evidencebench.cli.construct.demo import demo
 from evidencebench.cli.construct.estimate import estimate
-from evidencebench.cli.construct.harvest import harvest_
+from evidencebench.cli.construct.init import init
 from evidencebench.cli.construct.show import show
-from evidencebench.cli.construct.steps import STEP_COMMANDS, run, status
+from evidencebench.cli.construct.steps import run, status
 from evidencebench.cli.main import LazyGroup
 
-command = LazyGroup("construct", commands=[demo, run, estimate, status, show, harvest_, *STEP_COMMANDS, assemble_])
+command = LazyGroup("construct", commands=[init, run, status, show, estimate, demo])

@@ -1,8 +1,7 @@
-"""The commands of the steps, of all of them, and of where they stand."""
+"""The commands that run a construction, and say where it stands."""
 
-import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,77 +10,26 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
+from evidencebench.cli.asking import Asking, opened_client, tell_asked
 from evidencebench.cli.construct.show import PAGE, write_page
-from evidencebench.cli.options import argument, number, option
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
-from evidencebench.construction.config import JudgeTable, read_config
-from evidencebench.construction.draft import input_of, open_drafts, output_of
-from evidencebench.construction.edits import read_edits
+from evidencebench.cli.papers import wait_for_service
+from evidencebench.construction.config import Config, read_config
+from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
 from evidencebench.construction.judge import WindowAgreement, windows_agree
-from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
-from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construct, construction_status, model_step
-from evidencebench.construction.step import StepReport, run_step
-from evidencebench.execution.asking import Rehearsal, rehearsal_of
-from evidencebench.execution.rewriting import asker_from
-from evidencebench.models.llm.client import ChatClient
+from evidencebench.construction.losses import StepLosses, loss_table
+from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs
+from evidencebench.papers.fetching import BASE_URL, EuropePmc, FetchedPaper, fetch_papers, read_index
+from evidencebench.papers.ids import public_id
 from evidencebench.tables import Cell, Table, printable
+from evidencebench.web.fetch import require_web_address
 from evidencebench.wording import counted
 
 _MOST_FAILURES = 5
+_FETCHED_AT_ONCE = 50  # papers, behind which their index is written
 
 _WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
-_Overwrite = Annotated[bool, option("--overwrite", "Make the file anew where it exists.")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOptions:
-    folder: _WorkFolder
-    model: options.Model
-    limit: Annotated[int | None, number("--limit N", "Only N drafts, spread over all reviews: a pilot.")]
-    overwrite: _Overwrite
-    drop_failed: Annotated[bool, option("--drop-failed", "Drop a draft whose request failed in all attempts.")]
-    asking: Asking
-
-    def run(self, name: str, judge: JudgeTable | None = None, papers: Path = Path()) -> int:
-        asking, output = self.asking, output_of(name, self.folder)
-        source = open_drafts(input_of(name, self.folder))
-
-        def step(client: ChatClient | None, path: Path, **how: Any) -> StepReport:
-            asker = asker_from(self.model, client=client)
-            made_step = model_step(name, judge or JudgeTable(), papers, client)
-            return run_step(made_step, source, path, asker=asker, limit=self.limit, **how)
-
-        if asking.estimate:
-
-            def rehearse(client: ChatClient, on_progress: Callable[[int, int], None]) -> Rehearsal:
-                with tempfile.TemporaryDirectory() as scratch:
-                    report = step(client, Path(scratch) / "drafts.jsonl", on_progress=on_progress)
-                return rehearsal_of(report.n_drafts, report.failures.items())
-
-            return print_estimate(asking, rehearse)
-        with opened_client(asking, name, asks=True) as (client, waiting, shown):
-            how: dict[str, Any] = {"overwrite": self.overwrite, "edits": read_edits(self.folder)}
-            report = step(client, output, waiting=waiting, drops_failed=self.drop_failed, on_progress=shown, **how)
-        tell_asked(client)
-        agreement = agreement_in(self.folder) if name == "judge" else {}
-        more = totals_fields(client) | (agreement_fields(agreement) if agreement else {})
-        _print_report(report, output, as_json=asking.as_json, more=more)
-        print_agreement(agreement, as_json=asking.as_json)
-        return 1 if report.failures else 0
-
-
-def _print_report(report: StepReport, output: Path, *, as_json: bool, more: dict[str, Any]) -> None:
-    print_failures(report.failures)
-    if as_json:
-        print_json({"output": str(output), **report.fields(), **more})
-        return
-    rows: list[list[Cell]] = [["kept", report.n_kept]]
-    rows += [[f"dropped: {reason}", n] for reason, n in report.dropped.most_common()]
-    if report.failures:
-        rows.append(["failed, to be asked again", len(report.failures)])
-    print_table(Table(columns=[report.step, counted(report.n_drafts, "draft")], rows=rows))
-    click.echo(f"{output}{'' if report.is_finished else ': not finished; run again'}")
 
 
 def agreement_in(work: Path) -> dict[str, WindowAgreement]:
@@ -115,136 +63,38 @@ def print_failures(failures: Mapping[str, str]) -> None:
 
 
 @options.command
-def summaries(step: StepOptions) -> int:
-    """Delimit passages, and keep those that report results.
-
-    Reads WORK/passages.jsonl, writes WORK/summaries.jsonl. A model says which
-    sentences are about the paper, then whether they report a result of it.
-
-    \b
-    Example: evidencebench construct summaries work --model openai/NAME
-    """
-    return step.run("summaries")
-
-
-@options.command
-def hypotheses(step: StepOptions) -> int:
-    """Write the hypothesis that each summary is evidence on.
-
-    Reads WORK/summaries.jsonl, writes WORK/hypotheses.jsonl. A model says why
-    the evidence was extracted, then trims that to the central question. It must
-    be one sentence of 5 to 50 words that gives no number or finding away.
-
-    \b
-    Example: evidencebench construct hypotheses work --model openai/NAME
-    """
-    return step.run("hypotheses")
-
-
-@options.command
-def aspects(step: StepOptions) -> int:
-    """Split each summary into aspects, and verify them.
-
-    Reads WORK/hypotheses.jsonl, writes WORK/aspects.jsonl. One sentence of a
-    paper can match an aspect, and no aspect says more than the summary.
-
-    \b
-    Example: evidencebench construct aspects work --model openai/NAME
-    """
-    return step.run("aspects")
-
-
-@options.command
-def judge(
-    *,
-    papers: Annotated[Path, option("--papers FOLDER", "The papers.", options.EXISTING_FOLDER)],
-    window: Annotated[int, number("--window N", "Sentences judged together.")] = 10,
-    overlap: Annotated[int, number("--overlap N", "Sentences shared by neighbouring windows.", least=0)] = 5,
-    at_once: Annotated[bool, option("--at-once", "Ask for all aspects of a summary in one request.")],
-    votes: Annotated[int, number("--votes N", "Times that each window is asked; the majority decides.")] = 1,
-    second_model: Annotated[str | None, option("--second-model MODEL", "Decides where windows of the first disagree.")],
-    step: StepOptions,
-) -> int:
-    """Judge which sentences of each paper hold which aspects.
-
-    Reads WORK/aspects.jsonl, writes WORK/judgments.jsonl. Sentences are judged in
-    windows that overlap, so that nearly every one is judged twice; it holds the
-    aspect if either window says so. Both votes are kept.
-
-    \b
-    Example: evidencebench construct judge work --papers papers \\
-               --model openai/gpt-4o-mini --batch --max-cost-usd 20
-    """
-    table = JudgeTable(window=window, overlap=overlap, at_once=at_once, votes=votes, second_model=second_model)
-    return step.run("judge", table, papers)
-
-
-@options.command
-def label_results(step: StepOptions) -> int:
-    """Say which aspects are results.
-
-    Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
-
-    \b
-    Example: evidencebench construct label-results work --model openai/NAME
-    """
-    return step.run("label-results")
-
-
-@options.command
-def filter_(
-    *,
-    folder: _WorkFolder,
-    least_covered: Annotated[
-        float, option("--least-covered SHARE", "Of a draft's aspects, with a source sentence.", options.Finite(0, 1))
-    ] = LEAST_COVERED,
-    as_json: options.AsJson,
-    progress_style: options.ProgressStyle,
-) -> None:
-    """Drop drafts of which too few aspects have a source sentence.
-
-    Reads WORK/results.jsonl, writes WORK/filtered.jsonl. Drafts that are dropped
-    stay in the file, with the reason.
-
-    \b
-    Example: evidencebench construct filter work
-    """
-    path = output_of("filter", folder)
-    with progress("filtering", progress_style) as on_progress:
-        source = open_drafts(input_of("filter", folder))
-        losses = losses_of(filter_drafts(source, path, least_covered=least_covered, on_progress=on_progress))
-    if as_json:
-        print_json({"output": str(path), **msgspec.to_builtins(losses)})
-    else:
-        print_table(loss_table([losses]))
-        click.echo(str(path))
-
-
-@options.command
 def run(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
+    fetch: Annotated[bool, option("--fetch", "First fetch cited papers that are not at hand.")],
     limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
-    until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(MODEL_STEPS))],
-    overwrite: Annotated[bool, option("--overwrite", "Redo steps of other settings; stored replies cost nothing.")],
+    until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(list(STEP_FILES)))],
     partial: Annotated[bool, option("--partial", "Make a data set of what is done, though drafts wait.")],
+    overwrite: Annotated[bool, option("--overwrite", "Redo steps of other settings; stored replies cost nothing.")],
     drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
+    base_url: Annotated[str, option("--base-url URL", "Address of Europe PMC, for --fetch.")] = BASE_URL,
     place: options.WorkPlaceChoice,
     asking: Asking,
 ) -> int:
     """Run all steps, and make the data set.
 
-    CONFIG.toml names reviews, papers and models; see docs/construction.md. After
-    Ctrl-C, a cost limit or a failed server, run it again to resume. Exit code 1: a
-    review could not be read, or drafts failed and are asked again by the next run.
-    --jobs and --engine are for the last step.
+    CONFIG.toml is what 'construct init' writes. After Ctrl-C, a cost limit or a
+    failed server, run it again to resume. --fetch gets open-access papers from
+    Europe PMC, with --limit only as many as the pilot needs. --partial without
+    --limit asks nothing. Exit code 1: a review could not be read, nothing was kept,
+    or drafts failed and are asked again by the next run.
 
     \b
-    Example: evidencebench construct run construction.toml --max-cost-usd 20
+    Examples:
+      evidencebench construct run construction.toml --fetch --limit 20
+      evidencebench construct run construction.toml --until aspects
+      evidencebench construct run construction.toml --max-cost-usd 100 --batch
     """
     if asking.estimate:
         raise click.UsageError("--estimate: use 'evidencebench construct estimate'")
-    config = read_config(path)
+    config, more = read_config(path), dict[str, Any]()
+    if fetch:
+        more["not_fetched"] = _fetch_papers(config, require_web_address(base_url), limit, asking.progress_style)
     with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
         assert client is not None
         made = construct(
@@ -262,36 +112,84 @@ def run(
         )
     tell_asked(client)
     agreement = agreement_in(config.work)
-    _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
+    _tell(made, config, asking, {"asked": client.totals.fields(), **more} | agreement_fields(agreement))
     print_agreement(agreement, as_json=asking.as_json)
-    if limit is not None and not asking.as_json:
+    if limit is not None:
         write_page(config.work / PAGE, config.work, config.papers)
-        click.echo(f"{config.work / PAGE}: all drafts as a page; edit them with 'construct show {config.work} --open'")
+        if not asking.as_json:
+            click.echo(f"{config.work / PAGE}: all drafts as a page")
+    if not (asking.as_json or made.explained):
+        print_prose(printable(f"next: {_next(made, config, path, is_pilot=limit is not None)}"), "  ")
     is_proven = made.dataset is None or not made.dataset.unproven
     return 1 if made.n_failures or made.unreadable or made.explained or not is_proven else 0
 
 
-def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
+def _fetch_papers(config: Config, base_url: str, limit: int | None, style: str) -> dict[str, int]:
+    """Fetch cited papers that are not at hand, in the order in which a pilot takes their passages.
+
+    Return why papers could not be had, and how many for each reason. Those that a service said no to are asked for by
+    the first run only.
+    """
+    service, reasons = EuropePmc(base_url=base_url, sleep=wait_for_service), Counter[str]()
+    n_asked = n_had = 0
+    with progress("fetching", style) as shown:
+        report = harvest_inputs(config, on_progress=shown)
+        refused = {one.id: one.reason for one in read_index(config.papers).values() if one.reason and not one.file}
+        silent = [name for name, reason in refused.items() if reason.startswith(base_url)]
+        wanted = [public_id(name) for name in report.ids if name in silent or name not in refused]
+        reasons.update(refused[name] for name in report.ids if name in refused and name not in silent)
+
+        def on_paper(paper: FetchedPaper) -> None:
+            nonlocal n_asked, n_had
+            n_asked, n_had = n_asked + 1, n_had + (not paper.reason)
+            reasons.update(filter(None, [paper.reason]))
+            shown(n_asked, len(wanted), "papers")
+
+        while n_asked < len(wanted) and (limit is None or report.n_kept + n_had < limit):
+            n_next = _FETCHED_AT_ONCE if limit is None else min(_FETCHED_AT_ONCE, limit - report.n_kept - n_had)
+            fetch_papers(service, wanted[n_asked : n_asked + n_next], config.papers, on_paper=on_paper)
+    print_prose(printable(f"fetched {counted(n_had, 'paper')} into {config.papers}"), err=True)
+    for reason, n in reasons.most_common(_MOST_FAILURES):
+        print_prose(printable(f"not fetched: {counted(n, 'paper')}: {reason}"), "  ", err=True)
+    return dict(reasons)
+
+
+def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any]) -> None:
     print_cautions(made.unreadable, "error")
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
-    for sentence in made.explained:
-        click.echo(printable(sentence), err=True)
     dataset = made.dataset
     if asking.as_json:
         steps = [step.fields() for step in made.steps]
         print_json(
             {"unreadable": made.unreadable, "steps": steps, "dataset": dataset, "explained": made.explained, **more}
         )
-    elif dataset is not None:
+        return
+    losses = [
+        StepLosses(step=step.step, n_drafts=step.n_done, n_kept=step.n_kept, dropped=step.dropped)
+        for step in construction_status(config.work).steps
+    ]
+    print_table(loss_table(losses if dataset is None else dataset.steps))
+    for sentence in made.explained:
+        print_prose(printable(sentence), "  ")
+    if dataset is not None:
         print_cautions(dataset.warnings)
-        print_table(loss_table(dataset.steps))
         splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
         click.echo(f"{dataset.folder}: {counted(dataset.n_instances, 'instance')} ({splits})")
-    else:
-        for step in made.steps:
-            click.echo(f"{step.step}: {step.n_kept:,} kept of {counted(step.n_drafts, 'draft')}")
+
+
+def _next(made: Constructed, config: Config, path: Path, *, is_pilot: bool) -> str:
+    """Return what to do behind a run."""
+    again = f"'evidencebench construct run {path}'"
+    if made.n_failures:
+        return f"{again} asks again for what failed"
+    if made.dataset is not None:
+        return f"let people check it: 'evidencebench construct validate {config.work} --open'"
+    if is_pilot:
+        shows = f"'evidencebench construct show {config.work} --open'"
+        return f"look at them: {shows}; price the rest: 'evidencebench construct estimate {path}'; then {again}"
+    return f"{construction_status(config.work).next_step}, with {again}"
 
 
 @options.command
@@ -321,8 +219,5 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     else:
         click.echo(f"next: {status.next_step}")
     for sentence in status.explained:
-        print_prose(sentence)
+        print_prose(printable(sentence), "  ")
     print_agreement(agreement, as_json=False)
-
-
-STEP_COMMANDS = [summaries, hypotheses, aspects, judge, label_results, filter_]

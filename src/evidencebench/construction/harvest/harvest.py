@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, output_of, writing_drafts
 from evidencebench.construction.harvest.marks import LINK, CitationMark, MarkedText, marked_text
@@ -30,6 +31,7 @@ from evidencebench.construction.harvest.references import (
     paper_id_of,
     read_reference,
 )
+from evidencebench.construction.harvest.tables import StudyRow, study_rows
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import file_sha256, read_bytes
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
@@ -46,6 +48,7 @@ class ReviewSource:
     paper: Paper
     listed: ReferenceList
     text: MarkedText
+    rows: tuple[StudyRow, ...]  # of its tables of studies
     licence: str
 
 
@@ -65,7 +68,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
     if not listed.references:
         raise UnreadableError(
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
-            "summaries of your own with --table"
+            "summaries of your own as 'table'"
         )
     body = article.child("body") or Element("body")
     return ReviewSource(
@@ -73,13 +76,14 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
         paper=paper,
         listed=listed,
         text=marked_text(body, listed, file=file),
+        rows=tuple(study_rows(article, listed)),
         licence=licence_of(article),
     )
 
 
 UNRESOLVED = "mark leads to no reference"
 SEVERAL_PAPERS = "cites several papers"
-CITED_AGAIN = "paper cited again in the section"
+CITED_AGAIN = "paper cited again in the section"  # or in another row of a table
 METHODS = "in a methods section"
 OWN_VOICE = "review speaks of itself"
 POINTS_BACK = "goes on about another paper"
@@ -135,7 +139,7 @@ def reason_to_drop(
         and review.places[first - 1].paragraph == place.paragraph
         and review.kinds[first - 1] is not Kind.HEADING
     )
-    checks: tuple[tuple[str, Callable[[], object]], ...] = (
+    return _first_reason(
         (UNRESOLVED, lambda: not all(mark.references for mark in passage.marks)),
         (SEVERAL_PAPERS, lambda: len(listed) > 1 or listed[0].lists_several),
         (CITED_AGAIN, lambda: cited[place.section, listed[0].id] > 1),
@@ -145,8 +149,23 @@ def reason_to_drop(
         (PART_OF_SENTENCE, lambda: any(_is_for_part(source, mark) for mark in passage.marks)),
         (NO_ID, lambda: not listed[0].ids),
         (REVIEW_LICENCE, lambda: source.licence not in rules.licences),
-    )
-    return next((reason for reason, holds in checks if holds()), "") or rules.reason_against(paper)
+    ) or rules.reason_against(paper)
+
+
+def _reason_against(
+    source: ReviewSource, row: StudyRow, cited: Mapping[str, int], rules: HarvestRules, paper: PaperAtHand | None
+) -> str:
+    listed = [source.listed[reference] for reference in row.references]
+    return _first_reason(
+        (SEVERAL_PAPERS, lambda: len(listed) > 1 or listed[0].lists_several),
+        (CITED_AGAIN, lambda: cited[listed[0].id] > 1),
+        (NO_ID, lambda: not listed[0].ids),
+        (REVIEW_LICENCE, lambda: source.licence not in rules.licences),
+    ) or rules.reason_against(paper)
+
+
+def _first_reason(*checks: tuple[str, Callable[[], object]]) -> str:
+    return next((reason for reason, holds in checks if holds()), "")
 
 
 def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
@@ -165,7 +184,7 @@ MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 class ReviewHarvest(NamedTuple):
     drafts: list[Draft]  # one a passage
-    n_marks_elsewhere: int  # in headings, tables, figures and notes
+    n_marks_elsewhere: int  # in headings, tables, figures and notes, but for rows of studies
 
 
 def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewHarvest:
@@ -178,37 +197,54 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewH
         for number, members in groupby(body, key=lambda index: review.places[index].paragraph)
     }
     numbers: Counter[str] = Counter()
-    drafts = []
-    for passage in passages:
-        place = review.places[passage.first]
-        first, *others = passage.references or ("?",)
+
+    def draft(
+        references: Sequence[str],
+        summary: str,
+        context: Callable[[], str],
+        reason: Callable[[PaperAtHand | None], str],
+        where: Mapping[str, Any],
+    ) -> Draft:
+        first, *others = references or ("?",)
         name = f"{first}+{len(others)}" if others else first
         numbers[name] += 1
-        ids = source.listed[first].ids if len(passage.references) == 1 else {}
+        ids = source.listed[first].ids if len(references) == 1 else {}
         paper = rules.papers.find(ids) if rules.papers else None
-        reason = reason_to_drop(source, passage, cited, rules, paper)
+        dropped = reason(paper)
         ids = {**(paper.ids if paper else {}), **ids}
-        summary = " ".join(review.sentences[passage.first : passage.last + 1])
-        draft = Draft(
+        return Draft(
             id=f"{review.name}:{name}:{numbers[name]}",
             review_id=source.id,
             paper_id=paper_id_of(ids),
             paper_file="" if paper is None else paper.file,
             paper_ids=ids,
             summary=summary,
-            context="" if reason else _context(paragraphs, place.paragraph, summary),
-            passage=CitedPassage(
-                review_file=review.name,
-                start=review.spans[passage.first].start,
-                stop=review.spans[passage.last].stop,
-                marks=tuple(mark.text for mark in passage.marks),
-                reference=" ".join(passage.references),
-                section=place.section,
-            ),
-            dropped=reason,
+            context="" if dropped else context(),
+            passage=CitedPassage(review_file=review.name, reference=" ".join(references), **where),
+            dropped=dropped,
         )
-        drafts.append(draft)
-    return ReviewHarvest(drafts, source.text.n_elsewhere)
+
+    drafts = []
+    for passage in passages:
+        place = review.places[passage.first]
+        summary = " ".join(review.sentences[passage.first : passage.last + 1])
+        where = {
+            "start": review.spans[passage.first].start,
+            "stop": review.spans[passage.last].stop,
+            "marks": tuple(mark.text for mark in passage.marks),
+            "section": place.section,
+        }
+        context = partial(_context, paragraphs, place.paragraph, summary)
+        reason = partial(reason_to_drop, source, passage, cited, rules)
+        drafts.append(draft(passage.references, summary, context, reason, where))
+    in_tables = Counter(reference for row in source.rows for reference in row.references)
+    for row in source.rows:
+        where = {"start": row.start, "stop": row.stop, "marks": row.marks, "section": (*row.section, row.caption)}
+        context = partial("{}\n\n{}".format, row.caption[:MOST_CONTEXT], row.text)
+        drafts.append(
+            draft(row.references, row.text, context, partial(_reason_against, source, row, in_tables, rules), where)
+        )
+    return ReviewHarvest(drafts, max(0, source.text.n_elsewhere - sum(len(row.marks) for row in source.rows)))
 
 
 def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
@@ -229,7 +265,8 @@ class HarvestReport:
     dropped: Counter[str]  # reason -> drafts
     n_marks_elsewhere: int = 0  # in headings, tables, figures and notes, which are in no draft
     unreadable: tuple[str, ...] = ()  # why files could not be read
-    ids: tuple[str, ...]  # of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once
+    # Of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once, in the order of a pilot.
+    ids: tuple[str, ...]
 
 
 def write_passages(
@@ -242,7 +279,7 @@ def write_passages(
         raise DataError(f"{output.parent}: cannot be made: {error.strerror}") from error
     papers = rules.papers.sha256[:12] if rules.papers else ""
     header = DraftHeader(step="harvest", settings={**settings, "licences": sorted(rules.licences), "papers": papers})
-    reasons, cited, ids = Counter[str](), set[str](), dict[str, None]()
+    reasons, cited, ids = Counter[str](), set[str](), dict[bytes, str]()
     with writing_drafts(output, header, overwrite=overwrite) as writer:
         for draft in drafts:
             if draft.id not in writer.done:
@@ -250,9 +287,10 @@ def write_passages(
             reasons[draft.dropped] += 1
             cited.update([] if draft.dropped else [draft.paper_id])
             if draft.paper_ids and not draft.paper_file and draft.dropped in ("", NOT_AT_HAND):
-                ids[id_to_fetch(draft.paper_ids)] = None
+                ids[hashlib.sha256(draft.id.encode()).digest()] = id_to_fetch(draft.paper_ids)
         writer.finish()
-    return HarvestReport(n_kept=reasons.pop("", 0), n_papers=len(cited), dropped=reasons, ids=tuple(ids))
+    wanted = dict.fromkeys(ids[digest] for digest in sorted(ids))
+    return HarvestReport(n_kept=reasons.pop("", 0), n_papers=len(cited), dropped=reasons, ids=tuple(wanted))
 
 
 def harvest(

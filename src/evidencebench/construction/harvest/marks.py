@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
@@ -80,7 +80,8 @@ def marked_text(body: Element, listed: ReferenceList, *, file: str) -> MarkedTex
             raise UnreadableError(
                 f"{file}: expected marks that name at most {MOST_CITED:,} references, got more; no review cites so"
             )
-    text.marks = sorted([*text.marks, *_plain_marks(text, listed)], key=lambda mark: (mark.start, mark.stop))
+    raised = {piece.start for sup in body.all("sup") for piece in sup.characters()}
+    text.marks = sorted([*text.marks, *_plain_marks(text, listed, raised)], key=lambda mark: (mark.start, mark.stop))
     return text
 
 
@@ -150,6 +151,11 @@ LEAST_NAMED = 0.8
 # Possessive and bounded, so that the time is linear.
 _NUMBER = rf"(?:\d{{1,4}}|{LINK})"
 _BRACKETS = re.compile(rf"\[\s?{_NUMBER}(?:\s?[,;\u2010-\u2015\u2212-]\s?{_NUMBER}){{0,99}}\s?\]")
+# Superscripts: by their tags, "trial<sup>12</sup>" but not "10<sup>6</sup>"; or those that a file has lost, "trial.12".
+_RAISED_BEHIND = re.compile(
+    r"(?:(?<![^\W\d_])(?!(?:mol|min|sec|log|chi|eta|rad|day)s?\Z)[^\W\d_]{3,40}|[.,;:)\u201d])\s?\Z"
+)
+_LOST = re.compile(rf"(?<=[a-z]{{3}})[)\u201d]?[.,;:](\d{{1,3}}(?:\s?[,{_DASHES}]\s?\d{{1,3}}){{0,20}}+)(?=[\sA-Z]|\Z)")
 _NAME = r"[^\W\d_a-z][\w'\u2019-]{1,40}"
 _OTHERS = rf"(?:,?\s(?:et\sal\b\.?|and\scolleagues|(?:and|&)\s{_NAME}))"
 _WRITTEN = re.compile(
@@ -158,7 +164,7 @@ _WRITTEN = re.compile(
 )
 
 
-def _plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
+def _plain_marks(text: MarkedText, listed: ReferenceList, raised: Collection[int]) -> list[CitationMark]:
     whole = "".join(piece.text for piece in text.pieces)
     ends = list(accumulate(len(piece.text) for piece in text.pieces))
 
@@ -168,27 +174,39 @@ def _plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
         within = at - (ends[number] - len(piece.text))
         return piece.start + within if piece.stop - piece.start == len(piece.text) else piece.start
 
+    spans = []
+    if not text.marks:
+        spans = [match.span(1) for match in _LOST.finditer(whole)]
+        for piece, stop in zip(text.pieces, ends, strict=True):
+            start = stop - len(piece.text)
+            if piece.start in raised and _RAISED_BEHIND.search(whole[max(0, start - 41) : start]):
+                spans.append((start, stop))
+    found = (*_numbers(whole, listed, spans, has_links=bool(text.marks)), *_written(whole, listed))
     return [
         CitationMark(place(start), place(stop - 1) + 1, whole[start:stop].replace(LINK, ""), references)
-        for start, stop, references in (*_numbers(whole, listed, has_links=bool(text.marks)), *_written(whole, listed))
+        for start, stop, references in found
     ]
 
 
 _Found = tuple[int, int, tuple[str, ...]]  # where plain text is a mark, and the references that it names
 
 
-def _numbers(whole: str, listed: ReferenceList, *, has_links: bool) -> Iterator[_Found]:
+def _numbers(
+    whole: str, listed: ReferenceList, raised: Sequence[tuple[int, int]], *, has_links: bool
+) -> Iterator[_Found]:
     groups = [group for group in _BRACKETS.finditer(whole) if group[0].strip(f"[] ,;-\u2013{LINK}")]
     if has_links:  # numbers beside a link are marks; numbers in brackets alone are values
         yield from ((*group.span(), ()) for group in groups if LINK in group[0])
         return
-    numbers = [numbers_in(group[0], len(listed.references)) for group in groups]
-    n_named = len({number for of_group in numbers for number in of_group})
-    if n_named < LEAST_NAMED * len(listed.references):
-        return
-    for group, of_group in zip(groups, numbers, strict=True):
-        ids = [listed.by_number.get(number) for number in of_group]
-        yield *group.span(), tuple(reference for reference in ids if reference is not None) if None not in ids else ()
+    for spans in ([group.span() for group in groups], raised):
+        numbers = [numbers_in(whole[start:stop], len(listed.references)) for start, stop in spans]
+        n_named = len({number for of_group in numbers for number in of_group})
+        if n_named < LEAST_NAMED * len(listed.references):
+            continue
+        for (start, stop), of_group in zip(spans, numbers, strict=True):
+            ids = [listed.by_number.get(number) for number in of_group]
+            if of_group or spans is not raised:
+                yield start, stop, tuple(one for one in ids if one is not None) if None not in ids else ()
 
 
 def _written(whole: str, listed: ReferenceList) -> Iterator[_Found]:

@@ -12,7 +12,7 @@ import msgspec
 from evidencebench.construction.checks import NO_WORDS, has_words
 from evidencebench.construction.draft import Draft, output_of
 from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, write_passages
-from evidencebench.construction.harvest.papers import PaperAtHand
+from evidencebench.construction.harvest.papers import PaperAtHand, PapersAtHand
 from evidencebench.construction.harvest.references import normal_ids, paper_id_of
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_text
@@ -98,7 +98,7 @@ def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[D
         if (first := lines.setdefault(draft_id, line)) != line:
             raise DataError(f"{where}: expected another id, got '{shortened(draft_id, 60)}' of line {first} again")
         named = row["paper"].strip()
-        paper, ids = _paper(where, named, rules)
+        paper, ids = _paper(named, rules)
         summary = " ".join(row["summary"].split())
         yield Draft(
             id=draft_id,
@@ -114,17 +114,15 @@ def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[D
         raise DataError(f"{path}: expected rows with summaries, got none")
 
 
-def _paper(where: str, named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
+def _paper(named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
     """Return the paper that a row names by its file or an id, None where it is not at hand, and its ids."""
-    paper = rules.papers.papers.get(named) if rules.papers else None
-    if paper is not None:
+    papers = rules.papers or PapersAtHand((), ())
+    if (paper := papers.papers.get(named)) is not None:
         return paper, paper.ids
     try:
         paper_id = public_id(named)
-    except DataError as error:
-        if rules.papers is not None:  # a file that is not there
-            return None, {}
-        raise DataError(f"{where}: paper: {error}, or the name of its file, with --papers FOLDER") from error
+    except DataError:  # a file that is not there
+        return None, {}
     ids = normal_ids([(paper_id.scheme.name, paper_id.value)])
-    paper = rules.papers.find(ids) if rules.papers else None
+    paper = papers.find(ids)
     return paper, {**(paper.ids if paper else {}), **ids}

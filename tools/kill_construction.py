@@ -1,0 +1,178 @@
+"""Kill a construction again and again, with edits in between, and compare what comes of it with one left alone.
+
+    python tools/kill_construction.py --kills 20
+
+Runs ``construct run`` of the synthetic review against the server for trials, ends it with SIGKILL at random moments of
+all steps, and finishes it. Half-way, people edit drafts; the run that is left alone has these edits from the start.
+Both data sets must be the same, byte for byte, and no request may be sent whose reply was stored before a kill.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from evidencebench.construction.demo import synthetic_studies, write_synthetic_review
+from evidencebench.construction.draft import DATASET_FOLDER, STEP_FILES
+from evidencebench.construction.edits import Edit, add_edit
+from evidencebench.data.sample import load_sample
+from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings
+from evidencebench.integrations.fake_server import FakeServer, PatientConnection
+from evidencebench.web.serving import listening_socket, served_in_thread
+
+LATENCY = 0.02  # seconds, so that requests are in flight when a process is killed
+EDITS = (
+    Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Tea changes what the trial of it measures.", by="ann"),
+    Edit(draft="review.xml:B2:1", step="aspects", rejected="not of this study", by="ann"),
+)
+
+
+class CountingModel(FakeModel):
+    """Knows the right answers, and counts how often each request was answered."""
+
+    def __init__(self) -> None:
+        super().__init__(load_sample(), Settings(latency_seconds=LATENCY), synthetic_studies())
+        self.answered = Counter[tuple[str, str]]()  # the text of a request, and the key that its seed is in, too
+
+    def reply(self, call: Call, key: str) -> Reply:
+        self.answered["\n".join(message.content for message in call.messages), key] += 1
+        return super().reply(call, key)
+
+
+@dataclass(kw_only=True)
+class Killed:
+    """What came of it."""
+
+    n_requests: int = 0  # different ones
+    kills: Counter[str] = field(default_factory=Counter)  # the step that was running -> kills
+    n_in_flight: int = 0  # requests that were asked again, since their process died before it could store the reply
+    n_stored_again: int = 0  # that were asked again though the reply was stored
+    is_same: bool = False  # whether the data sets have the same bytes
+
+
+def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
+    """Run it, left alone and killed, in an empty folder."""
+    chance, found = Random(seed), Killed()  # noqa: S311
+    with _served() as (model, address):
+        alone, killed = folder / "alone", folder / "killed"
+        for work in (alone, killed):
+            work.mkdir(parents=True)
+            write_synthetic_review(work, model=f"local/any,base_url={address}")
+        _edit(alone)
+        _finish(alone)
+        n_requests, began = len(model.answered), time.monotonic()
+        _finish(alone)  # all replies are stored: so long does a run take that asks nothing
+        seconds = time.monotonic() - began
+        model.answered.clear()
+        stored: list[Counter[str]] = []  # after each kill: how many replies the cache has of a text
+        sent: list[Counter[tuple[str, str]]] = []
+        for number in range(n_kills):
+            if number == n_kills // 2:
+                _edit(killed)
+            share = (number + chance.random()) / n_kills * 1.25  # of the requests; beyond 1: behind them all
+            n_answered = share * n_requests if share < 1 else 0
+            after = LATENCY if share < 1 else seconds
+            found.kills[_kill(killed, model, n_answered, chance.uniform(0.3, 1) * after)] += 1
+            stored.append(_stored(killed))
+            sent.append(Counter(model.answered))
+        _finish(killed)
+        sent.append(Counter(model.answered))
+    for before, after, kept in zip(sent, sent[1:], stored, strict=False):
+        keys = Counter(text for text, _ in before)
+        for request in before:
+            n_again = after[request] - before[request]
+            if kept[request[0]] >= keys[request[0]]:
+                found.n_stored_again += n_again
+            else:
+                found.n_in_flight += n_again
+    found.n_requests = len(sent[-1])
+    found.is_same = _dataset(alone) == _dataset(killed)
+    return found
+
+
+@contextmanager
+def _served() -> Iterator[tuple[CountingModel, str]]:
+    model, bound = CountingModel(), listening_socket("127.0.0.1", 0)
+    with served_in_thread(FakeServer(model), bound, PatientConnection):
+        yield model, f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
+
+
+def _start(folder: Path) -> subprocess.Popen[bytes]:
+    call = [sys.executable, "-m", "evidencebench", "construct", "run", str(folder / "construction.toml")]
+    environ = {**os.environ, "EVIDENCEBENCH_CACHE": str(folder / "cache")}
+    return subprocess.Popen(call, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
+
+
+def _finish(folder: Path) -> None:
+    with _start(folder) as process:
+        said = process.communicate()[1]
+        if process.returncode:
+            raise SystemExit(said.decode(errors="replace"))
+
+
+def _kill(folder: Path, model: CountingModel, n_answered: float, seconds: float) -> str:
+    """Kill a run so many seconds after so many answers, and return in which step."""
+    with _start(folder) as process:
+        while process.poll() is None and model.answered.total() < n_answered:
+            time.sleep(0.001)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    return _step(folder) if process.returncode == -signal.SIGKILL else "ended before"
+
+
+def _step(folder: Path) -> str:
+    for step, name in STEP_FILES.items():
+        path = folder / "work" / name
+        if not path.exists() or b"n_drafts" not in path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]:
+            return step
+    return "assemble"
+
+
+def _edit(folder: Path) -> None:
+    (folder / "work").mkdir(exist_ok=True)
+    for edit in EDITS:
+        add_edit(folder / "work", edit)
+
+
+def _stored(folder: Path) -> Counter[str]:
+    path = folder / "cache" / "replies.sqlite"
+    if not path.exists():
+        return Counter()
+    with closing(sqlite3.connect(path)) as connection:
+        rows = [json.loads(zlib.decompress(request)) for (request,) in connection.execute("SELECT request FROM reply")]
+    return Counter("\n".join(message["text"] for message in row["messages"]) for row in rows)
+
+
+def _dataset(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "work" / DATASET_FOLDER).iterdir()}
+
+
+def main() -> int:
+    """Run it, and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        found = kill_construction(Path(scratch), n_kills=chosen.kills, seed=chosen.seed)
+    print(", ".join(f"{step} {n}" for step, n in found.kills.items()))
+    print(f"{found.n_requests} requests; asked again: {found.n_stored_again} stored, {found.n_in_flight} in flight")
+    print("the same bytes" if found.is_same else "OTHER BYTES")
+    return 0 if found.is_same and not found.n_stored_again else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
