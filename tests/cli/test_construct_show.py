@@ -8,6 +8,7 @@ import pytest
 from command_line import Command
 from evidencebench.construction.draft import DRAFTS
 from evidencebench.construction.edits import Edit, add_edit
+from evidencebench.pages.construction import open_construction
 from served_constructions import served_construction
 from shown_constructions import DOUBTFUL, make_construction
 
@@ -115,12 +116,20 @@ def test_thousand_drafts_are_a_page_that_says_what_it_leaves_out(command: Comman
 def test_a_pilot_ends_in_a_page_and_an_edit_of_it_is_shown_until_a_run_takes_it_up(command: Command) -> None:
     folder = Path("pilot")
     folder.mkdir()
+
+    def n_stale() -> int:
+        return open_construction(folder / "work", papers=None, replies=None).n_stale
+
     with served_construction(folder):
         said = command("construct run pilot/construction.toml --limit 2").out
         assert "pilot/work/drafts.html: all drafts as a page" in said
         assert Path("pilot/work/drafts.html").read_text().count('id="draft-') == 2
         add_edit(folder / "work", Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Night work is healthy."))
-        shown = command("construct show pilot/work B1 --json").json
+        shown = command("construct show pilot/work B1:1 --json").json
+        assert n_stale() == 1
+        assert command("construct run pilot/construction.toml --limit 2").done
+        assert n_stale() == 0
+        assert command("construct show pilot/work B1:1 --json").json["draft"]["hypothesis"] == "Night work is healthy."
     assert shown["draft"]["hypothesis"] == "Night work is healthy."
     assert shown["warnings"] == []
     assert "of 1 the price is not known" not in shown["cost"]

@@ -305,7 +305,7 @@ def _votes_of(draft: Draft) -> list[Votes]:
             for vote in (judged.votes[aspect] if aspect < len(judged.votes) else ())
             if vote.sentences is not None
         ]
-        sources = frozenset(*judging.sources[aspect : aspect + 1])
+        sources = frozenset[int](*judging.sources[aspect : aspect + 1])
         votes = (
             SentenceVotes(
                 sentence=index,
