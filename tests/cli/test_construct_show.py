@@ -124,14 +124,15 @@ def test_a_pilot_ends_in_a_page_and_an_edit_of_it_is_shown_until_a_run_takes_it_
         said = command("construct run pilot/construction.toml --limit 2").out
         assert "pilot/work/drafts.html: all drafts as a page" in said
         assert Path("pilot/work/drafts.html").read_text().count('id="draft-') == 2
-        add_edit(folder / "work", Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Night work is healthy."))
-        shown = command("construct show pilot/work B1:1 --json").json
+        first = command("construct show pilot/work 1 --json").json["row"]["id"]
+        add_edit(folder / "work", Edit(draft=first, step="hypotheses", hypothesis="Night work is healthy."))
+        shown = command("construct show pilot/work 1 --json").json
         assert n_stale() == 1
         assert command("construct run pilot/construction.toml --limit 2").done
         assert n_stale() == 0
-        assert command("construct show pilot/work B1:1 --json").json["draft"]["hypothesis"] == "Night work is healthy."
+        assert command("construct show pilot/work 1 --json").json["draft"]["hypothesis"] == "Night work is healthy."
     assert shown["draft"]["hypothesis"] == "Night work is healthy."
-    assert shown["warnings"] == []
+    assert shown["warnings"][0][0] == "hypothesis"
     assert "of 1 the price is not known" not in shown["cost"]
     assert re.fullmatch(r"\$0\.\d+, of \d+ requests|unknown, of \d+ requests; .*", shown["cost"]), shown["cost"]
 
