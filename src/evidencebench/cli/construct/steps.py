@@ -154,6 +154,8 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
+    for sentence in made.explained:
+        print_prose(printable(sentence), "  ", err=True)
     dataset = made.dataset
     if asking.as_json:
         steps = [step.fields() for step in made.steps]
@@ -166,8 +168,6 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
         for step in construction_status(config.work).steps
     ]
     print_table(loss_table(losses if dataset is None else dataset.steps))
-    for sentence in made.explained:
-        print_prose(printable(sentence), "  ")
     if dataset is not None:
         print_cautions(dataset.warnings)
         splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
