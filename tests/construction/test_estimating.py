@@ -62,14 +62,18 @@ class ConstructingModel:
         numbers = range(1, len(judged_aspects(request)) + 1)
         shown = shown_in(request) if step == "judge all aspects" else ()
         found = [{"aspect": n, "sentences": [one for one in shown if chance.random() < self.finds]} for n in numbers]
-        verdicts = [{"aspect": n, "faithful": chance.random() > 0.02, "single": True} for n in numbers]
+        verdicts = [
+            {"aspect": n, "faithful": chance.random() > 0.02, "single": True, "self_contained": True} for n in numbers
+        ]
         answers: dict[str, dict[str, Any]] = {
             "purpose of the evidence": {"purpose": "To learn whether tea in adults changes pressure."},
             "hypothesis": {"hypothesis": "Drinking tea lowers the blood pressure in adults."},
             "aspects": {
                 "aspects": summary.removeprefix("The study found that ").rstrip(".").split(", ")
             },  # its clauses
+            "can the paper answer": {"can_answer": chance.random() > 0.15},
             "verify the aspects": {"verdicts": verdicts},
+            "correct the aspects": {"corrections": []},
             "judge all aspects": {"aspects": found},
             "label results": {"results": []},
         }
@@ -142,8 +146,8 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
-    assert [one.n_pilot for one in found] == [20, 20, 16, 16]  # those that the step was given
-    assert found[-1].uses[MODEL].requests == pytest.approx(40 * 16 / 20)  # as many are dropped before it
+    assert [one.n_pilot for one in found] == [20, 17, 17, 17]  # those that the step was given
+    assert found[-1].uses[MODEL].requests == pytest.approx(40 * 17 / 20)  # as many are dropped before it
     guess, actual = left(found), ran(config, model, cache)
     margins = [one.margin for one in found if one.margin is not None]
     assert len(margins) == 4

@@ -1,5 +1,6 @@
 """The steps that write: what they ask, keep and drop, what is checked, and replies that are nearly JSON."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -9,19 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evidencebench.construction.checks import is_foreign, wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
 from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, read_object, run_step
 from evidencebench.construction.writing import (
     ASPECTS,
-    HYPOTHESES,
     LABEL_RESULTS,
     SUMMARIES,
-    is_foreign,
-    numbers_in,
-    wrong_with_aspect,
-    wrong_with_hypothesis,
+    hypotheses_step,
 )
 from evidencebench.errors import EndpointError, StopError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
@@ -33,15 +31,17 @@ from scripted_models import CHAT, ScriptedSender, client_of, write_paper
 PASSAGE = "In a trial of 40 adults, tea lowered pressure by 3 mmHg [7]. It lasted a year."
 CONTEXT = f"Many things were tried. {PASSAGE} Coffee was tried too [8]."
 CITED = CitedPassage(review_file="r.xml", start=0, stop=1, marks=("[7]",), reference="B7")
+CRITERIA = ("faithful", "single", "self_contained")
+HYPOTHESES = hypotheses_step()
 GOOD: dict[str, Any] = {
     "delimit the passage": {"sentences": [2, 3]},
     "keep summaries of results": {"reports_results": True},
     "purpose of the evidence": {"purpose": "To learn whether tea lowers pressure in adults."},
     "hypothesis": {"hypothesis": "Drinking tea lowers blood pressure in adults."},
     "aspects": {"aspects": ["A trial of 40 adults", "tea lowered pressure by 3 mmHg"]},
-    "verify the aspects": {
-        "verdicts": [{"aspect": 1, "faithful": True, "single": True}, {"aspect": 2, "faithful": True, "single": True}]
-    },
+    "can the paper answer": {"can_answer": True},
+    "verify the aspects": {"verdicts": [{"aspect": n} | dict.fromkeys(CRITERIA, True) for n in (1, 2)]},
+    "correct the aspects": {"corrections": [{"aspect": 2, "aspects": ["tea lowered pressure"]}]},
     "label results": {"results": [2]},
 }
 
@@ -103,14 +103,15 @@ SUMMARY = (
         ("Does green tea lower fasting glucose in adults?", "it is a question, not a statement"),
         ("Green tea lowers fasting glucose by 0.4 mmol/l in adults.", "gives away the number 0.4"),
         ("Tea lowers glucose in a trial of 1204 adults.", "gives away the number 1204"),
+        ("Fasting glucose did not fall in adults who drink green tea.", "tells in the past what a study found"),
         ("Green tea significantly lowers fasting glucose in adults.", "'significantly' gives away"),
         ("Fasting glucose was found to be lower with green tea.", "'was found' gives away"),
         ("El t\u00e9 verde baja la glucosa en ayunas de personas mayores", "not in the language of the summary"),
         ("\u7eff\u8336 \u964d\u4f4e \u7cd6\u5c3f\u75c5 \u60a3\u8005 \u7684 \u7a7a\u8179", "not in the language"),
         ("aspect: Green tea lowered fasting glucose by 0.4 mmol/l (95% CI 0.1-0.7)", ""),
         ("aspect: The trial included 1204 adults", ""),
-        ("aspect: The trial included 1,305 adults", "the number 1305"),
-        ("aspect:   ", "an aspect is empty"),
+        ("aspect: The trial included 1,305 adults", "the number 1,305 is not in the summary"),
+        ("aspect:   ", "it is empty"),
         ("aspect: Kaffee senkte den Blutdruck der Probanden deutlich", "not in the words and the language"),
     ],
 )
@@ -128,12 +129,65 @@ def test_no_text_makes_a_check_fail_and_a_text_is_never_foreign_to_itself(text: 
     assert not is_foreign(text, text)
 
 
+WRITTEN = [
+    ("1204", "1,204", "1 204", "1\u00a0204", "1\u2009204", "1.204"),
+    ("0.8", "0.80", "0,8", "0\u00b78", ".8", "\u22120.8", "\uff10.\uff18"),
+    ("32", "thirty-two", "Thirty two", "32.0", "\u0663\u0662"),
+    ("2500", "two thousand five hundred", "2,500"),
+]
+
+
+@pytest.mark.parametrize("ways", WRITTEN)
+def test_a_number_is_known_however_it_is_written(ways: tuple[str, ...]) -> None:
+    for one in ways:
+        for other in ways:
+            assert not wrong_with_aspect(f"The value fell from {one} to", f"The value fell from {other} to")
+        assert "is not in the summary" in wrong_with_aspect(
+            f"The value fell from {one} to", "The value fell from 77 to"
+        )
+
+
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=6))
 @examples(100)
 def test_numbers_are_found_however_their_thousands_are_written(numbers: list[int]) -> None:
     plain = "with values " + " and ".join(map(str, numbers))
-    grouped = "with values " + " and ".join(f"{number:,}" for number in numbers)
-    assert numbers_in(plain) == numbers_in(grouped) == list(map(str, numbers))
+    for written in (f"{{:{mark}}}".format for mark in (",", "_")):
+        grouped = "with values " + " and ".join(written(number).replace("_", " ") for number in numbers)
+        assert wrong_with_aspect(plain, grouped) == wrong_with_aspect(grouped, plain) == ""
+
+
+@pytest.mark.parametrize(
+    ("summary", "aspect"),
+    [
+        ("Thirty patients took part [2].", "30 patients took part"),
+        ("A 12-week programme helped.", "A programme of 12 weeks helped"),
+        ("The change was -2.1 to 5-10 points.", "The change was 2.1 to 10 points"),
+        ("Survival was 60 % [12,14].", "Survival was 60%"),
+        ("\u572848\u540d\u60a3\u8005\u4e2d\u8840\u538b\u4e0b\u964d", "48\u540d\u60a3\u8005"),
+    ],
+)
+def test_an_aspect_may_write_a_number_otherwise_than_its_summary(summary: str, aspect: str) -> None:
+    assert wrong_with_aspect(aspect, summary) == ""
+
+
+def test_the_mark_of_a_reference_is_no_number_of_a_summary() -> None:
+    assert "the number 12" in wrong_with_aspect("Survival was 12", "Survival was 60 [12]")
+
+
+def hypotheses_judged_by_hand() -> list[tuple[str, str, bool]]:
+    rows, summary = [], ""
+    with (Path(__file__).parent / "hypotheses.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            summary = row["summary"] or summary  # an empty one is that of the row before
+            rows.append((summary, row["hypothesis"], row["verdict"] == "good"))
+    return rows
+
+
+def test_200_hypotheses_are_judged_as_by_hand() -> None:
+    rows = hypotheses_judged_by_hand()
+    wrong = [row for row in rows if (wrong_with_hypothesis(row[1], row[0], "") == "") is not row[2]]
+    assert len(rows) == 200
+    assert len(wrong) <= 10, wrong
 
 
 MANY = [f"tea {'a' * (n % 100)} of {n // 100 * 'b'}" for n in range(10_000)]
@@ -141,9 +195,25 @@ LEAKS = {"hypothesis": {"hypothesis": "Tea lowers blood pressure by 3 mmHg in ad
 FELL = "tea lowered pressure by 3 mmHg"
 
 
-def verdict(**second: bool) -> dict[str, Any]:
-    good, *_ = GOOD["verify the aspects"]["verdicts"]
-    return {"verify the aspects": {"verdicts": [good, {**good, "aspect": 2, **second}]}}
+ONE_BAD: dict[str, Any] = {
+    "aspects": {"aspects": [FELL]},
+    "verify the aspects": {"verdicts": [{"aspect": 1, "faithful": False, "single": True, "self_contained": True}]},
+    "correct the aspects": {"corrections": [{"aspect": 1, "aspects": [FELL]}]},
+}
+
+
+def verdicts(*seconds: str) -> dict[str, Any]:
+    """Return the answers of a model to which the second aspect is wrong by a criterion, at each asking anew."""
+    left = list(seconds)
+
+    def answer(request: ChatRequest) -> Any:
+        n_aspects = request.messages[0].text.partition("Aspects:\n")[2].partition("\n\n")[0].count("\n") + 1
+        found = [{"aspect": n, **dict.fromkeys(CRITERIA, True)} for n in range(1, n_aspects + 1)]
+        if left and (criterion := left.pop(0)):
+            found[-1][criterion] = False
+        return {"verdicts": found}
+
+    return {"verify the aspects": answer}
 
 
 def test_a_passage_becomes_the_sentences_that_the_model_delimits(tmp_path: Path) -> None:
@@ -170,10 +240,9 @@ def test_a_summary_of_a_table_is_not_delimited(tmp_path: Path) -> None:
         (SUMMARIES, draft(), {"delimit the passage": {"sentences": [1, 9]}}, "no usable reply"),
         (HYPOTHESES, draft(), {"hypothesis": {"hypothesis": "Tee senkt Blutdruck von Menschen"}}, "no usable reply"),
         (HYPOTHESES, draft(), {"purpose of the evidence": {"purpose": "..."}}, "no usable reply"),
-        (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": ["Tea"] * 2}}, "no usable reply"),
+        (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": ["..."] * 2}}, "no usable reply"),
         (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": MANY}}, "no usable reply"),
-        (ASPECTS, draft(hypothesis="h"), verdict(faithful=False), f"an aspect says more than the summary: {FELL}"),
-        (ASPECTS, draft(hypothesis="h"), verdict(single=False), f"an aspect needs several sentences: {FELL}"),
+        (ASPECTS, draft(hypothesis="h"), ONE_BAD, f"no aspect holds: {FELL}: it says more than the summary"),
         (HYPOTHESES, draft(), LEAKS, "no usable reply: no hypothesis: it gives away the number 3 of the summary"),
     ],
 )  # fmt: skip
@@ -194,7 +263,78 @@ def test_a_model_is_told_what_is_wrong_and_asked_once_more(tmp_path: Path) -> No
 
     made, _, sender = run(tmp_path, HYPOTHESES, draft(), {"hypothesis": first_leaks})
     assert (made.hypothesis, made.dropped) == ("Drinking tea lowers blood pressure in adults.", "")
-    assert made.sources_of["hypotheses trim"].request == sender.asked[-1].key
+    assert made.sources_of["hypotheses hypothesis"].request == sender.asked[-1].key
+
+
+def corrected(folder: Path, texts: list[str], *seconds: str, **more: Any) -> tuple[Any, list[str]]:
+    answers = verdicts(*seconds) | {"correct the aspects": {"corrections": [{"aspect": 2, "aspects": texts}]}} | more
+    made, _, sender = run(folder, ASPECTS, draft(hypothesis="h"), answers)
+    return made, [request.messages[0].text for request in sender.asked]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "why"),
+    [
+        ("faithful", "it says more than the summary"),
+        ("single", "no single sentence of a paper would state it"),
+        ("self_contained", "it is not understood alone"),
+    ],
+)
+def test_an_aspect_that_fails_goes_back_once_with_the_reason(tmp_path: Path, criterion: str, why: str) -> None:
+    made, asked = corrected(tmp_path, ["tea lowered pressure", "by 3 mmHg tea fell"], criterion)
+    assert made.aspects == ("A trial of 40 adults", "tea lowered pressure", "by 3 mmHg tea fell")
+    assert (made.dropped, made.dropped_aspects, len(asked)) == ("", (), 4)
+    assert f"- Aspect 2: {why}." in asked[2]
+    assert "1. tea lowered pressure\n2. by 3 mmHg tea fell" in asked[3]  # those alone are verified again
+    assert {*made.sources_of} >= {"aspects correct_aspects", "aspects verify_aspects again"}
+
+
+def test_an_aspect_with_a_number_that_the_summary_lacks_goes_back_alone(tmp_path: Path) -> None:
+    answers = {"aspects": {"aspects": ["A trial of 40 adults", "tea lowered pressure by 4 mmHg"]}}
+    made, asked = corrected(tmp_path, ["tea lowered pressure by 3 mmHg"], **answers)
+    assert made.aspects == ("A trial of 40 adults", "tea lowered pressure by 3 mmHg")
+    assert "- Aspect 2: the number 4 is not in the summary." in asked[2]
+
+
+@pytest.mark.parametrize(
+    ("texts", "seconds", "lost"),
+    [
+        (["tea lowered it"], ("single", "self_contained"), {"tea lowered it": "it is not understood alone"}),
+        (["tea fell by 9 mmHg"], ("single",), {"tea fell by 9 mmHg": "the number 9 is not in the summary"}),
+        ([], ("faithful",), {FELL: "it says more than the summary"}),
+        (["A trial of 40 adults."], ("single",), {}),  # another aspect says so already
+    ],
+)
+def test_what_still_fails_is_dropped_alone(
+    tmp_path: Path, texts: list[str], seconds: tuple[str, ...], lost: dict[str, str]
+) -> None:
+    made, _ = corrected(tmp_path, texts, *seconds)
+    assert (made.aspects, made.dropped, dict(made.dropped_aspects)) == (("A trial of 40 adults",), "", lost)
+
+
+def test_a_correction_that_cannot_be_read_loses_only_what_was_to_be_corrected(tmp_path: Path) -> None:
+    made, _ = corrected(tmp_path, [], "single", **{"correct the aspects": "I cannot."})
+    assert (made.aspects, made.dropped) == (("A trial of 40 adults",), "")
+    assert dict(made.dropped_aspects) == {FELL: "no single sentence of a paper would state it"}
+
+
+def test_of_two_aspects_with_the_same_words_one_stays(tmp_path: Path) -> None:
+    repeated = {"aspects": {"aspects": ["A trial of 40 adults", "a trial of  40 adults.", FELL]}}
+    made, _, sender = run(tmp_path, ASPECTS, draft(hypothesis="h"), repeated | verdicts())
+    assert (made.aspects, len(sender.asked)) == (("A trial of 40 adults", FELL), 2)
+
+
+def test_a_hypothesis_that_the_paper_cannot_answer_drops_the_draft(tmp_path: Path) -> None:
+    write_paper(tmp_path / "paper.txt", 60)
+    step, given_draft = hypotheses_step(PaperFolder(tmp_path)), draft(paper_file="paper.txt")
+    made, _, sender = run(tmp_path, step, given_draft)
+    shown = sender.asked[-1].messages[0].text
+    assert (made.dropped, shown.count("\n["), "Hypothesis: Drinking tea" in shown) == ("", 40, True)
+    made, _, _ = run(tmp_path, step, given_draft, {"can the paper answer": {"can_answer": False}}, name="other")
+    assert (made.dropped, made.detail) == ("the paper cannot answer the hypothesis", made.hypothesis)
+    (tmp_path / "none").mkdir()
+    made, _, sender = run(tmp_path / "none", step, draft())  # without a paper at hand
+    assert (made.dropped, len(sender.asked)) == ("", 2)
 
 
 def test_results_are_the_aspects_that_the_model_numbers(tmp_path: Path) -> None:
@@ -232,6 +372,7 @@ PROMPTS = {
     "keep summaries of results": SUMMARIES,
     "purpose of the evidence": HYPOTHESES,
     "hypothesis": HYPOTHESES,
+    "can the paper answer": None,
     "aspects": ASPECTS,
     "verify the aspects": ASPECTS,
     "label results": LABEL_RESULTS,
@@ -248,6 +389,8 @@ UNREAD |= {"judge all aspects": UNREAD["judge one aspect"]}
 
 def step_of(prompt: str, folder: Path) -> ModelStep:
     write_paper(folder / "paper.txt", 5)
+    if prompt == "can the paper answer":
+        return hypotheses_step(PaperFolder(folder))
     settings = JudgeSettings(at_once=prompt == "judge all aspects")
     return PROMPTS[prompt] or judge_step(settings, PaperFolder(folder))
 
@@ -280,6 +423,9 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
     assert told(mended) == told(good)
     n_again = sum(len(request.messages) > 1 for request in sender.asked)
     assert bool(n_again) is (shape in ASKED_AGAIN)
+    if prompt == "can the paper answer":  # nothing speaks against the paper then
+        assert told(always) == told(good)
+        return
     reason = UNREAD.get(prompt, NO_REPLY)
     assert (told(always), report.dropped) == (told(good), {}) if shape in REPAIRED else report.dropped == {reason: 1}
 

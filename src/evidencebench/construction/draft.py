@@ -89,6 +89,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     purpose: str = ""  # why the reviewer extracted it, as a model says: the first step to the hypothesis
     hypothesis: str = ""
     aspects: tuple[str, ...] = ()
+    dropped_aspects: tuple[tuple[str, str], ...] = ()  # that failed although they were corrected, each with why
     judging: Judging | None = None  # which sentences hold them
     results: tuple[int, ...] | None = None  # the indices of the aspects labelled Results
     sources_of: Mapping[str, ReplySource] = {}  # step, or step and part, such as ``aspects verify`` -> its reply

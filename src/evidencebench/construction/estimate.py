@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from evidencebench.construction.checks import words_of
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
 from evidencebench.construction.pipeline import configured_step, steps_of
-from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects, words_of
+from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects
 from evidencebench.errors import DataError, ReplyError
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of

@@ -27,7 +27,7 @@ from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import explained, filter_drafts
 from evidencebench.construction.step import ModelStep, StepReport, run_step
-from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
+from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import UnreadableError
@@ -59,8 +59,10 @@ def steps_of(config: Config) -> tuple[str, ...]:
 
 
 def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None) -> ModelStep:
+    if name == "hypotheses":
+        return hypotheses_step(PaperFolder(papers))
     if name != "judge":
-        return next(step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS) if step.name == name)
+        return next(step for step in (SUMMARIES, ASPECTS, LABEL_RESULTS) if step.name == name)
     second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
     return judge_step(judge, PaperFolder(papers), second=second)
 

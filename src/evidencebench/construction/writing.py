@@ -1,94 +1,68 @@
-"""The steps that write: summaries, hypotheses, aspects, labels of Results; with checks of what a model wrote."""
+"""The steps that write: summaries, hypotheses, aspects, labels of Results; their texts are checked (`checks`)."""
 
 import re
-import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
-from evidencebench.construction.draft import Draft, dropped
+from evidencebench.construction.checks import (
+    NO_WORDS,
+    has_words,
+    is_foreign,
+    words_of,
+    wrong_with_aspect,
+    wrong_with_hypothesis,
+)
+from evidencebench.construction.draft import Draft, ReplySource, dropped
+from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.step import ModelStep, ask_object
-from evidencebench.files.disk import packaged_table
+from evidencebench.errors import UnreadableReplyError
 from evidencebench.papers.blocks import sentence_spans
+from evidencebench.query import Kind
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 
-FEWEST_WORDS, MOST_WORDS = 5, 50  # of a hypothesis
-NO_WORDS = "no words"  # why a draft is dropped whose summary says nothing: see `has_words`
-_LEAST_SHARED = 0.2  # of a text's words stand in the text that it was made from
-_STEM = 6  # the first letters of a longer word that make two words alike: "lowers" and "lowered"
+MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
+ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data
+_MOST_SHOWN = 40  # sentences of a paper, to say whether it can answer a hypothesis
+_FORM_ONLY = "..."
 
-_WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W_]+)*")
-_NUMBER = re.compile(r"(?<![\w-])(?<!\w[.,])\d+(?:[.,]\d+)*(?![\w-]|[.,]\d)")
-_WORDS = packaged_table(__file__)
-_NAMING = frozenset(_WORDS["naming"].split())
-_FINDING = re.compile(rf"\b(?:{'|'.join(_WORDS['findings'])})\b|[%\N{{PER MILLE SIGN}}]", re.IGNORECASE)
+Answer = TypeVar("Answer", bound=msgspec.Struct)
 
 
-def words_of(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+@dataclass(frozen=True)
+class _Questions:
+    """What a step asks of one draft."""
 
+    asker: Asker
+    draft: Draft
+    step: str
+    sources: dict[str, ReplySource] = field(default_factory=dict)  # step and part -> the reply of that request
 
-def has_words(text: str) -> bool:
-    """Say whether a text says anything: it has at least three words that are no numbers."""
-    return sum(word.isalpha() and len(word) > 1 for word in words_of(text)) >= 3  # noqa: PLR2004 - said above
+    def ask(
+        self,
+        prompt: str,
+        example: Answer,
+        *,
+        what: str,
+        stand_in: Answer | None = None,
+        check: Callable[[Answer], str] = lambda _: "",
+        part: str = "",
+        **fields: str,
+    ) -> Answer:
+        """Return the object that a model answers with; the draft's summary is a field of every prompt that has it."""
+        answer, source = ask_object(
+            self.asker, prompt, fields, example=example, stand_in=stand_in or example, check=check, what=what
+        )
+        self.sources[f"{self.step} {part or prompt}"] = source
+        return answer
 
-
-def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
-    """Return what is wrong with a hypothesis, in words for the model that wrote it; empty where nothing is."""
-    n_sentences, n_words = len(sentence_spans(hypothesis)), len(words_of(hypothesis))
-    if n_sentences != 1:
-        return f"it has {n_sentences} sentences, not one"
-    if not FEWEST_WORDS <= n_words <= MOST_WORDS:
-        return f"it has {n_words} words, not {FEWEST_WORDS} to {MOST_WORDS}"
-    if hypothesis.rstrip().endswith("?"):
-        return "it is a question, not a statement"
-    if is_foreign(hypothesis, f"{summary} {context}"):
-        return "it is not in the language of the summary"
-    known = set(numbers_in(summary))
-    if leaked := [number for number in numbers_in(hypothesis) if number in known]:
-        return f"it gives away the number {leaked[0]} of the summary"
-    finding = _FINDING.search(hypothesis)
-    return f"'{finding[0]}' gives away that a study found something" if finding else ""
-
-
-def wrong_with_aspect(aspect: str, summary: str) -> str:
-    if not words_of(aspect):
-        return "an aspect is empty"
-    known = set(numbers_in(summary))
-    if invented := [number for number in numbers_in(aspect) if number not in known]:
-        rest = " ".join(word for word in aspect.split() if invented[0] not in word)
-        return f"the number {invented[0]} of '{rest[:60]}' is not in the summary"
-    if is_foreign(aspect, summary):
-        return f"'{aspect[:60]}' is not in the words and the language of the summary"
-    return ""
-
-
-def numbers_in(text: str) -> list[str]:
-    """Return the numbers of a text that are no part of a name, without signs between thousands."""
-    numbers = []
-    spaced = re.sub(r"(?<=\d)\s?[-\N{EN DASH}\N{MINUS SIGN}]\s?(?=\d)", " ", text)
-    for number in _NUMBER.finditer(spaced):
-        before = words_of(spaced[max(0, number.start() - 30) : number.start()])
-        if not before or before[-1] not in _NAMING:
-            numbers.append(re.sub(r",(?=\d{3}(?:\D|$))", "", number[0]))
-    return numbers
-
-
-def is_foreign(text: str, source: str) -> bool:
-    """Say whether a text is in another language or script than its source: hardly any of its words stands there."""
-    words, known = words_of(text), set(words_of(source))
-    if not words or not known:
-        return False
-    shared = sum(
-        word in known or (len(word) > _STEM and any(other.startswith(word[:_STEM]) for other in known))
-        for word in words
-    )
-
-    def script(of: str) -> str:
-        names = [unicodedata.name(letter, "").partition(" ")[0] for letter in of if letter.isalpha()]
-        return max(set(names), key=names.count, default="")
-
-    return shared < _LEAST_SHARED * len(words) or script(text) != script(source)
+    def made(self, **changes: object) -> Draft:
+        return msgspec.structs.replace(self.draft, sources_of={**self.draft.sources_of, **self.sources}, **changes)
 
 
 class _Delimited(msgspec.Struct):
@@ -102,34 +76,23 @@ class _Kept(msgspec.Struct):
 def _make_summary(asker: Asker, draft: Draft) -> Draft:
     if not has_words(draft.summary):
         return dropped(draft, NO_WORDS)
-    sources = dict(draft.sources_of)
-    summary = draft.summary
+    questions, summary = _Questions(asker, draft, "summaries"), draft.summary
     if draft.passage is not None:  # a summary from a table is delimited already
         text, cited = _text_around(draft)
-        numbers = str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}"
-        shown = {number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}
-        delimited, sources["summaries delimit"] = ask_object(
-            asker,
+        delimited = questions.ask(
             "delimit",
-            {"numbers": numbers, "lines": Excerpt(shown=shown).block},
-            example=_Delimited([len(text) + 3, len(text) + 4]),
+            _Delimited([len(text) + 3, len(text) + 4]),
             stand_in=_Delimited(cited),
             check=lambda answer: _wrong_with(answer.sentences, len(text)),
             what="delimited passage",
+            numbers=str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}",
+            lines=Excerpt(shown={number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}).block,
         )
         if not delimited.sentences:
             return dropped(draft, "the passage is not about the paper")
         summary = " ".join(text[number - 1] for number in sorted(set(delimited.sentences)))
-    kept, sources["summaries keep"] = ask_object(
-        asker,
-        "keep",
-        {"summary": prompt_line(summary)},
-        example=_Kept(reports_results=True),
-        stand_in=_Kept(reports_results=True),
-        check=lambda _: "",
-        what="verdict on results",
-    )
-    made = msgspec.structs.replace(draft, summary=summary, sources_of=sources)
+    kept = questions.ask("keep", _Kept(reports_results=True), what="verdict on results", summary=prompt_line(summary))
+    made = questions.made(summary=summary)
     return made if kept.reports_results else dropped(made, "reports no results")
 
 
@@ -152,9 +115,6 @@ def _wrong_with(numbers: list[int], n_sentences: int) -> str:
 SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep"), work=_make_summary)
 
 
-_FORM_ONLY = "..."
-
-
 class _Purpose(msgspec.Struct):
     purpose: str
 
@@ -163,126 +123,207 @@ class _Hypothesis(msgspec.Struct):
     hypothesis: str
 
 
-def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
+class _Answerable(msgspec.Struct):
+    can_answer: bool
+
+
+def hypotheses_step(papers: PaperFolder | None = None) -> ModelStep:
+    """Return the step; without papers, no model is asked whether a draft's paper can answer its hypothesis."""
+    prompts = ("purpose", "hypothesis", "answerable")
+    return ModelStep(name="hypotheses", prompts=prompts, work=partial(_make_hypothesis, papers))
+
+
+def _make_hypothesis(papers: PaperFolder | None, asker: Asker, draft: Draft) -> Draft:
     if not has_words(draft.summary):
         return dropped(draft, NO_WORDS)
+    questions = _Questions(asker, draft, "hypotheses")
     summary, context = prompt_line(draft.summary), prompt_line(draft.context)
-    sources = dict(draft.sources_of)
 
     def wrong_with_purpose(answer: _Purpose) -> str:
         if not has_words(answer.purpose):
             return "it holds no purpose"
         return "it is not in the language of the summary" if is_foreign(answer.purpose, f"{summary} {context}") else ""
 
-    purpose, sources["hypotheses purpose"] = ask_object(
-        asker,
+    purpose = questions.ask(
         "purpose",
-        {"summary": summary, "context": context or "(nothing)"},
-        example=_Purpose(_FORM_ONLY),
+        _Purpose(_FORM_ONLY),
         stand_in=_Purpose(_as_long_as(draft.summary, 30)),
         check=wrong_with_purpose,
         what="purpose",
-    )
-    trimmed, sources["hypotheses trim"] = ask_object(
-        asker,
+        summary=summary,
+        context=context or "(nothing)",
+    ).purpose
+    hypothesis = questions.ask(
         "hypothesis",
-        {"summary": summary, "purpose": prompt_line(purpose.purpose)},
-        example=_Hypothesis(_FORM_ONLY),
+        _Hypothesis(_FORM_ONLY),
         stand_in=_Hypothesis(_as_long_as(draft.summary, 15)),
         check=lambda answer: wrong_with_hypothesis(answer.hypothesis, draft.summary, draft.context),
         what="hypothesis",
-    )
-    return msgspec.structs.replace(
-        draft,
-        purpose=" ".join(purpose.purpose.split()),
-        hypothesis=" ".join(trimmed.hypothesis.split()),
-        sources_of=sources,
-    )
+        summary=summary,
+        purpose=prompt_line(purpose),
+    ).hypothesis
+    can_answer = True
+    if papers is not None and draft.paper_file:
+        paper, _ = papers.paper_of(draft)
+        # Headings and abstract, then the beginning: a retriever would favour the papers in which it finds something.
+        places = sorted(range(len(paper.sentences)), key=lambda place: (paper.kinds[place] is Kind.BODY, place))
+        shown = {place: prompt_line(paper.sentences[place]) for place in sorted(places[:_MOST_SHOWN])}
+        with suppress(UnreadableReplyError):  # nothing speaks against the paper then
+            can_answer = questions.ask(
+                "answerable",
+                _Answerable(can_answer=True),
+                what="verdict on the paper",
+                hypothesis=prompt_line(hypothesis),
+                lines=Excerpt(shown=shown).block,
+            ).can_answer
+    made = questions.made(purpose=" ".join(purpose.split()), hypothesis=" ".join(hypothesis.split()))
+    return made if can_answer else dropped(made, "the paper cannot answer the hypothesis", made.hypothesis)
 
 
 def _as_long_as(text: str, n_words: int) -> str:
     return " ".join((text.split() * n_words)[:n_words])
 
 
-HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis"), work=_make_hypothesis)
-
-
-MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
-ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data
-
-
 class _Aspects(msgspec.Struct):
     aspects: list[str]
 
 
-class _AspectVerdict(msgspec.Struct):
+class _Verdict(msgspec.Struct):
     aspect: int
     faithful: bool
     single: bool
+    self_contained: bool
+
+    @property
+    def why(self) -> str:
+        """What is wrong with the aspect, in words for the model that wrote it; empty where nothing is."""
+        faults = [
+            "" if self.faithful else "it says more than the summary",
+            "" if self.single else "no single sentence of a paper would state it",
+            "" if self.self_contained else "it is not understood alone",
+        ]
+        return " and ".join(filter(None, faults))
 
 
-class _AspectVerdicts(msgspec.Struct):
-    verdicts: list[_AspectVerdict]
+class _Verdicts(msgspec.Struct):
+    verdicts: list[_Verdict]
+
+
+class _Correction(msgspec.Struct):
+    aspect: int
+    aspects: list[str]
+
+
+class _Corrections(msgspec.Struct):
+    corrections: list[_Correction]
 
 
 def _make_aspects(asker: Asker, draft: Draft) -> Draft:
-    sources = dict(draft.sources_of)
-    summary = prompt_line(draft.summary)
-    split, sources["aspects split"] = ask_object(
-        asker,
+    questions, summary = _Questions(asker, draft, "aspects"), prompt_line(draft.summary)
+    split = questions.ask(
         "aspects",
-        {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
-        example=_Aspects(["...", "..."]),
+        _Aspects([_FORM_ONLY] * 2),
         stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
-        check=lambda answer: _wrong_with_aspects(answer.aspects, draft.summary),
+        check=lambda answer: _wrong_with_aspects(answer.aspects),
         what="aspects",
+        hypothesis=prompt_line(draft.hypothesis),
+        summary=summary,
     )
-    aspects = tuple(" ".join(aspect.split()) for aspect in split.aspects)
-    numbers = list(range(1, len(aspects) + 1))
-    verified, sources["aspects verify"] = ask_object(
-        asker,
+    aspects = _distinct(split.aspects)
+    lost = failing = _failing(questions, aspects, "verify_aspects")
+    if failing:
+        corrected = _corrected(questions, aspects, failing)
+        texts = (text for aspect in aspects for text in (corrected.get(aspect, ()) if aspect in failing else [aspect]))
+        together = _distinct(texts)
+        new = tuple(text for text in together if text not in aspects or text in failing)
+        lost = {aspect: why for aspect, why in failing.items() if not corrected.get(aspect)}
+        lost |= _failing(questions, new, "verify_aspects again")
+        aspects = tuple(text for text in together if text not in lost)
+    made = questions.made(aspects=aspects, dropped_aspects=tuple(lost.items()))
+    if not aspects:
+        return dropped(made, "no aspect holds", "; ".join(f"{aspect}: {why}" for aspect, why in lost.items()))
+    return made if len(aspects) <= MOST_ASPECTS else dropped(made, "too many aspects", f"{len(aspects):,}")
+
+
+def _wrong_with_aspects(aspects: list[str]) -> str:
+    if not any(map(words_of, aspects)):
+        return "it holds no aspect"
+    return f"it has {len(aspects):,} aspects; at most {MOST_ASPECTS} are allowed" if len(aspects) > MOST_ASPECTS else ""
+
+
+def _distinct(aspects: Iterable[str]) -> tuple[str, ...]:
+    """Return the aspects that have words, on one line each, without those that an earlier one repeats."""
+    by_words: dict[str, str] = {}
+    for aspect in aspects:
+        by_words.setdefault(" ".join(words_of(aspect)), " ".join(aspect.split()))
+    return tuple(aspect for words, aspect in by_words.items() if words)
+
+
+def _failing(questions: _Questions, aspects: tuple[str, ...], part: str) -> dict[str, str]:
+    """Return the aspects that the code or the model refuses, each with the reason."""
+    summary = questions.draft.summary
+    failing = {aspect: why for aspect in aspects if (why := wrong_with_aspect(aspect, summary))}
+    asked = [aspect for aspect in aspects if aspect not in failing]
+    if not asked:
+        return failing
+    numbers = list(range(1, len(asked) + 1))
+    verified = questions.ask(
         "verify_aspects",
-        {"summary": summary, "aspects": numbered_aspects(aspects)},
-        example=_AspectVerdicts([_AspectVerdict(aspect=len(aspects) + 7, faithful=True, single=True)]),
-        stand_in=_AspectVerdicts([_AspectVerdict(aspect=n, faithful=True, single=True) for n in numbers]),
+        _Verdicts([_Verdict(len(asked) + 7, faithful=True, single=True, self_contained=True)]),
+        stand_in=_Verdicts([_Verdict(number, faithful=True, single=True, self_contained=True) for number in numbers]),
         check=lambda answer: (
             ""
             if sorted(verdict.aspect for verdict in answer.verdicts) == numbers
-            else f"expected one verdict for each of the aspects 1 to {len(aspects)}"
+            else f"expected one verdict for each of the aspects 1 to {len(asked)}"
         ),
         what="verdicts on the aspects",
+        part=part,
+        summary=prompt_line(summary),
+        aspects=numbered_aspects(asked),
     )
-    made = msgspec.structs.replace(draft, aspects=aspects, sources_of=sources)
-    verdicts = sorted(verified.verdicts, key=lambda verdict: verdict.aspect)
-    if untrue := [aspects[verdict.aspect - 1] for verdict in verdicts if not verdict.faithful]:
-        return dropped(made, "an aspect says more than the summary", "; ".join(untrue))
-    if wide := [aspects[verdict.aspect - 1] for verdict in verdicts if not verdict.single]:
-        return dropped(made, "an aspect needs several sentences", "; ".join(wide))
-    return made
+    return failing | {asked[verdict.aspect - 1]: verdict.why for verdict in verified.verdicts if verdict.why}
 
 
-def numbered_aspects(aspects: tuple[str, ...]) -> str:
+def _corrected(
+    questions: _Questions, aspects: tuple[str, ...], failing: Mapping[str, str]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return what a model puts in the place of each failing aspect; nothing where its reply cannot be read."""
+    numbers = {number: aspect for number, aspect in enumerate(aspects, 1) if aspect in failing}
+    try:
+        answer = questions.ask(
+            "correct_aspects",
+            _Corrections([_Correction(len(aspects) + 7, [_FORM_ONLY] * 2)]),
+            stand_in=_Corrections([_Correction(number, [aspect]) for number, aspect in numbers.items()]),
+            check=lambda answer: next(
+                (
+                    f"aspect {given.aspect} is none of them"
+                    for given in answer.corrections
+                    if given.aspect not in numbers
+                ),
+                "",
+            ),
+            what="corrected aspects",
+            summary=prompt_line(questions.draft.summary),
+            aspects=numbered_aspects(aspects),
+            faults="\n".join(f"- Aspect {number}: {prompt_line(failing[text])}." for number, text in numbers.items()),
+        )
+    except UnreadableReplyError:
+        return {}
+    return {numbers[given.aspect]: _distinct(given.aspects) for given in answer.corrections}
+
+
+def numbered_aspects(aspects: Iterable[str]) -> str:
     return "\n".join(f"{number}. {prompt_line(aspect)}" for number, aspect in enumerate(aspects, 1))
-
-
-def _wrong_with_aspects(aspects: list[str], summary: str) -> str:
-    if not aspects:
-        return "it holds no aspect"
-    if len(aspects) > MOST_ASPECTS:
-        return f"it has {len(aspects):,} aspects; at most {MOST_ASPECTS} are allowed"
-    if len({" ".join(words_of(aspect)) for aspect in aspects}) < len(aspects):
-        return "two aspects are the same"
-    return next(filter(None, (wrong_with_aspect(aspect, summary) for aspect in aspects)), "")
 
 
 def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
     """Return as many texts as there may be aspects, together a little longer than the summary, as aspects are."""
-    words = summary.split()
+    words = re.sub(r"\d", "n", summary).split()  # no numbers: a part of one may be none of the summary
     size = max(8, -(-len(words) // max(1, n_aspects)) + 4)
-    return [f"{number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
+    return [f"{'a' * number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
 
 
-ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects"), work=_make_aspects)
+ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", "correct_aspects"), work=_make_aspects)
 
 
 class _ResultLabels(msgspec.Struct):
@@ -291,22 +332,19 @@ class _ResultLabels(msgspec.Struct):
 
 def _label_results(asker: Asker, draft: Draft) -> Draft:
     n_aspects = len(draft.aspects)
-    labelled, source = ask_object(
-        asker,
+    questions = _Questions(asker, draft, "label-results")
+    labelled = questions.ask(
         "label_results",
-        {"hypothesis": prompt_line(draft.hypothesis), "aspects": numbered_aspects(draft.aspects)},
-        example=_ResultLabels([n_aspects + 7, n_aspects + 9]),
+        _ResultLabels([n_aspects + 7, n_aspects + 9]),
         stand_in=_ResultLabels(list(range(1, n_aspects + 1, 2))),
         check=lambda answer: next(
             (f"there is no aspect {number}" for number in answer.results if not 1 <= number <= n_aspects), ""
         ),
         what="results labels",
+        hypothesis=prompt_line(draft.hypothesis),
+        aspects=numbered_aspects(draft.aspects),
     )
-    return msgspec.structs.replace(
-        draft,
-        results=tuple(number - 1 for number in sorted(set(labelled.results))),
-        sources_of={**draft.sources_of, "label-results": source},
-    )
+    return questions.made(results=tuple(number - 1 for number in sorted(set(labelled.results))))
 
 
 LABEL_RESULTS = ModelStep(name="label-results", prompts=("label_results",), work=_label_results)

@@ -186,6 +186,8 @@ class GoldStudies:
             known = (aspect for study in self._studies for aspect in study.aspects)
             results = {normalised(aspect.aspect) for aspect in known if aspect.is_result}
             return {"results": [number for number, text in prompt.aspects if normalised(text) in results]}
+        if prompt.step == "can the paper answer":
+            return {"can_answer": True}
         summary, aspect = _SUMMARY.search(prompt.instructions), _ASPECT.search(prompt.instructions)
         study = None if summary is None else self._by_text.get(normalised(summary[1]))
         if study is None:
@@ -201,8 +203,11 @@ class GoldStudies:
             "hypothesis": {"hypothesis": study.hypothesis},
             "aspects": {"aspects": [aspect.aspect for aspect in study.aspects]},
             "verify the aspects": {
-                "verdicts": [{"aspect": n, "faithful": is_so, "single": True} for n, is_so in verdicts]
+                "verdicts": [
+                    {"aspect": n, "faithful": is_so, "single": True, "self_contained": True} for n, is_so in verdicts
+                ]
             },
+            "correct the aspects": {"corrections": []},
             "judge all aspects": {"aspects": [{"aspect": n, "sentences": sentences} for n, sentences in judged]},
         }
         return answers.get(prompt.step)
