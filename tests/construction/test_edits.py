@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.construction.draft import Draft, Judging
+from evidencebench.construction.draft import STEP_FILES, Draft, Judging
 from evidencebench.construction.edits import EDITS, REJECTED, Edit, add_edit, read_edits
 from evidencebench.errors import DataError, RunFormatError
 
@@ -16,6 +16,7 @@ DRAFT = Draft(
     aspects=("a", "b"),
     judging=Judging(paper_sha256="", n_sentences=9, window=10, overlap=5, rounds=(), sources=((1,), ())),
 )
+JUDGED = [*STEP_FILES][-3]  # the last step that judges
 OWN = Edit(draft="d", step="hypotheses", hypothesis="Tea lowers blood pressure.", by="ann")
 
 
@@ -59,18 +60,18 @@ def test_a_line_that_is_no_edit_is_told_and_not_added_to(tmp_path: Path, line: s
 def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> None:
     made = OWN.lay_over(DRAFT)
     assert (made.hypothesis, made.edited, made.aspects) == (OWN.hypothesis, {"hypotheses": "ann"}, DRAFT.aspects)
-    gone = Edit(draft="d", step="judge", rejected="two studies").lay_over(DRAFT)
+    gone = Edit(draft="d", step=JUDGED, rejected="two studies").lay_over(DRAFT)
     assert (gone.dropped, gone.detail) == (REJECTED, "two studies")
     results = Edit(draft="d", step="label-results", results=(1, 0), aspects=("a", "b"))
     assert results.lay_over(DRAFT).results == (1, 0)
     for edit, why in (
-        (Edit(draft="d", step="label-results", results=(2,)), r"expected results in 0\.\.1, got 2"),
+        (Edit(draft="d", step="label-results", results=(2,)), r"expected Results aspects in 0\.\.1, got aspect 2"),
         (Edit(draft="d", step="label-results", results=(1,), aspects=("a",)), "the aspects that the draft has"),
-        (Edit(draft="d", step="judge", sources=((9,), ())), "got sentence 9"),
-        (Edit(draft="d", step="judge", sources=((8,),)), "sources of 2 aspects, got of 1"),
+        (Edit(draft="d", step=JUDGED, sources=((9,), ())), "got sentence 9"),
+        (Edit(draft="d", step=JUDGED, sources=((8,),)), "sources of 2 aspects, got of 1"),
     ):
         with pytest.raises(DataError, match=rf"the edit of 'd' at '{edit.step}' does not fit it: .*{why}"):
             edit.lay_over(DRAFT)
-    judging = Edit(draft="d", step="judge", sources=((8, 7), (0,))).lay_over(DRAFT).judging
+    judging = Edit(draft="d", step=JUDGED, sources=((8, 7), (0,))).lay_over(DRAFT).judging
     assert judging is not None
     assert judging.sources == ((8, 7), (0,))

@@ -13,7 +13,6 @@ import msgspec
 from evidencebench.construction.config import AssemblySettings
 from evidencebench.construction.draft import MANIFEST, Draft, DraftFile, dropped, judging_of
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.leakage import (
     Candidate,
     Met,
@@ -31,6 +30,7 @@ from evidencebench.construction.losses import (
     losses_of,
     steps_before,
 )
+from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
@@ -155,8 +155,6 @@ def assemble(
     """
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
-    judged = next((file for file in before if file.header.step == "judge"), source)
-    agreement = windows_agree(judged)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         read_papers, on_read = scratch / "papers.json", progress_of(on_progress, "reading")
         candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
@@ -173,9 +171,7 @@ def assemble(
         if not kept:
             all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
             losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
-            doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
-            why = "; ".join([losses or "the first step found no passage", *doubts])
-            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
+            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {losses}")
         ids = [candidate.id for candidate in kept.values()]
         members, counts, warnings = choose_splits(
             [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
@@ -212,7 +208,7 @@ def assemble(
                 for split in named
             },
             n_papers=len({paper for paper, _ in kept}),
-            agreement=agreement,
+            noise=estimate_noise(map(source.__getitem__, ids)),
             against=against,
             papers=papers,
         )
@@ -307,11 +303,11 @@ def datasheet(
     drafts: Iterable[Draft],
     descriptions: Mapping[str, Description],
     n_papers: int,
-    agreement: Mapping[str, WindowAgreement],
+    noise: LabelNoise,
     against: Sequence[Dataset],
     papers: Path,
 ) -> str:
-    """Return the datasheet as Markdown: ``drafts`` became instances, ``agreement`` is by model, of all judged ones."""
+    """Return the datasheet as Markdown: ``drafts`` became instances, and ``noise`` is of their labels."""
     settings_by_step = {
         file.header.step: [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
@@ -323,11 +319,12 @@ def datasheet(
     step_settings = [f"{step}: {', '.join(known)}" for step, known in settings_by_step.items() if known]
     parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
     windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
-    edited = Counter[str]()  # step -> instances that people edited after it
+    edited, n_aspects = Counter[str](), 0  # step -> instances that people edited after it; dropped aspects
     for draft in drafts:
         reviews.add(draft.review_id)
         paper_files.add(draft.paper_file)
         edited.update([*draft.edited])
+        n_aspects += len(draft.dropped_aspects)
         parts.update((part, reply.model, reply.prompt) for part, reply in draft.sources_of.items())
         if draft.judging is not None:
             windows[draft.judging.window, draft.judging.overlap] += 1
@@ -335,6 +332,8 @@ def datasheet(
                 at_once = ", all aspects at once" if judged.asks_all else ""
                 decides = ", where windows disagreed" if judged.decides else ""
                 parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
+    edits = "People corrected what steps had made: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
+    edits = edits if edited else "No person changed what the steps had made"
     chain = _paragraph("chain")
     if step_files[0].header.reads:
         chain = _paragraph("chain_without_beginning", step=report.steps[0].step)
@@ -356,16 +355,14 @@ def datasheet(
         n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
         f"{counted(len(reviews) - 1, 'review')}",
         partial=f"\n\n{_paragraph('partial')}" if report.is_partial else "",
-        edits=_paragraph("edits", steps=", ".join(f"{step} ({n:,})" for step, n in sorted(edited.items())))
-        if edited
-        else _paragraph("no_edits"),
+        edits=_paragraph("edits", edits=edits, n_aspects=f"{n_aspects:,}"),
         splits=as_markdown(split_table(report.splits)),
         statistics=as_markdown(_statistics_table(descriptions)),
         losses=as_markdown(loss_table(report.steps)),
         chain=chain,
         replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
-        judging=_judging(windows, len(report.unproven), agreement),
+        judging=_judging(windows, len(report.unproven), noise),
         leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(
             _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
@@ -411,14 +408,11 @@ def _spread(value: Spread | int | None) -> Cell:
     return "" if value is None else value
 
 
-def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapping[str, WindowAgreement]) -> str:
+def _judging(windows: Counter[tuple[int, int]], n_unproven: int, noise: LabelNoise) -> str:
     used = [
         f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
         for (window, overlap), n in sorted(windows.items())
     ]
     unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
-    agreed = (
-        f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
-        for model, windows in agreement.items()
-    )
-    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, agreement=" ".join(agreed))
+    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
+    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said)

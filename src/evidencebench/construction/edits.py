@@ -60,23 +60,22 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         if self.rejected:
             return dropped(made, REJECTED, f"{self.rejected} (by {self.by})" if self.by else self.rejected)
         if self.aspects not in (None, draft.aspects) and self.step != _STEP_OF["aspects"]:
-            raise DataError(self._misfit("the aspects that the draft has, got others"))
+            raise self._misfit("expected the aspects that the draft has, got others")
         fields = {field: getattr(self, field) for field in ("summary", "hypothesis", "aspects", "results")}
         made = replace(made, **{field: value for field, value in fields.items() if value is not None})
-        if beyond := [number for number in self.results or () if number >= len(made.aspects)]:
-            raise DataError(self._misfit(f"results in 0..{len(made.aspects) - 1}, got {beyond[0]}"))
-        if self.sources is not None and made.judging is not None:
-            made = replace(made, judging=replace(made.judging, sources=self.sources))
+        if made.judging is not None:
+            sources = made.judging.sources if self.sources is None else self.sources
+            made = replace(made, judging=replace(made.judging, sources=sources))
             try:
                 judging_of(made)
             except RunFormatError as error:
-                raise DataError(self._misfit(str(error))) from error
+                raise self._misfit(str(error)) from error
         return made
 
-    def _misfit(self, expected: str) -> str:
-        return (
-            f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: expected {expected}; add a line "
-            f'that fits, or {{"draft": ..., "step": "{self.step}"}} alone, which takes the edit back'
+    def _misfit(self, why: str) -> DataError:
+        return DataError(
+            f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: {why}; add a line that fits, or "
+            f'{{"draft": ..., "step": "{self.step}"}} alone, which takes the edit back'
         )
 
 
@@ -155,13 +154,8 @@ def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[s
 def require_known(edits: Mapping[tuple[str, str], Edit], source: DraftFile, steps: Collection[str]) -> None:
     """Raise `DataError` where an edit is of a draft that is not there, or of a step that is not run."""
     for draft_id, step in edits:
-        if draft_id not in source.marks:
-            expected, found = f"a draft of {source.path.name}", draft_id
-        elif step not in steps:
-            expected, found = f"one of the steps {', '.join(steps)}", step
-        else:
-            continue
-        raise DataError(
-            f"{source.path.with_name(EDITS)}: expected an edit of {expected}, got '{shortened(found, 60)}'; correct "
-            "the line, or delete it"
-        )
+        if draft_id not in source.marks or step not in steps:
+            raise DataError(
+                f"{source.path.with_name(EDITS)}: expected edits of the drafts in {source.path.name} at the steps "
+                f"{', '.join(steps)}, got one of '{shortened(draft_id, 60)}' at '{step}'; {_LINES.remedy}"
+            )

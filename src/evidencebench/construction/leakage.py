@@ -145,12 +145,13 @@ def _candidate(draft: Draft, paper: ReadPaper, position: int) -> Candidate:
     if paper.sha256 != judging.paper_sha256:
         raise ChangedDataError(
             f"{where} has changed since it was judged: expected the file with SHA-256 "
-            f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
+            f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or "
+            f"delete judgments.jsonl, which the next run makes again"
         )
     if (n_sentences := len(paper.query.sentences)) != judging.n_sentences:
         raise ChangedDataError(
             f"{where} is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged; "
-            "use the evidencebench that judged it, or judge anew"
+            "use the evidencebench that judged it, or delete judgments.jsonl, which the next run makes again"
         )
     for what, is_there in (("a hypothesis", draft.hypothesis.strip()), ("aspects", draft.aspects)):
         if not is_there:

@@ -17,8 +17,8 @@ from evidencebench.cli.output import print_cautions, print_json, print_prose, pr
 from evidencebench.cli.papers import wait_for_service
 from evidencebench.construction.config import Config, read_config
 from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
-from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.losses import StepLosses, loss_table
+from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs
 from evidencebench.papers.fetching import BASE_URL, EuropePmc, FetchedPaper, fetch_papers, read_index
 from evidencebench.papers.ids import public_id
@@ -32,29 +32,18 @@ _FETCHED_AT_ONCE = 50  # papers, behind which their index is written
 _WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
 
 
-def agreement_in(work: Path) -> dict[str, WindowAgreement]:
-    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
-    path = output_of("judge", work)
-    if not path.is_file():
-        return {}
-    file = open_drafts(path, must_be_finished=False)
-    return windows_agree(file)
+def noise_in(work: Path) -> LabelNoise | None:
+    """Return the noise of the labels in a work folder; None where nothing is judged yet."""
+    judged = [path for step in ("recheck", "judge") if step in STEP_FILES and (path := output_of(step, work)).is_file()]
+    return estimate_noise(open_drafts(judged[0], must_be_finished=False)) if judged else None
 
 
-def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
-    fields = {
-        model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
-        for model, pair in by_model.items()
-    }
-    return {"windows_agree": fields}
-
-
-def print_agreement(by_model: Mapping[str, WindowAgreement], *, as_json: bool) -> None:
-    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
-    for model, windows in by_model.items():
+def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:
+    """Print what is known of the labels' noise, unless what is printed is JSON, and warn of doubtful labels."""
+    if noise is not None:
         if not as_json:
-            print_prose(printable(f"{model}: {windows.text}."))
-    print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)
+            print_prose(printable(noise.text))
+        print_cautions([noise.warning] if noise.warning else [])
 
 
 def print_failures(failures: Mapping[str, str]) -> None:
@@ -111,9 +100,9 @@ def run(
             on_progress=shown,
         )
     tell_asked(client)
-    agreement = agreement_in(config.work)
-    _tell(made, config, asking, {"asked": client.totals.fields(), **more} | agreement_fields(agreement))
-    print_agreement(agreement, as_json=asking.as_json)
+    noise = noise_in(config.work)
+    _tell(made, config, asking, {"asked": client.totals.fields(), "noise": noise and noise.fields(), **more})
+    print_noise(noise, as_json=asking.as_json)
     if limit is not None:
         write_page(config.work / PAGE, config.work, config.papers)
         if not asking.as_json:
@@ -159,6 +148,8 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
+    for sentence in made.explained:
+        print_prose(printable(sentence), "  ", err=True)
     dataset = made.dataset
     if asking.as_json:
         steps = [step.fields() for step in made.steps]
@@ -171,8 +162,6 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
         for step in construction_status(config.work).steps
     ]
     print_table(loss_table(losses if dataset is None else dataset.steps))
-    for sentence in made.explained:
-        print_prose(printable(sentence), "  ")
     if dataset is not None:
         print_cautions(dataset.warnings)
         splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
@@ -201,10 +190,10 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     \b
     Example: evidencebench construct status work
     """
-    status, agreement = construction_status(folder), agreement_in(folder)
+    status, noise = construction_status(folder), noise_in(folder)
     if as_json:
-        print_json({**msgspec.to_builtins(status), **agreement_fields(agreement)})
-        print_agreement(agreement, as_json=True)
+        print_json({**msgspec.to_builtins(status), "noise": noise and noise.fields()})
+        print_noise(noise, as_json=True)
         return
     rows: list[list[Cell]] = []
     for step in status.steps:
@@ -220,4 +209,4 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
         click.echo(f"next: {status.next_step}")
     for sentence in status.explained:
         print_prose(printable(sentence), "  ")
-    print_agreement(agreement, as_json=False)
+    print_noise(noise, as_json=False)
