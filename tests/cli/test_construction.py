@@ -14,7 +14,7 @@ import pytest
 from command_line import Command, start, until
 from evidencebench import open_dataset
 from evidencebench.construction.demo import expected_instances
-from evidencebench.construction.draft import open_drafts, output_of
+from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
 from evidencebench.construction.leakage import BY_ID, BY_TEXT
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
@@ -193,10 +193,17 @@ def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_th
     with served_construction(HERE) as server:
         assert command(RUN).code == 0
         n_paid = _n_paid(server)
+        judged = [*STEP_FILES][-3]  # the last step that judges
+        draft = open_drafts(output_of(judged, WORK))[max(open_drafts(output_of(judged, WORK)).going_on)]
+        edit(draft=draft.id, step=judged, sources=[[1]] * len(draft.aspects), aspects=draft.aspects)
+        edit(draft=draft.id, step="label-results", results=[0])
         edit(draft=(gone := first_draft("aspects")), step="aspects", rejected="two studies", by="ann")
         assert command(RUN).code == 0
         assert _n_paid(server) == n_paid
         assert len(data_set()) == len(expected_instances()) - 1
+        labels = next(instance.labels for instance in data_set() if instance.query.hypothesis == draft.hypothesis)
+        assert {*labels.sources.values()} == {(1,)}
+        assert labels.results == labels.aspects[:1]
         assert f"{gone},doi_" in (dropped := Path("work/dataset/dropped.csv").read_text())
         assert "aspects,rejected,two studies (by ann)" in dropped
         for fields, why in (
@@ -204,12 +211,12 @@ def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_th
                 {"draft": "x", "step": "aspects", "rejected": "no"},
                 "expected edits of the drafts in passages.jsonl at the steps summaries, ",
             ),
-            ({"draft": gone, "step": "filter"}, "edits.jsonl: line 2: step: expected one of summaries, "),
+            ({"draft": gone, "step": "filter"}, "edits.jsonl: line 4: step: expected one of summaries, "),
         ):
             edit(**fields)
             assert why in command(RUN).refusal
             path = WORK / "edits.jsonl"
-            path.write_bytes(lines_of(path)[0] + b"\n")
+            path.write_bytes(b"\n".join(lines_of(path)[:3]) + b"\n")
 
 
 def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Command) -> None:
