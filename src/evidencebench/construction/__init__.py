@@ -7,6 +7,7 @@ In reading order:
 * `pipeline`: All steps, one after the other; how far they are
 * `step`: A step that asks a model: run over drafts, gone on with after a stop
 * `writing`: The steps that write summaries, hypotheses, aspects and labels of Results
+* `checks`: Checks of what a model wrote, without a model
 * `judge`: The step that judges sentences, window by window
 * `estimate`: What the steps that are left will cost
 * `demo`: A synthetic review, and the data set that must come of it
