@@ -35,8 +35,8 @@ _HIGH = np.array([3.0] + 2 * [2.2, 0.0, 2.2, 0.0, 2.0, 7.0, 7.0])
 _NEVER, _HALF = -12.0, 0.0
 _TILTS = (0.0, *0.06 * 2.0 ** np.arange(17))
 _NEAR = 0.05  # a fit whose likelihood is lower by so little is as good
-
-
+_TAIL = (1 + DEFAULT_LEVEL) / 2
+_ASK_AGAIN = "Asking doubtful sentences again would narrow the intervals."
 _ONLY_OTHERS = "Errors that it makes every time are seen only by people, or by a second model on a sample."
 
 
@@ -50,7 +50,7 @@ class MarkedAspect(NamedTuple):
     n_sentences: int
 
 
-class Share(NamedTuple):
+class Share(msgspec.Struct, frozen=True):
     """A share of labels or sources with its 95 % interval."""
 
     mean: float
@@ -80,43 +80,31 @@ class LabelNoise:
     @property
     def text(self) -> str:
         """What a user should know, in sentences."""
-        said = [self._estimate, *self._limits] if self.precision else [self._nothing]
+        first, *others = self.models or ("",)
+        if self.precision is None:
+            why = "no sentence was judged more than once: let windows overlap"
+            if not self.n_labels:
+                why = "there are none"
+            elif self.takes_all:
+                why = "most sentences are labelled"
+            elif self.is_steady:
+                why = f"{first} says the same each time, and so would a model that makes its errors every time"
+            said = [f"How many labels are right is not known: {why}.", *[_ONLY_OTHERS] * bool(self.n_labels)]
+        else:
+            held = f"; they hold {self.recall} of the sources" if self.recall else ""
+            said = [f"Of {counted(self.n_labels, 'label')}, an estimated {self.precision} are right{held}."]
+            if self.n_marked:
+                said.append(f"By people, who marked {counted(self.n_marked, 'aspect')} and are taken to be right.")
+            elif self.tells_always:
+                said.append(f"By what {first} and {' and '.join(others)} said; errors that both make are not seen.")
+            else:
+                said.append(f"By how {first} contradicts itself, if at most half of its errors are made every time.")
+                said += [_ONLY_OTHERS, *[_ASK_AGAIN] * (not self.is_asked_again)]
         if self.n_unread:
             said.append(f"{self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read.")
         if self.n_unjudged:
             said.append(f"{counted(self.n_unjudged, 'pair')} of an aspect and a sentence were not judged.")
         return " ".join(said)
-
-    @property
-    def _estimate(self) -> str:
-        held = f"; they hold {self.recall} of the sources" if self.recall else ""
-        return f"Of {counted(self.n_labels, 'label')}, an estimated {self.precision} are right{held}."
-
-    @property
-    def _limits(self) -> list[str]:
-        if self.n_marked:
-            return [f"By people, who marked {counted(self.n_marked, 'aspect')} and are taken to be right."]
-        first, *others = self.models
-        if self.tells_always:
-            return [f"By what {first} and {' and '.join(others)} said; errors that both make alike are not seen."]
-        limits = [
-            f"By how {first} contradicts itself, if at most half of its errors are made every time.",
-            _ONLY_OTHERS,
-        ]
-        if not self.is_asked_again:
-            limits.append("Asking doubtful sentences again ('recheck') would narrow the intervals.")
-        return limits
-
-    @property
-    def _nothing(self) -> str:
-        why = "no sentence was judged more than once: let windows overlap."
-        if not self.n_labels:
-            why = "there are none."
-        elif self.takes_all:
-            why = "most sentences are labelled."
-        elif self.is_steady:
-            why = f"{self.models[0]} says the same each time, and so would a model that makes its errors every time."
-        return f"How many labels are right is not known: {why} {_ONLY_OTHERS if self.n_labels else ''}".rstrip()
 
     @property
     def warning(self) -> str:
@@ -131,10 +119,8 @@ class LabelNoise:
 
     def fields(self) -> dict[str, Any]:
         """Everything, as JSON has it."""
-        shares = {"precision": self.precision, "recall": self.recall}
-        named = {name: None if share is None else share._asdict() for name, share in shares.items()}
-        plain: dict[str, Any] = msgspec.to_builtins(self)
-        return plain | named | {"text": self.text, "warning": self.warning}
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields | {"text": self.text, "warning": self.warning}
 
 
 def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ()) -> LabelNoise:
@@ -194,9 +180,6 @@ def _share_of(marked: Sequence[MarkedAspect], *, of_labels: bool) -> Share | Non
     low = proportion(int(share * size), size).low
     high = proportion(min(size, int(np.ceil(share * size - 1e-9))), size).high
     return Share(float(share), low, high)
-
-
-_TAIL = (1 + DEFAULT_LEVEL) / 2
 
 
 class _Cells(NamedTuple):
@@ -281,7 +264,7 @@ def _joint(phi: Floats, yes: Floats, no: Floats) -> Floats:
             anew = np.clip((errors - sure[:, None]) / (1 - sure[:, None]), 1e-9, 1 - 1e-9)[:, :, 0]
             looks = np.exp(np.log1p(-anew) @ right + np.log(anew) @ wrong)
             chances[is_source] = chances[is_source] * (sure * (right.sum(axis=0) == 0) + (1 - sure) * looks)
-    return np.stack(chances, axis=2)
+    return np.maximum(np.stack(chances, axis=2), 1e-300)
 
 
 class _Fit(NamedTuple):
