@@ -22,17 +22,7 @@ from evidencebench.construction.noise import estimate_noise
 from evidencebench.errors import CacheError, DataError, EvidenceBenchError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.pages.html import (
-    CONSTRUCTION_SCRIPTS,
-    CONSTRUCTION_STYLES,
-    beginning_of,
-    compressed,
-    encode_json,
-    one_file,
-    page_parts,
-    script,
-    style,
-)
+from evidencebench.pages.html import beginning_of, compressed, construction_parts, encode_json, one_file
 from evidencebench.pages.paper import PaperRecord, paper_of
 from evidencebench.wording import counted, did_you_mean, without_folders
 
@@ -258,7 +248,7 @@ def construction_page(shown: ShownConstruction, *, most_papers: int = MOST_PAPER
     for place, row in enumerate(overview["rows"]):
         packed = compressed(encode_json(shown.record(row.id, with_paper=place < most_papers)))
         body.append(f'<script type="text/plain" id="draft-{row.number}">{packed}</script>\n')
-    return one_file(overview["title"], body, page_parts(style(CONSTRUCTION_STYLES), script(CONSTRUCTION_SCRIPTS)))
+    return one_file(overview["title"], body, construction_parts())
 
 
 def laid_over(draft: Draft, edit: Edit) -> Draft:
