@@ -22,17 +22,7 @@ from evidencebench.construction.noise import estimate_noise
 from evidencebench.errors import CacheError, DataError, EvidenceBenchError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.pages.html import (
-    CONSTRUCTION_SCRIPTS,
-    CONSTRUCTION_STYLES,
-    beginning_of,
-    compressed,
-    encode_json,
-    one_file,
-    page_parts,
-    script,
-    style,
-)
+from evidencebench.pages.html import beginning_of, compressed, construction_parts, encode_json, one_file
 from evidencebench.pages.paper import PaperRecord, paper_of
 from evidencebench.wording import counted, did_you_mean, without_folders
 
@@ -166,7 +156,7 @@ class ShownConstruction:
         """Return a draft's row, the draft with its edits, votes on the aspects that it had before, and warnings."""
         edits = self.edits_of(made.id)
         draft, warnings = _edited(made, edits)
-        votes = _votes_of(replace(draft, aspects=made.aspects))
+        votes = _votes_of(made if draft.judging is None else draft)
         n_doubtful = sum(bool(vote.yes and vote.no) for of_aspect in votes for vote in of_aspect)
         is_left = step != list(self.files)[-1] or bool(made.dropped)  # to be made on; an edit takes a drop back
         state: State = "waiting" if is_left else "doubtful" if n_doubtful else "kept"
@@ -189,8 +179,8 @@ class ShownConstruction:
         row, draft, votes, warnings = self._shown(step, made)
         passage = next(file for file in self.files.values() if draft_id in file.offsets)[draft_id].summary
         before, found, behind = draft.context.partition(passage or "\n")
-        said = [judged.votes for judged in (draft.judging.rounds if draft.judging else ())]
-        paper, note = self._paper_of(draft) if with_paper else (None, "The paper's text is left out of this page.")
+        said = [judged.votes for judged in (made.judging.rounds if made.judging else ())]
+        paper, note = self._paper_of(made) if with_paper else (None, "The paper's text is left out of this page.")
         edits = self.edits_of(draft_id)
         lines = [edits, [file.marks[draft_id].own for file in self.files.values() if draft_id in file.marks]]
         return DraftRecord(
@@ -199,11 +189,11 @@ class ShownConstruction:
             passage=(before, passage, behind) if found else ("", passage, draft.context),
             judged=made.aspects,
             votes=tuple(votes),
-            voters=tuple(_voters_of(draft.judging).values()),
+            voters=tuple(_voters_of(made.judging).values()),
             n_unread=sum(vote.sentences is None for votes in said for of_aspect in votes for vote in of_aspect),
             paper=paper,
             note=note,
-            cost=self._cost(_requests_of(draft)),
+            cost=self._cost(_requests_of(made)),
             edits=tuple(edits),
             warnings=tuple(warnings),
             revision=f"{crc32(msgspec.json.encode(lines)):08x}",
@@ -258,20 +248,23 @@ def construction_page(shown: ShownConstruction, *, most_papers: int = MOST_PAPER
     for place, row in enumerate(overview["rows"]):
         packed = compressed(encode_json(shown.record(row.id, with_paper=place < most_papers)))
         body.append(f'<script type="text/plain" id="draft-{row.number}">{packed}</script>\n')
-    return one_file(overview["title"], body, page_parts(style(CONSTRUCTION_STYLES), script(CONSTRUCTION_SCRIPTS)))
+    return one_file(overview["title"], body, construction_parts())
+
+
+def laid_over(draft: Draft, edit: Edit) -> Draft:
+    """Return a draft as it is after an edit; of other aspects nothing is judged. Raises `DataError` for a misfit."""
+    has_others = edit.step == "aspects" and edit.aspects not in (None, draft.aspects)
+    return edit.lay_over(replace(draft, judging=None, results=None) if has_others else draft)
 
 
 def _edited(draft: Draft, edits: Sequence[Edit]) -> tuple[Draft, list[Warned]]:
     """Return a draft with what people changed, and what is wrong with that."""
     warnings = []
     for edit in edits:
-        before = draft.aspects
         try:
-            draft = edit.lay_over(draft)
+            draft = laid_over(draft, edit)
         except DataError as error:
             warnings.append(("edits", str(error)))
-        if draft.aspects != before:
-            draft = replace(draft, results=None)  # they are labelled anew
     if any(edit.hypothesis is not None for edit in edits):
         warnings.append(("hypothesis", wrong_with_hypothesis(draft.hypothesis, draft.summary, draft.context)))
     if any(edit.step == "aspects" for edit in edits):

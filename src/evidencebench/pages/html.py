@@ -154,6 +154,10 @@ def report_parts() -> dict[str, str]:
     return page_parts(style(REPORT_STYLES), script(REPORT_SCRIPTS))
 
 
+def construction_parts() -> dict[str, str]:
+    return page_parts(style(CONSTRUCTION_STYLES), script(CONSTRUCTION_SCRIPTS))
+
+
 def one_file(title: str, body: Iterable[str], parts: Mapping[str, str]) -> str:
     """Return a page in one file; ``parts`` are its `page_parts`."""
     return "".join(

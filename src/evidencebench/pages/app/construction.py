@@ -14,7 +14,7 @@ from evidencebench.construction.draft import STEP_FILES
 from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
-from evidencebench.pages.construction import DraftRecord, ShownConstruction
+from evidencebench.pages.construction import DraftRecord, ShownConstruction, laid_over
 from evidencebench.pages.html import CONSTRUCTION_SCRIPTS, CONSTRUCTION_STYLES
 from evidencebench.tables import printable
 from evidencebench.wording import counted, without_folders
@@ -55,7 +55,7 @@ def make_construction_app(
             edit = Edit(**{**fields, "by": printable(sent.by), "at": f"{now():%Y-%m-%d %H:%M}"})
             _, draft = shown.draft(edit.draft)
             try:
-                edit.lay_over(draft)
+                laid_over(draft, edit)
                 add_edit(shown.work, edit)
             except DataError as error:
                 raise RefusedError(400, without_folders(str(error))) from error
