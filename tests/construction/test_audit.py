@@ -39,7 +39,7 @@ from evidencebench.construction.audit import (
 )
 from evidencebench.construction.people.answers import Verdict, verdict_folder
 from evidencebench.construction.people.tasks import MissesFile, read_misses, write_misses
-from evidencebench.data.tasks import TASKS
+from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError, UndefinedScoreError, UnreadableError
 from evidencebench.query import headings_of
 from evidencebench.scoring.evaluate import Answering, evaluate
@@ -121,6 +121,32 @@ def test_a_drawn_miss_is_one_and_its_stratum_is_where_the_nearest_selected_sente
         if miss.stratum == "elsewhere":
             assert not {headings[one] for one in miss.selected} & {headings[one] for one in miss.sources} - {None}
         assert miss.stands_for == miss.loss  # all are drawn
+
+
+@pytest.mark.parametrize(
+    ("picked", "limits"),
+    [
+        ([1, 2], {"a": "2 sentences can hold at most 4 of 5 aspects, as many as these do."}),
+        ([0, 3], {"c": ""}),  # 1 and 2 would be better
+        ([0, 2], {"b": "", "c": ""}),
+        ([2, 4], {"a": "2 sentences can hold at most 4 of 5 aspects, and 3 with this one among them."}),
+    ],
+)
+def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
+    tmp_path: Path, picked: list[int], limits: dict[str, str]
+) -> None:
+    texts = {name: name for name in "abcde"}
+    sources = {"a": (0,), "b": (1, 3), "c": (1,), "d": (2,), "e": (2,)}
+    labels = Labels(aspects=tuple(texts), sources=sources, texts=texts)
+    query = replace(paper("one", 4).query, sentences=tuple("vwxyz"), kinds=(Kind.BODY,) * 5)
+    write_dataset(tmp_path / "data.json", [Instance(query=query, labels=labels)])
+    (tmp_path / "run.json").write_text(json.dumps({"one": picked}))
+    _, misses = sample_misses(
+        tmp_path / "run.json", open_dataset(tmp_path / "data.json"), task_named("er_at_2"), n=9, seed=0
+    )
+    found = {miss.aspect: miss.limit for miss in misses}
+    assert {name: found[name] for name in limits} == limits
+    assert not any(miss.is_result for miss in misses)
 
 
 def test_a_run_without_misses_or_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:

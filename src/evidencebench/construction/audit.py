@@ -13,6 +13,7 @@ import numpy as np
 from evidencebench.construction.people.answers import CAUSES, Cause, verdict_folder
 from evidencebench.construction.people.marks import cohen_kappa
 from evidencebench.construction.people.tasks import FileDigest, Miss, MissesFile, MissesHeader, Stratum
+from evidencebench.data.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
@@ -32,6 +33,7 @@ from evidencebench.scoring.resampling import (
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
 from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.wording import counted
 
 Reading = Literal["covered", "taken out"]
 """What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""
@@ -221,6 +223,35 @@ def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -
     return chosen.tolist(), stands_for[chosen]
 
 
+def limit_of(instance: Instance, aspect: str, task: Task, selection: Selection) -> str:
+    """Return, in words, why no selection of as many sentences could do without missing the aspect; empty: one could."""
+    budget, coverage = task.brief(instance).budget, coverage_of(instance.labels, task.scope)
+    if budget is None or selection.tied:
+        return ""
+    own = coverage.mask_of(selection.certain).bit_count()
+    bit = 1 << instance.labels.that_count(task.scope).index(aspect)
+    try:
+        most = ceiling(coverage, budget)
+        # With one of its sources selected, so many more can be covered by the others.
+        with_aspect = max(
+            mask.bit_count() + ceiling(_without(coverage, mask), budget - 1)
+            for mask in coverage.masks.values()
+            if mask & bit
+        )
+    except UndefinedScoreError:
+        return ""
+    if own < most <= with_aspect:
+        return ""
+    of_all = f"{counted(budget, 'sentence')} can hold at most {most} of {counted(coverage.n_aspects, 'aspect')}"
+    return f"{of_all}, {'as many as these do' if own == most else f'and {with_aspect} with this one among them'}."
+
+
+def _without(coverage: Coverage, covered: int) -> Coverage:
+    """Return what is left to cover where some aspects are."""
+    masks = {index: left for index, mask in coverage.masks.items() if (left := mask & ~covered)}
+    return Coverage(n_aspects=coverage.n_aspects, masks=masks)
+
+
 def sample_misses(
     run: Path, dataset: Dataset, task: Task, *, n: int, seed: int, rules: Rules = DEFAULT_RULES
 ) -> tuple[MissesHeader, tuple[Miss, ...]]:
@@ -254,6 +285,8 @@ def sample_misses(
             kinds=query.kinds,
             sources=tuple(sorted(set(labels.sources[miss.aspect_id]))),
             selected=(*selection.certain, *selection.tied),
+            is_result=miss.aspect_id in labels.results,
+            limit=limit_of(instance, miss.aspect_id, task, selection),
             chance=miss.chance,
             stratum=miss.stratum,
             loss=miss.loss / n_instances,
@@ -339,8 +372,8 @@ def audit_report(
             causes[miss] = max(allowed, key=votes.count)
 
     def share_of(are_counted: Iterable[bool]) -> Proportion:
-        counted = list(are_counted)
-        return proportion(sum(counted), len(counted), resampling.level)
+        flags = list(are_counted)
+        return proportion(sum(flags), len(flags), resampling.level)
 
     strata: dict[str, list[bool]] = {stratum.name: [] for stratum in misses.header.strata}
     audited = []

@@ -59,8 +59,8 @@ def tasks_mark(tasks: TasksFile) -> str:
 
 def shown_texts(task: AnnotationTask) -> dict[str, str]:
     """Return the texts that people read above a paper, by name, in order; an empty one is left out."""
-    texts = {"hypothesis": task.hypothesis, "aspect": task.aspect, "summary": task.summary}
-    return {name: text for name, text in texts.items() if text}
+    names = ("hypothesis", "aspect", "summary", "cited", "before", "text", "after")
+    return {name: text for name in names if (text := getattr(task, name))}
 
 
 # Label Studio.
@@ -262,7 +262,7 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
         needed = [_TASKS, TASK_COLUMN, *cells, *([_NUMBER] if into.tasks.header.sort == "sentences" else [])]
         if missing := [name for name in needed if name not in columns]:
             raise RunFormatError(
-                f"{into.path}: expected a sheet that 'agreement sample --for csv' wrote, with the column "
+                f"{into.path}: expected a sheet that 'construct validate --for csv' wrote, with the column "
                 f"'{missing[0]}', got {', '.join(columns) or 'an empty file'}"
             )
         for row in reader:
