@@ -98,13 +98,6 @@ TasksFile = Records[TasksHeader, AnnotationTask]
 read_tasks, write_tasks = _FORMAT.read, _FORMAT.write
 
 
-class Stratum(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    n_misses: int
-    loss: float
-    n_drawn: int
-
-
 class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a file of misses, which auditors are shown: what they were drawn from, and how."""
 
@@ -120,7 +113,7 @@ class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
     n_misses: int
     score: float  # the mean aspect recall
     loss: float  # what all coverable misses take from it; what is left to 1 are aspects that no sentence covers
-    strata: tuple[Stratum, ...]
+    n_drawn: int
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -139,7 +132,6 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     chance: float  # with which the selection misses the aspect: 1, or less where it is cut by chance
     is_result: bool = False  # whether the aspect is labelled a result
     limit: str = ""  # where no selection of its size could have done better, the words that say so
-    stratum: str  # the name of its `Stratum`
     loss: float  # what it takes from the mean score
     stands_for: float  # what it and those that it stands for take: `loss` where it was sure to be drawn
 
