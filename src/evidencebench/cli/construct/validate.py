@@ -238,7 +238,7 @@ def _tables(report: ValidationReport, criterion: CriterionReport, resampling: Re
         )
     else:
         raters: list[list[Cell]] = [
-            [one.rater, one.n_tasks, one.n_judged, one.n_yes, 100 * one.n_yes / max(1, one.n_judged)]
+            [one.rater, one.n_tasks, one.n_sentences, one.n_marked, 100 * one.n_marked / max(1, one.n_sentences)]
             for one in criterion.raters
         ]
         yield Table(title=what, columns=["rater", "done", "sentences", "marked", "% marked"], rows=raters)

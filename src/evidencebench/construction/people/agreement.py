@@ -122,9 +122,6 @@ class RaterPair:
     first: str
     second: str
     n_tasks: int
-    n_sentences: int
-    n_marked_first: int
-    n_marked_second: int
     measures: dict[str, Agreement]
 
 
@@ -182,21 +179,11 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
 
     pairs = []
     for number, (sort, first, second) in enumerate(statistic.pairs):
-        one, other = marks.values[first], marks.values[second]
-        judged = (one >= 0) & (other >= 0)
-        pair = RaterPair(
-            sort=sort,
-            first=marks.raters[first],
-            second=marks.raters[second],
-            n_tasks=len(set(marks.task_of[judged].tolist())),
-            n_sentences=int(judged.sum()),
-            n_marked_first=int((one[judged] == 1).sum()),
-            n_marked_second=int((other[judged] == 1).sum()),
-            measures={
-                name: agreement(statistic.place(name, number), (least, 1)) for name, least in LEAST_VALUES.items()
-            },
-        )
-        pairs.append(pair)
+        judged = (marks.values[[first, second]] != MISSING).all(0)
+        n_tasks = len(set(marks.task_of[judged].tolist()))
+        measures = {name: agreement(statistic.place(name, number), (least, 1)) for name, least in LEAST_VALUES.items()}
+        one, other = marks.raters[first], marks.raters[second]
+        pairs.append(RaterPair(sort=sort, first=one, second=other, n_tasks=n_tasks, measures=measures))
     contrasts = []
     for measure, least in LEAST_VALUES.items() if len(marks.people) > 1 and marks.model is not None else ():
         place = statistic.place(measure, -1)
@@ -272,8 +259,8 @@ def disagreements_in(marks: Marks, criterion: str = "") -> list[Disagreement]:
 class RaterCount:
     rater: str
     n_tasks: int
-    n_judged: int  # sentences, or tasks
-    n_yes: int
+    n_sentences: int
+    n_marked: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +273,8 @@ class RatedShare:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionReport:
     criterion: str  # empty where sentences are marked
-    raters: tuple[RaterCount, ...]
-    shares: tuple[RatedShare, ...]  # none where sentences are marked, which are not independent
+    raters: tuple[RaterCount, ...]  # where sentences are marked
+    shares: tuple[RatedShare, ...]  # where they are not: sentences of a paper are not independent
     agreement: RaterComparison | None  # None where only one rater judged anything
 
 
@@ -326,18 +313,9 @@ def report_answers(
         marks = collect_marks(known, annotations, criterion=criterion, labels=labels, teams=teams)
         if not ((criterion and marks.people) or marks.pairs):
             raise UndefinedScoreError(f"{tasks.path}: expected answers, but no annotator is done with a task")
-        raters = [
-            RaterCount(
-                rater=rater,
-                n_tasks=len(set(marks.task_of[values != MISSING].tolist())),
-                n_judged=int((values != MISSING).sum()),
-                n_yes=int((values == 1).sum()),
-            )
-            for rater, values in zip(marks.raters, marks.values, strict=True)
-        ]
         report = CriterionReport(
             criterion=criterion,
-            raters=tuple(raters),
+            raters=() if criterion else tuple(_counts(marks)),
             shares=tuple(_shares(marks, resampling.level)) if criterion else (),
             agreement=compare_raters(marks, resampling, margin) if marks.pairs else None,
         )
@@ -352,6 +330,13 @@ def report_answers(
         criteria=tuple(criteria),
         disagreements=tuple(disagreements),
     )
+
+
+def _counts(marks: Marks) -> Iterator[RaterCount]:
+    for rater, values in zip(marks.raters, marks.values, strict=True):
+        judged = values != MISSING
+        n_tasks = len(set(marks.task_of[judged].tolist()))
+        yield RaterCount(rater=rater, n_tasks=n_tasks, n_sentences=int(judged.sum()), n_marked=int((values == 1).sum()))
 
 
 def _shares(marks: Marks, level: float) -> Iterator[RatedShare]:
