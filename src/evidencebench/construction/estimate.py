@@ -219,13 +219,14 @@ class _Rehearsal:
                 base = step  # else votes decide what it asks, and the step before tells how much there is to ask
             parts = [uses[base].times(w, w, w) for uses, w in zip(asked, weights, strict=True)]
             total = sum(parts, NOTHING).times(kept, kept, kept)
-            counts = [self._count(start, draft_id)[base] for draft_id in estimate.was]
+            pilot = {draft_id: was for draft_id, was in estimate.was.items() if draft_id in self._inputs[start].offsets}
+            counts = [self._count(start, draft_id)[base] for draft_id in pilot]
             counted, uses = sum(counts, NOTHING), dict[str, ModelUse]()
             if counted.requests:  # what the pilot asked in truth, model by model, for what was counted of it
                 ratio, of_prompts = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
-                was = joined(estimate.was.values())
+                was = joined(pilot.values())
                 uses = {model: use.times(ratio, of_prompts, ratio) for model, use in was.items()}
-                weighed = [sum(use.weight for use in of_draft.values()) for of_draft in estimate.was.values()]
+                weighed = [sum(use.weight for use in of_draft.values()) for of_draft in pilot.values()]
                 more = [*errors, _sampling_error([part.prompt_tokens for part in parts], n_all=len(ids))]
                 factor = interval_factor([count.prompt_tokens for count in counts], weighed, more)
                 estimate.factor = max(factor, estimate.factor or 1.0)
