@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command
+from evidencebench.construction.draft import Draft, Judging
 from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
+from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.construction.people.tasks import TaskSort, read_tasks
+from evidencebench.data.dataset import write_dataset
+from trial_constructions import write_drafts
 
 CALL = "construct validate sample --folder people"
 LABELS = {
@@ -103,6 +107,12 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
     pairs = fields["pairs"]["criteria"][0]["agreement"]["pairs"]
     assert [(pair["first"], pair["second"]) for pair in pairs] == [("Ada", "Bo"), ("Ada", "model"), ("Bo", "model")]
     assert pairs[1]["measures"]["kappa"]["value"] == 1.0
+    for path in Path("people/pairs").iterdir():
+        path.unlink()
+    partly = command(f"{CALL} --report --draws 200 --json")
+    assert list(partly.json) == ["sentences", "results", "hypotheses", "aspects", "warnings"]
+    assert partly.json["warnings"] == ["people/pairs.jsonl: expected answers, but no annotator is done with a task"]
+    assert "no annotator is done" in command(f"{CALL} --report --sort pairs").refusal
     assert list(command(f"{CALL} --report --sort results --draws 200 --json").json) == ["results", "warnings"]
 
 
@@ -124,6 +134,36 @@ def test_a_decision_is_compared_with_the_labels(command: Command) -> None:
     assert {names: one["n_tasks"] for names, one in pairs.items()} == dict.fromkeys(pairs, 8)
     assert pairs["decided", "model"]["measures"]["kappa"]["value"] == 1.0
     assert pairs["Bo", "model"]["measures"]["kappa"]["value"] < 1.0
+
+
+def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: Path, command: Command) -> None:
+    """A sentence that is no label any more is none of the model's marks, though the data set is not made again."""
+    paper, sources = SAMPLE[0].query, [SAMPLE[0].labels.sources[aspect] for aspect in SAMPLE[0].labels.aspects]
+    (tmp_path / "work" / "dataset").mkdir(parents=True)
+    write_dataset(tmp_path / "work" / "dataset" / "test.json", [SAMPLE[0]])
+    judging = Judging(
+        paper_sha256="",
+        n_sentences=len(paper.sentences),
+        window=10,
+        overlap=5,
+        rounds=(),
+        sources=tuple(tuple(held[1:]) for held in sources),
+    )
+    texts = tuple(SAMPLE[0].labels.texts[aspect] for aspect in SAMPLE[0].labels.aspects)
+    draft = Draft(id="d", review_id="r", paper_id=paper.paper_id, summary="All.", aspects=texts, judging=judging)
+    write_drafts(tmp_path / "work" / "filtered.jsonl", [draft])
+    work = tmp_path / "work"
+    assert command(f"construct validate {work} --for csv").code == 0
+    tasks = read_tasks(work / "validation" / "sentences.jsonl")
+    (task,) = tasks.records
+    held = sources[texts.index(task.aspect)]
+    folder = AnnotationFolder(work / "validation" / "sentences", tasks)
+    folder.append("Ada", TaskAnnotation(task=task.id, sentences=tuple(sorted(held)), is_done=True))
+    found = command(f"construct validate {work} --report --draws 100 --json").json["sentences"]["criteria"][0]
+    assert {one["rater"]: one["n_marked"] for one in found["raters"]} == {"Ada": len(held), "model": len(held) - 1}
+    (marked,) = marked_aspects(work)
+    assert (set(marked.marked), set(marked.labelled), marked.weight) == (set(held), set(held[1:]), len(texts))
+    assert marked_aspects(tmp_path / "nothing") == ()
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from evidencebench.construction.people.tasks import (
     read_tasks,
     write_tasks,
 )
-from evidencebench.errors import UnreadableError
+from evidencebench.errors import UndefinedScoreError, UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.pages.disagreements import disagreements_page
 from evidencebench.scoring.resampling import Proportion, Resampling
@@ -198,12 +198,18 @@ def _reports(
         tasks = read_tasks(folder / f"{name}.jsonl")
         sources = [*answers, *([folder / name] if name in answered else [])]
         annotations, problems = collect_annotations(sources, tasks)
-        report = report_of(tasks, annotations, labels if name in LABELLED_SORTS else None)
+        cautions += problems
+        try:
+            report = report_of(tasks, annotations, labels if name in LABELLED_SORTS else None)
+        except UndefinedScoreError as error:
+            cautions.append(str(error))
+            continue
         if report.n_changed:
             left_out = counted(report.n_changed, "task")
-            problems.append(f"{tasks.path}: {left_out} left out, on aspects that the labels have not any more")
+            cautions.append(f"{tasks.path}: {left_out} left out, on aspects that the labels have not any more")
         reports.append(report)
-        cautions += problems
+    if not reports:
+        raise UndefinedScoreError("; ".join(cautions))
     return reports, cautions
 
 
