@@ -109,6 +109,8 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
     assert pairs[1]["measures"]["kappa"]["value"] == 1.0
     for path in Path("people/pairs").iterdir():
         path.unlink()
+    begun = TaskAnnotation(task=read_tasks("people/pairs.jsonl").records[0].id, ratings={})
+    AnnotationFolder(Path("people/pairs"), read_tasks("people/pairs.jsonl")).append("Ada", begun)
     partly = command(f"{CALL} --report --draws 200 --json")
     assert list(partly.json) == ["sentences", "results", "hypotheses", "aspects", "warnings"]
     assert partly.json["warnings"] == ["people/pairs.jsonl: expected answers, but no annotator is done with a task"]

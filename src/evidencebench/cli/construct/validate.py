@@ -188,7 +188,7 @@ def _reports(
 ) -> tuple[list[ValidationReport], list[str]]:
     """Return the report of a sort, or of each that somebody has answered, and what a reader must know."""
     every: Sequence[TaskSort] = get_args(TaskSort)
-    answered: list[TaskSort] = [name for name in every if (folder / name).is_dir()]
+    answered: list[TaskSort] = [name for name in every if any((folder / name).glob("*.jsonl"))]
     sorts: list[TaskSort] = [sort] if sort else ["sentences"] if answers else answered
     if not sorts:
         raise UnreadableError(f"{folder}: expected answers of people, got none; without --report people can answer")
