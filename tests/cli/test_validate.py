@@ -54,7 +54,12 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     fields = command(f"{report} --json").json["sentences"]
     assert command(f"{report} --json").json["sentences"] == fields, "the same seed, the same figures"
     agreement = fields["criteria"][0]["agreement"]
-    assert [pair["sort"] for pair in agreement["pairs"]] == ["human-human", "human-model", "human-model"]
+    assert [pair["sort"] for pair in agreement["pairs"]] == [
+        "human-human",
+        "human-model",
+        "human-model",
+        "together-model",
+    ]
     assert {one["measure"] for one in agreement["contrasts"]} == {"accuracy", "f1", "kappa", "alpha", "spearman"}
     assert Path("differ.html").read_text().count("<mark>") == len(fields["disagreements"])
     assert "exists; choose another name" in command(f"{report} --disagreements differ.html").err
@@ -105,7 +110,10 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
     (labelled, *_) = fields["pairs"]["criteria"][0]["shares"]
     assert (labelled["group"], labelled["share"]["k"], round(labelled["share"]["low"], 3)) == ("labelled", 20, 0.832)
     pairs = fields["pairs"]["criteria"][0]["agreement"]["pairs"]
-    assert [(pair["first"], pair["second"]) for pair in pairs] == [("Ada", "Bo"), ("Ada", "model"), ("Bo", "model")]
+    assert [(pair["first"], pair["second"]) for pair in pairs] == [
+        *(("Ada", "Bo"), ("Ada", "model"), ("Bo", "model")),
+        ("people together", "model"),
+    ]
     assert pairs[1]["measures"]["kappa"]["value"] == 1.0
     for path in Path("people/pairs").iterdir():
         path.unlink()
@@ -132,9 +140,9 @@ def test_a_decision_is_compared_with_the_labels(command: Command) -> None:
     folder.decide("Cleo", TaskAnnotation(task=first.id, sentences=sources, is_done=True))
     found = command(f"{CALL} --report --draws 200 --json").json["sentences"]["criteria"][0]["agreement"]["pairs"]
     pairs = {(one["first"], one["second"]): one for one in found}
-    assert set(pairs) == {("Ada", "Bo"), ("Ada", "model"), ("Bo", "model"), ("decided", "model")}
+    assert set(pairs) == {("Ada", "Bo"), ("Ada", "model"), ("Bo", "model"), ("people together", "model")}
     assert {names: one["n_tasks"] for names, one in pairs.items()} == dict.fromkeys(pairs, 8)
-    assert pairs["decided", "model"]["measures"]["kappa"]["value"] == 1.0
+    assert pairs["people together", "model"]["measures"]["kappa"]["value"] == 1.0
     assert pairs["Bo", "model"]["measures"]["kappa"]["value"] < 1.0
 
 

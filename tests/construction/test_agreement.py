@@ -19,7 +19,6 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from evidencebench.construction.people.agreement import (
-    TOGETHER,
     ValidationReport,
     compare_raters,
     disagreements_in,
@@ -33,6 +32,7 @@ from evidencebench.construction.people.labels import Labelled, read_labels
 from evidencebench.construction.people.marks import (
     MISSING,
     PAIR_MEASURES,
+    TOGETHER,
     Marks,
     PairSort,
     PairStatistic,
@@ -223,6 +223,7 @@ def test_people_and_the_model_are_compared_on_what_both_judged(study: Study) -> 
         ("Ada", "Bo"): ("human-human", 2),
         ("Ada", "model"): ("human-model", 3),
         ("Bo", "model"): ("human-model", 2),
+        (TOGETHER, "model"): ("together-model", 3),
     }
     assert pairs["Ada", "model"].measures["kappa"].value == 1.0
     assert pairs["Ada", "Bo"].measures["f1"].value == 0.5
@@ -248,17 +249,19 @@ def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> No
             collect_marks(study.tasks.records, given, teams=teams)
 
 
-def test_the_decided_marks_are_compared_with_the_model_alone(study: Study) -> None:
-    given = study.annotations({"Ada": [(2,), (2,), (1,), (2,)], "Bo": [(2,), (3,), (1,), None]})
+def test_what_people_say_together_is_compared_with_the_model(study: Study) -> None:
+    given = study.annotations({"Ada": [(2,), (2,), (1, 5), (2,)], "Bo": [(2,), (3,), (1,), None]})
     decision = TaskAnnotation(task="task_1", sentences=(2,), is_done=True, decided_by="Cleo")
-    marks = collect_marks(study.tasks.records, replace(given, adjudicated={"task_1": decision}), labels=study.labels)
+    adjudicated = replace(given, adjudicated={"task_1": decision})
+    marks = collect_marks(study.tasks.records, adjudicated, labels=study.labels)
     found = compare_raters(marks, FEW, 0.05)
-    (decided,) = (pair for pair in found.pairs if pair.sort == "decided-model")
-    # The decision, and the two tasks on which both agree; the last one was seen by one person alone.
-    assert (decided.first, decided.n_tasks) == ("decided", 3)
-    namesake = study.annotations({"decided": [(2,), (2,), (1,), (2,)]})
+    (together,) = (pair for pair in found.pairs if pair.sort == "together-model")
+    assert (together.first, together.n_tasks) == (TOGETHER, 4)
+    # The decision counts; of two who differ neither has the majority; the last task was seen by one alone.
+    assert [np.flatnonzero(row == 1).tolist() for row in marks.together.reshape(4, 8)] == [[2], [2], [1], [2]]
+    namesake = study.annotations({TOGETHER: [(2,), (2,), (1,), (2,)]})
     with pytest.raises(PeopleError, match="rename that annotator"):
-        collect_marks(study.tasks.records, replace(namesake, adjudicated={"task_1": decision}))
+        collect_marks(study.tasks.records, namesake)
     without = compare_raters(collect_marks(study.tasks.records, given, labels=study.labels), FEW, 0.05)
     assert [one.human_model.value for one in found.contrasts] == [one.human_model.value for one in without.contrasts]
 
@@ -288,7 +291,7 @@ def test_measures_are_in_the_report_as_they_are_computed_and_alpha_of_all_people
     marks = study.marks({"Ada": [(2,), (2,), (1,), ()], "Bo": [(2,), (3,), (1, 2), (2,)]})
     found = compare_raters(marks, FEW, 0.05)
     assert found.alpha_people == found.pairs[0].measures["alpha"]
-    assert found.alpha_all.value == pytest.approx(float(alpha_of_counts(marks.alpha_counts(range(3)).sum(0))))
+    assert found.alpha_all.value == pytest.approx(float(alpha_of_counts(marks.alpha_counts((0, 1, 3)).sum(0))))
     for number, (_, first, second) in enumerate(marks.pairs):
         for name, measure in PAIR_MEASURES.items():
             expected = float(measure(marks.tables(first, second).sum(0)))

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from evidencebench.construction.people.answers import Annotations
 from evidencebench.construction.people.labels import Labelled
 from evidencebench.construction.people.marks import (
-    DECIDED,
     LEAST_VALUES,
     MISSING,
+    MODEL,
     PAIR_MEASURES,
+    TOGETHER,
     Marks,
     PairSort,
     collect_marks,
@@ -225,8 +226,9 @@ class Disagreement:
 
 def disagreements_in(marks: Marks, criterion: str = "") -> list[Disagreement]:
     """Return the disagreements: those of the model against all people first, then in the order of the tasks."""
-    disagreements, raters = [], np.array(marks.raters)
-    differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
+    are_single = np.array([rater != TOGETHER for rater in marks.raters])
+    disagreements, raters, values = [], np.array(marks.raters)[are_single], marks.values[are_single]
+    differ = np.flatnonzero((values == 1).any(0) & (values == 0).any(0))
     starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
     for column in differ.tolist():
         task = marks.tasks[marks.task_of[column]]
@@ -246,8 +248,8 @@ def disagreements_in(marks: Marks, criterion: str = "") -> list[Disagreement]:
             sentence=text,
             before=before,
             after=after,
-            marked_by=tuple(raters[marks.values[:, column] == 1].tolist()),
-            not_marked_by=tuple(raters[marks.values[:, column] == 0].tolist()),
+            marked_by=tuple(raters[values[:, column] == 1].tolist()),
+            not_marked_by=tuple(raters[values[:, column] == 0].tolist()),
         )
         disagreements.append(disagreement)
     if marks.model is not None:
@@ -287,9 +289,6 @@ class ValidationReport:
     margin: float
     criteria: tuple[CriterionReport, ...]
     disagreements: tuple[Disagreement, ...]
-
-
-TOGETHER = "people together"
 
 
 def report_answers(
@@ -341,9 +340,7 @@ def _counts(marks: Marks) -> Iterator[RaterCount]:
 
 def _shares(marks: Marks, level: float) -> Iterator[RatedShare]:
     """Yield how often each rater says yes, where the labels do and where they do not."""
-    rows = dict(zip(marks.people, marks.values, strict=False))
-    if len(rows) > 1 or DECIDED in marks.raters:
-        rows[TOGETHER] = marks.together()
+    rows = {rater: values for rater, values in zip(marks.raters, marks.values, strict=True) if rater != MODEL}
     groups = {"all": np.ones(len(marks.tasks), dtype=bool)}
     if marks.model is not None:
         groups = {LABELLED: marks.values[-1] == 1, UNLABELLED: marks.values[-1] == 0}

@@ -16,10 +16,10 @@ from evidencebench.construction.people.tasks import AnnotationTask, read_tasks
 from evidencebench.errors import PeopleError
 from evidencebench.scoring.resampling import Floats
 
-DECIDED, MODEL = "decided", "model"  # how the decisions of people and the labels are named among the raters
+TOGETHER, MODEL = "people together", "model"  # how what people say together and the labels are named among the raters
 MISSING = -1
 
-PairSort = Literal["human-human", "human-model", "decided-model"]
+PairSort = Literal["human-human", "human-model", "together-model"]
 Marked = npt.NDArray[np.int8]
 """One value a thing that is judged, a sentence of a task or the task itself: 1 yes, 0 no, -1 not judged."""
 
@@ -29,7 +29,7 @@ class Marks:
     tasks: Sequence[AnnotationTask]
     people: tuple[str, ...]  # people and teams that are compared with each other
     model: str | None
-    raters: tuple[str, ...]  # people, then "decided" where there is such, then the model where there is one
+    raters: tuple[str, ...]  # people, then people together where they are several, then the model where there is one
     values: Marked  # raters x things that are judged
     task_of: npt.NDArray[np.int64]  # the number of each thing's task
     paper_of: npt.NDArray[np.int64]
@@ -44,8 +44,8 @@ class Marks:
             ("human-human", first, second) for first, second in combinations(range(len(self.people)), 2)
         ]
         if self.model is not None:
-            last = len(self.raters) - 1  # what follows the people is what was decided
-            pairs += [("human-model" if n < len(self.people) else "decided-model", n, last) for n in range(last)]
+            last = len(self.raters) - 1  # what follows the people is what they say together
+            pairs += [("human-model" if n < len(self.people) else "together-model", n, last) for n in range(last)]
         return pairs
 
     def tables(self, first: int, second: int) -> Floats:
@@ -66,15 +66,9 @@ class Marks:
             [np.bincount(self.paper_of[paired], weights=c, minlength=self.n_papers) for c in columns], axis=-1
         )
 
+    @property
     def together(self) -> Marked:
-        """Return what people say together: a decision where there is one, else the majority; a tie is a no."""
-        votes = self.values[: len(self.people)]
-        n_judges, n_yes = (votes != MISSING).sum(0), (votes == 1).sum(0)
-        said = np.where(n_judges == 0, MISSING, 2 * n_yes > n_judges).astype(np.int8)
-        if DECIDED in self.raters:
-            decided = self.values[self.raters.index(DECIDED)]
-            said = np.where(decided == MISSING, said, decided)
-        return said
+        return self.values[len(self.people) - (TOGETHER not in self.raters)]
 
 
 def collect_marks(
@@ -101,21 +95,17 @@ def collect_marks(
     people = _with_teams(rows, teams or {})
     raters = dict(people)
     lengths = [1 if criterion else len(task.sentences) for task in tasks]
-    decided = {task for task, annotation in annotations.adjudicated.items() if annotation.is_done}
-    if decided:
-        decisions = row(annotations.adjudicated)
-        for task, stop in zip(tasks, np.cumsum(lengths), strict=True):
-            # What people agree on, where nothing had to be decided.
-            of_task = slice(stop - (1 if criterion else len(task.sentences)), stop)
-            judged = [of_person[of_task] for of_person in rows.values() if (of_person[of_task] != MISSING).all()]
-            if task.id not in decided and len(judged) > 1 and all((marked == judged[0]).all() for marked in judged):
-                decisions[of_task] = judged[0]
-        raters[DECIDED] = decisions
+    decided = row(annotations.adjudicated)
+    if len(people) > 1 or (decided != MISSING).any():  # a decision counts, else the majority; a tie is a no
+        votes = np.stack([decided, *people.values()])[1:]
+        n_judges = (votes != MISSING).sum(0)
+        majority = np.where(n_judges == 0, MISSING, 2 * (votes == 1).sum(0) > n_judges)
+        raters[TOGETHER] = np.where(decided == MISSING, majority, decided).astype(np.int8)
     if labels is not None:
         of_tasks = [labels[task.paper_id, task.aspect] for task in tasks]
         model = [_labelled(task, known, criterion) for task, known in zip(tasks, of_tasks, strict=True)]
         raters[MODEL] = np.concatenate(model, dtype=np.int8)
-    if reserved := {DECIDED, MODEL} & people.keys():
+    if reserved := {TOGETHER, MODEL} & people.keys():
         raise PeopleError(f"'{min(reserved)}' is what the report calls another rater; rename that annotator")
     papers: dict[str, int] = {}
     numbers = [papers.setdefault(task.paper_id, len(papers)) for task in tasks]
@@ -178,10 +168,9 @@ def marked_aspects(source: str | Path, folder: Path | None = None) -> tuple[Mark
     tasks = read_tasks(folder / "sentences.jsonl")
     labels = read_labels(source)
     marks = collect_marks(known := matched(tasks.records, labels), AnnotationFolder(folder / "sentences", tasks).read())
-    n_aspects, said = Counter(paper for paper, _ in labels), marks.together()
-    found = []
-    for number, task in enumerate(known):
-        own = said[marks.task_of == number]
+    n_aspects, found = Counter(paper for paper, _ in labels), list[MarkedAspect]()
+    for number, task in enumerate(known if marks.raters else ()):
+        own = marks.together[marks.task_of == number]
         if len(own) and (own != MISSING).all():
             of_aspect = labels[task.paper_id, task.aspect]
             marked = frozenset(np.flatnonzero(own).tolist())
