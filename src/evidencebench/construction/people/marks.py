@@ -68,7 +68,8 @@ class Marks:
 
     @property
     def together(self) -> Marked:
-        return self.values[len(self.people) - (TOGETHER not in self.raters)]
+        row: Marked = self.values[len(self.people) - (TOGETHER not in self.raters)]
+        return row
 
 
 def collect_marks(
