@@ -20,6 +20,7 @@ DEFAULT_TASKS = {"sentences": 50, "pairs": 100, "results": 100, "passages": 50, 
 LABELLED, UNLABELLED = "labelled", "not labelled"
 NEAR = 2  # how many sentences an unlabelled one may be from a source to be asked about
 _AROUND = 3  # sentences that are shown on each side of a pair's
+_MOST_AROUND = 500  # characters that are shown on each side of a passage
 
 Item = TypeVar("Item")
 
@@ -167,9 +168,9 @@ def _draw_passages(work: Path, n: int, random: Random) -> tuple[str, list[Annota
             instance_id=draft.id,
             paper_id=draft.paper_id,
             text=draft.summary,
-            before=before,
-            after=after,
-            cited=", ".join(draft.passage.marks) if draft.passage else "",
+            before=before[-_MOST_AROUND:],
+            after=after[:_MOST_AROUND],
+            cited=", ".join(dict.fromkeys(draft.passage.marks)) if draft.passage else "",
         )
 
     ids, counts = _reservoirs((("kept", draft_id) for draft_id in sorted(drafts.going_on)), n, random)
