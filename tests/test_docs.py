@@ -184,7 +184,7 @@ def test_the_lazy_tables_of_commands_say_what_the_commands_say() -> None:
             assert command is not None
             assert (command.help or "").splitlines()[0] == line
             groups += [command] if isinstance(command, click.Group) else []
-    assert len(groups) == 10
+    assert len(groups) == 9
 
 
 @pytest.mark.parametrize("document", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.agreement import chance_to_show, equivalence_at, studentised
+from evidencebench.construction.people.agreement import equivalence_at, studentised
 from evidencebench.construction.people.marks import LABELS, PairSort, PairStatistic
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
@@ -31,8 +31,6 @@ ANSWERS = np.array([[n >> 2 & 1, n >> 1 & 1, n & 1] for n in range(8)])
 """Every combination of what two people and the model say."""
 
 N_DRAWS, LEVEL, TEST_LEVEL = 1_000, 0.95, 0.90
-N_POWER = 100
-"""In so many of the studies the power is predicted, which takes long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +131,7 @@ METHODS = ("studentised", "papers")
 
 
 class Tally:
-    """What is counted over the studies of one world, by some methods or all; with all, power is predicted too."""
+    """What is counted over the studies of one world, by some methods or all."""
 
     def __init__(self, world: World, margin: float, methods: Collection[str] = METHODS) -> None:
         self.world, self.truth, self.margin, self.n = world, world.truth(), margin, 0
@@ -143,7 +141,6 @@ class Tally:
         self.width = {method: np.zeros(n_values) for method in METHODS}
         self.claimed = {method: np.zeros(n_values) for method in METHODS}
         self.differing = {method: np.zeros(n_values) for method in METHODS}
-        self.predicted: list[list[float]] = []
 
     def add(self, seed: int) -> None:
         """Simulate one study."""
@@ -160,13 +157,6 @@ class Tally:
         intervals = [drawn.interval(place, LEVEL) or (np.nan, np.nan) for place in which]
         is_shown = [equivalence_at(drawn, place, self.margin).is_shown for place in which]
         self._count("studentised", np.array(intervals).T, np.array(is_shown))
-        if self.n < N_POWER and len(self.methods) == len(METHODS):
-            self.predicted.append(
-                [
-                    chance_to_show(sums, statistic, n=len(sums), margin=self.margin, seed=seed)
-                    for statistic in (replace(STATISTIC, measures=(name,)) for name in STATISTIC.measures)
-                ]
-            )
         self.n += 1
 
     def _count(self, method: str, ends: Floats, is_shown: npt.NDArray[np.bool_]) -> None:
@@ -229,9 +219,6 @@ def tables(n_studies: int) -> Iterator[Table]:
                         apart.share(apart.differing[method], measure, -1),
                         apart.share(apart.claimed[method], measure, -1),
                         equal.share(equal.claimed[method], measure, -1),
-                        100 * float(np.mean(np.array(equal.predicted)[:, STATISTIC.measures.index(measure)]))
-                        if method == "studentised"
-                        else None,
                     ]
                 )
             print(coverage[-2:], errors[-2:], flush=True)
@@ -259,7 +246,6 @@ def tables(n_studies: int) -> Iterator[Table]:
             "different, true -10",
             "equivalent, true -10 (at most 5)",
             "equivalent, true 0 (power)",
-            "power as predicted",
         ],
         rows=errors,
     )
@@ -282,8 +268,7 @@ def main() -> None:
     text = "\n\n".join(as_markdown(table) for table in shown)
     error = 196 * (0.05 * 0.95 / given.studies) ** 0.5
     text += (
-        f"\n\n{given.studies:,} simulated studies a row of {N_DRAWS:,} draws each: 5 % is seen as 5 ± {error:.1f}. "
-        f"Power is predicted in the first {N_POWER} of them.\n"
+        f"\n\n{given.studies:,} simulated studies a row of {N_DRAWS:,} draws each: 5 % is seen as 5 ± {error:.1f}.\n"
     )
     print(text)
     if given.write:

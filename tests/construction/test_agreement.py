@@ -1,7 +1,5 @@
-"""Agreement of people and the model: measures, intervals and power against libraries, loops and laws; reports."""
+"""Agreement of people and the model: measures and intervals against libraries, loops and laws; reports."""
 
-import csv
-import io
 import itertools
 import math
 import tempfile
@@ -10,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -19,22 +19,20 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from evidencebench.construction.people.agreement import (
-    chance_to_show,
+    ValidationReport,
     compare_raters,
-    disagreement_table,
     disagreements_in,
     equivalence_at,
     jackknife,
-    power_of,
-    report_marks,
-    report_ratings,
-    student_quantile,
+    report_answers,
     studentised,
 )
-from evidencebench.construction.people.answers import Annotations, TaskAnnotation
+from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation
+from evidencebench.construction.people.labels import Labelled, read_labels
 from evidencebench.construction.people.marks import (
     MISSING,
     PAIR_MEASURES,
+    TOGETHER,
     Marks,
     PairSort,
     PairStatistic,
@@ -44,12 +42,12 @@ from evidencebench.construction.people.marks import (
     exact_accuracy,
     f1,
     krippendorff_alpha,
+    marked_aspects,
     spearman,
-    sums_of,
 )
 from evidencebench.construction.people.tasks import (
+    CRITERIA,
     AnnotationTask,
-    Criterion,
     FileDigest,
     TasksFile,
     TasksHeader,
@@ -61,7 +59,6 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import PeopleError, RunMismatchError, UndefinedScoreError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.tables import as_csv
 from examples import IS_THOROUGH, examples
 from labelled_papers import marked_papers
 from make_agreement_table import MARGIN, WORLDS, studied, with_difference
@@ -100,12 +97,6 @@ def test_alpha_of_two_raters_is_that_of_a_table_worked_by_hand() -> None:
     assert math.isclose(krippendorff_alpha(np.array([90.0, 2.0, 3.0, 5.0])), expected)
 
 
-@given(st.floats(0.5, 0.99), st.integers(9, 20_000))
-@examples(100)
-def test_the_quantiles_of_student_are_those_of_scipy(share: float, degrees: int) -> None:
-    assert math.isclose(student_quantile(share, degrees), stats.t.ppf(share, degrees), abs_tol=1e-3)
-
-
 FEW = Resampling(seed=3, n_draws=300)
 
 
@@ -133,9 +124,19 @@ class Study:
             }
         )
 
+    @property
+    def labels(self) -> Labelled:
+        """Read the labels."""
+        return read_labels(str(self.dataset.path))
+
+    def report(self, answers: Answers, *, with_model: bool = True) -> ValidationReport:
+        """Return the report of what people said."""
+        labels = self.labels if with_model else None
+        return report_answers(self.tasks, self.annotations(answers), labels, resampling=FEW, margin=0.05)
+
     def marks(self, answers: Answers, *, with_model: bool = True) -> Marks:
         """Return the marks of people, and of the labels."""
-        return collect_marks(self.tasks, self.annotations(answers), dataset=self.dataset if with_model else None)
+        return collect_marks(self.tasks.records, self.annotations(answers), labels=self.labels if with_model else None)
 
 
 def study_at(folder: Path, papers: Sequence[Instance]) -> Study:
@@ -177,7 +178,6 @@ def made(values: np.ndarray, n_papers: int = 3) -> Marks:
         values=values,
         task_of=np.arange(n) % n_papers,
         paper_of=np.arange(n) % n_papers,
-        kinds=tuple((Kind.BODY, Kind.ABSTRACT)[number % 2] for number in range(n)),
     )
 
 
@@ -195,7 +195,6 @@ def test_counts_are_those_of_a_loop(drawn: list[list[int]]) -> None:
                 expected[number % 3, 2 * column[first] + column[second]] += 1
         found = marks.tables(first, second)
         np.testing.assert_array_equal(found, expected[: len(found)])
-    np.testing.assert_allclose(sum(sums_of(marks.of_kind(kind))[0] for kind in Kind), sums_of(marks)[0])
 
 
 @given(answers)
@@ -217,13 +216,14 @@ def test_people_and_the_model_are_compared_on_what_both_judged(study: Study) -> 
     given = study.annotations({"Ada": [(2,), (2,), (2,), None], "Bo": [(2,), (3,), None, None]})
     drafted = TaskAnnotation(task="task_3", sentences=(1,), is_done=False)  # which counts nothing
     by_annotator = {**given.by_annotator, "Bo": {**given.by_annotator["Bo"], "task_3": drafted}}
-    marks = collect_marks(study.tasks, Annotations(by_annotator=by_annotator), dataset=study.dataset)
+    marks = collect_marks(study.tasks.records, Annotations(by_annotator=by_annotator), labels=study.labels)
     found = compare_raters(marks, FEW, 0.05)
     pairs = {(pair.first, pair.second): pair for pair in found.pairs}
-    assert {names: (pair.sort, pair.n_tasks, pair.n_sentences) for names, pair in pairs.items()} == {
-        ("Ada", "Bo"): ("human-human", 2, 16),
-        ("Ada", "model"): ("human-model", 3, 24),
-        ("Bo", "model"): ("human-model", 2, 16),
+    assert {names: (pair.sort, pair.n_tasks) for names, pair in pairs.items()} == {
+        ("Ada", "Bo"): ("human-human", 2),
+        ("Ada", "model"): ("human-model", 3),
+        ("Bo", "model"): ("human-model", 2),
+        (TOGETHER, "model"): ("together-model", 3),
     }
     assert pairs["Ada", "model"].measures["kappa"].value == 1.0
     assert pairs["Ada", "Bo"].measures["f1"].value == 0.5
@@ -235,7 +235,7 @@ def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> No
     given = study.annotations(
         {"Ada": [(1, 2), (2,), None, None], "Bo": [(2,), (2,), (5,), None], "Cleo": [(2, 3), (), (), ()]}
     )
-    marks = collect_marks(study.tasks, given, teams={"pair": ["Ada", "Bo"]})
+    marks = collect_marks(study.tasks.records, given, teams={"pair": ["Ada", "Bo"]})
     assert marks.people == ("pair", "Cleo")
     team = marks.values[0].reshape(4, 8)
     assert [np.flatnonzero(row == 1).tolist() for row in team] == [[1, 2], [2], [5], []]
@@ -246,73 +246,96 @@ def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> No
         ({"Cleo": ["Ada"]}, "is named as an annotator is"),
     ):
         with pytest.raises(PeopleError, match=words):
-            collect_marks(study.tasks, given, teams=teams)
+            collect_marks(study.tasks.records, given, teams=teams)
 
 
-def test_the_decided_marks_are_compared_with_the_model_alone(study: Study) -> None:
-    given = study.annotations({"Ada": [(2,), (2,), (1,), (2,)], "Bo": [(2,), (3,), (1,), None]})
+def test_what_people_say_together_is_compared_with_the_model(study: Study) -> None:
+    given = study.annotations({"Ada": [(2,), (2,), (1, 5), (2,)], "Bo": [(2,), (3,), (1,), None]})
     decision = TaskAnnotation(task="task_1", sentences=(2,), is_done=True, decided_by="Cleo")
-    marks = collect_marks(study.tasks, replace(given, adjudicated={"task_1": decision}), dataset=study.dataset)
+    adjudicated = replace(given, adjudicated={"task_1": decision})
+    marks = collect_marks(study.tasks.records, adjudicated, labels=study.labels)
     found = compare_raters(marks, FEW, 0.05)
-    (decided,) = (pair for pair in found.pairs if pair.sort == "decided-model")
-    # The decision, and the two tasks on which both agree; the last one was seen by one person alone.
-    assert (decided.first, decided.n_tasks, decided.n_marked_first) == ("decided", 3, 3)
-    namesake = study.annotations({"decided": [(2,), (2,), (1,), (2,)]})
-    with pytest.raises(PeopleError, match="give that annotator another name"):
-        collect_marks(study.tasks, replace(namesake, adjudicated={"task_1": decision}))
-    without = compare_raters(collect_marks(study.tasks, given, dataset=study.dataset), FEW, 0.05)
+    (together,) = (pair for pair in found.pairs if pair.sort == "together-model")
+    assert (together.first, together.n_tasks) == (TOGETHER, 4)
+    # The decision counts; of two who differ neither has the majority; the last task was seen by one alone.
+    assert [np.flatnonzero(row == 1).tolist() for row in marks.together.reshape(4, 8)] == [[2], [2], [1], [2]]
+    namesake = study.annotations({TOGETHER: [(2,), (2,), (1,), (2,)]})
+    with pytest.raises(PeopleError, match="rename that annotator"):
+        collect_marks(study.tasks.records, namesake)
+    without = compare_raters(collect_marks(study.tasks.records, given, labels=study.labels), FEW, 0.05)
     assert [one.human_model.value for one in found.contrasts] == [one.human_model.value for one in without.contrasts]
 
 
 def test_what_is_undefined_is_no_number(study: Study) -> None:
-    nothing = report_marks(study.marks({"Ada": [()] * 4, "Bo": [()] * 4}), resampling=FEW, margin=0.05)
-    (people, *_) = nothing.everything.pairs
+    (nothing,) = study.report({"Ada": [()] * 4, "Bo": [()] * 4}).criteria
+    assert nothing.agreement is not None
+    (people, *_) = nothing.agreement.pairs
     assert [found.value for found in people.measures.values()] == [1.0, None, None, None, None]
-    assert nothing.everything.alpha_people.value is None
-    for one in nothing.everything.contrasts:
+    assert nothing.agreement.alpha_people.value is None
+    for one in nothing.agreement.contrasts:
         assert (one.difference.value is None) is (one.measure != "accuracy")
         assert one.p_value is None
         assert one.equivalence is None or not one.equivalence.is_shown
-    assert [power.now for power in nothing.power] == [None, None]
 
 
 def test_one_annotator_is_compared_with_the_model_and_nobody_with_nobody(study: Study) -> None:
-    report = report_marks(study.marks({"Ada": [(2,)] * 4}), resampling=FEW, margin=0.05)
-    assert [pair.sort for pair in report.everything.pairs] == ["human-model"]
-    assert report.everything.contrasts == ()
-    assert report.power == ()
-    with pytest.raises(UndefinedScoreError, match="expected two raters to compare, got 1"):
-        report_marks(study.marks({"Ada": [(2,)] * 4}, with_model=False), resampling=FEW, margin=0.05)
+    (report,) = study.report({"Ada": [(2,)] * 4}).criteria
+    assert report.agreement is not None
+    assert [pair.sort for pair in report.agreement.pairs] == ["human-model"]
+    assert report.agreement.contrasts == ()
+    with pytest.raises(UndefinedScoreError, match="no annotator is done"):
+        study.report({})
 
 
 def test_measures_are_in_the_report_as_they_are_computed_and_alpha_of_all_people_is_that_of_two(study: Study) -> None:
     marks = study.marks({"Ada": [(2,), (2,), (1,), ()], "Bo": [(2,), (3,), (1, 2), (2,)]})
     found = compare_raters(marks, FEW, 0.05)
     assert found.alpha_people == found.pairs[0].measures["alpha"]
-    assert found.alpha_all.value == pytest.approx(float(alpha_of_counts(marks.alpha_counts(range(3)).sum(0))))
+    assert found.alpha_all.value == pytest.approx(float(alpha_of_counts(marks.alpha_counts((0, 1, 3)).sum(0))))
     for number, (_, first, second) in enumerate(marks.pairs):
         for name, measure in PAIR_MEASURES.items():
             expected = float(measure(marks.tables(first, second).sum(0)))
             assert found.pairs[number].measures[name].value == pytest.approx(expected)
 
 
-def test_the_labels_must_be_of_the_tasks(study: Study, tmp_path: Path) -> None:
+def test_tasks_whose_aspect_has_no_labels_any_more_are_left_out(study: Study, tmp_path: Path) -> None:
     given = study.annotations({"Ada": [(2,)] * 4})
-    texts = {"a2": "?", "a5": "?"}
     papers = marked_papers(4)
-    reworded = [replace(one, labels=replace(one.labels, texts=texts)) for one in papers]
-    sentences = ("?", *papers[0].query.sentences[1:])
-    changed = [replace(one, query=replace(one.query, sentences=sentences)) for one in papers]
-    for name, others, words in (
-        ("fewer", marked_papers(3), "no instance 'i4'"),
-        ("changed", changed, "has other sentences than task 'task_0'"),
-        ("worded", reworded, "another text of aspect 'a2'"),
-    ):
-        (tmp_path / name).mkdir()
-        with pytest.raises(RunMismatchError, match=words):
-            collect_marks(study.tasks, given, dataset=study_at(tmp_path / name, others).dataset)
-    with pytest.raises(PeopleError, match="choose another --model-name"):
-        collect_marks(study.tasks, given, dataset=study.dataset, model_name="Ada")
+    papers[0] = replace(papers[0], labels=replace(papers[0].labels, texts={"a2": "?", "a5": "?"}))
+    papers[1] = replace(papers[1], query=replace(papers[1].query, sentences=("?",) * 9, kinds=(Kind.BODY,) * 9))
+    (tmp_path / "other").mkdir()
+    labels = study_at(tmp_path / "other", papers[:3]).labels
+    found = report_answers(study.tasks, given, labels, resampling=FEW, margin=0.05)
+    assert (found.n_tasks, found.n_changed) == (1, 3)
+    with pytest.raises(RunMismatchError, match="the labels have none of its 4 aspects"):
+        report_answers(study.tasks, given, {}, resampling=FEW, margin=0.05)
+    namesake = study.annotations({"model": [(2,)] * 4})
+    with pytest.raises(PeopleError, match="'model' is what the report calls another rater"):
+        collect_marks(study.tasks.records, namesake, labels=study.labels)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([None, (), (2,), (2, 3)])] * 3), min_size=4, max_size=4))
+@examples(40)
+def test_what_people_marked_is_what_was_decided_or_else_most_of_them(drawn: list[tuple[Any, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        study = study_at(Path(temporary), marked_papers(4))
+        folder = AnnotationFolder(Path(temporary, "sentences"), study.tasks)
+        for name, marks in zip(("Ada", "Bo", "Cy"), zip(*drawn, strict=True), strict=True):
+            for task, sentences in zip(study.tasks.records, marks, strict=True):
+                if sentences is not None:
+                    folder.append(name, TaskAnnotation(task=task.id, sentences=sentences, is_done=True))
+        folder.decide("Dee", TaskAnnotation(task="task_3", sentences=(7,), is_done=True))
+        Path(temporary, "tasks.jsonl").rename(Path(temporary, "sentences.jsonl"))
+        found = {one.paper: one for one in marked_aspects(str(study.dataset.path), Path(temporary))}
+    for task, said in zip(study.tasks.records, drawn, strict=True):
+        votes = [sentences for sentences in said if sentences is not None]
+        expected = {n for n in (2, 3) if 2 * sum(n in sentences for sentences in votes) > len(votes)}
+        if task.id == "task_3":
+            expected, votes = {7}, [(7,)]
+        assert (task.paper_id in found) is bool(votes)
+        if votes:
+            one = found[task.paper_id]
+            assert (set(one.marked), set(one.labelled), one.weight, one.n_sentences) == (expected, {2}, 2, 8)
 
 
 def test_disagreements_are_listed_with_their_places_and_are_safe_in_a_spreadsheet(tmp_path: Path) -> None:
@@ -329,9 +352,6 @@ def test_disagreements_are_listed_with_their_places_and_are_safe_in_a_spreadshee
     ]
     assert (found[0].before, found[0].after) == ("", papers[0].query.sentences[1])
     assert (found[2].before, found[2].after) == (papers[1].query.sentences[6], "")
-    rows = list(csv.DictReader(io.StringIO(as_csv(disagreement_table(found, marks.raters)))))
-    assert rows[0]["sentence"] == "'=1+1"
-    assert (rows[1]["Ada"], rows[1]["Bo"], rows[1]["model"]) == ("yes", "no", "yes")
 
 
 @given(answers)
@@ -348,36 +368,42 @@ def test_no_interval_reaches_beyond_what_is_possible(drawn: list[list[int]]) -> 
 
 @given(st.lists(st.tuples(*[st.sampled_from([None, False, True])] * 3), min_size=1, max_size=12))
 @examples(40)
-def test_ratings_are_counted_by_rater_and_by_majority(drawn: list[tuple[bool | None, ...]]) -> None:
-    header = TasksHeader(
-        sort="hypotheses",
-        seed=0,
-        data=FileDigest(name="d", sha256=""),
-        criteria=(Criterion(name="valuable", question="?"),),
-    )
+def test_ratings_are_counted_by_what_the_labels_say_and_by_rater(drawn: list[tuple[bool | None, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        tasks = replace(study_at(Path(folder), marked_papers(len(drawn))).tasks, header=header)
+        study = study_at(Path(folder), marked_papers(len(drawn)))
+        # The first sentence after the aspect's only source is asked about in every other task.
+        tasks = [
+            msgspec.structs.replace(task, number=2 + n % 2, sentences=(), kinds=())
+            for n, task in enumerate(study.tasks.records)
+        ]
+        header = msgspec.structs.replace(study.tasks.header, sort="pairs", criteria=CRITERIA["pairs"])
+        write_tasks(Path(folder, "pairs.jsonl"), header, tasks)
+        asked = read_tasks(Path(folder, "pairs.jsonl"))
+        labels = study.labels
     by_annotator = {
         f"rater {n}": {
-            task: TaskAnnotation(task=task, ratings={"valuable": said}, is_done=True)
-            for task, given in zip(tasks.by_id, drawn, strict=True)
+            task: TaskAnnotation(task=task, ratings={"holds": said}, is_done=True)
+            for task, given in zip(asked.by_id, drawn, strict=True)
             if (said := given[n]) is not None
         }
         for n in range(3)
     }
-    judged = [[one for one in said if one is not None] for said in drawn]
-    if not any(judged):
+    annotations = Annotations(by_annotator=by_annotator)
+    if not any(one is not None for said in drawn for one in said):
         with pytest.raises(UndefinedScoreError, match="no annotator is done"):
-            report_ratings(tasks, Annotations(by_annotator=by_annotator))
+            report_answers(asked, annotations, labels, resampling=FEW, margin=0.05)
         return
-    report = report_ratings(tasks, Annotations(by_annotator=by_annotator))
-    found = {one.rater: (one.n_yes, one.n) for one in report.shares}
-    for n in range(3):
-        of_rater = [one[n] for one in drawn if one[n] is not None]
-        assert found.get(f"rater {n}") == ((sum(map(bool, of_rater)), len(of_rater)) if of_rater else None)
-    if "majority" in found:
-        assert found["majority"] == (sum(2 * sum(one) > len(one) for one in judged if one), sum(map(bool, judged)))
-    assert report.n_unanimous["valuable"] == sum(len(one) > 1 and len(set(one)) == 1 for one in judged)
+    (report,) = report_answers(asked, annotations, labels, resampling=FEW, margin=0.05).criteria
+    found = {(one.group, one.rater): (one.share.k, one.share.n) for one in report.shares}
+    for place, group in enumerate(("labelled", "not labelled")):
+        of_group = drawn[place::2]
+        for n in range(3):
+            of_rater = [one[n] for one in of_group if one[n] is not None]
+            expected = (sum(map(bool, of_rater)), len(of_rater)) if of_rater else None
+            assert found.get((group, f"rater {n}")) == expected
+        judged = [[one for one in said if one is not None] for said in of_group]
+        if (group, TOGETHER) in found:
+            assert found[group, TOGETHER] == (sum(2 * sum(one) > len(one) for one in judged), sum(map(bool, judged)))
 
 
 PAIRS: list[tuple[PairSort, int, int]] = [("human-human", 0, 1), ("human-model", 0, 2), ("human-model", 1, 2)]
@@ -468,30 +494,6 @@ def test_a_model_that_agrees_better_is_not_worse_but_not_equivalent() -> None:
     assert (found.is_shown, found.is_not_worse) == (False, True)
     worse = equivalence_at(studentised(sums(model=0.3), KAPPA, FEW), -1, 0.05)
     assert (worse.is_shown, worse.is_not_worse) == (False, False)
-
-
-def test_power_is_what_the_normal_distribution_says_for_many_papers() -> None:
-    n, margin = 400, 0.03
-    papers = sums()
-    _, errors = jackknife(papers, np.ones((1, 30)), KAPPA)
-    # The jackknife divides by n - 1, a study of n papers drawn from these by their number.
-    error = errors[0, -1] * math.sqrt(29 / n)
-    reach = margin / error - student_quantile(0.95, n - 1)
-    expected = 2 * stats.norm.cdf(reach) - 1
-    assert abs(chance_to_show(papers, KAPPA, n=n, margin=margin, seed=0) - expected) < 0.06
-
-
-def test_the_papers_that_are_needed_have_the_power() -> None:
-    found = power_of(sums(), KAPPA, margin=0.06)
-    assert found.needed is not None
-    for n, is_enough in ((found.needed, True), (found.needed * 0.9, False)):
-        chance = chance_to_show(sums(), KAPPA, n=int(n), margin=0.06, seed=0)
-        assert (chance >= 0.8) is is_enough
-
-
-@pytest.mark.parametrize("n", [10, 30])
-def test_papers_that_are_all_alike_allow_no_estimate_of_power(n: int) -> None:
-    assert power_of(np.repeat(sums(1), n, axis=0), KAPPA, margin=0.05).now is None
 
 
 N_STUDIES = 100 if IS_THOROUGH else 24

@@ -27,7 +27,6 @@ from evidencebench import (
     write_dataset,
 )
 from evidencebench.construction.audit import (
-    BESIDE,
     AuditedMiss,
     AuditedRun,
     AuditReport,
@@ -39,9 +38,8 @@ from evidencebench.construction.audit import (
 )
 from evidencebench.construction.people.answers import Verdict, verdict_folder
 from evidencebench.construction.people.tasks import MissesFile, read_misses, write_misses
-from evidencebench.data.tasks import TASKS
+from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError, UndefinedScoreError, UnreadableError
-from evidencebench.query import headings_of
 from evidencebench.scoring.evaluate import Answering, evaluate
 from evidencebench.scoring.resampling import Floats, Resampling, bootstrap, proportion
 from measure_audits import World
@@ -102,25 +100,43 @@ def test_the_same_seed_draws_the_same_misses_and_the_file_keeps_them(bm25: Path,
     assert sample_misses(bm25, SAMPLE, TASK, n=20, seed=2) != (header, misses)
     assert sum(miss.stands_for for miss in misses) == pytest.approx(header.loss)
     assert header.score + header.loss == pytest.approx(1)
-    assert sum(stratum.n_misses for stratum in header.strata) == header.n_misses == 73
-    for stratum in header.strata:
-        assert stratum.n_drawn == sum(miss.stratum == stratum.name for miss in misses)
-        assert stratum.n_drawn == pytest.approx(20 * stratum.loss / header.loss, abs=1 + 1e-9)
+    assert (header.n_misses, header.n_drawn) == (73, 20)
 
 
-def test_a_drawn_miss_is_one_and_its_stratum_is_where_the_nearest_selected_sentence_stands(bm25: Path) -> None:
+def test_a_drawn_miss_is_one(bm25: Path) -> None:
     header, misses = sample_misses(bm25, SAMPLE, TASK, n=1_000, seed=0)
     assert len(misses) == header.n_misses
     for miss in misses:
-        labels, headings = SAMPLE[miss.instance_id].labels, headings_of(miss.kinds)
-        assert miss.sources == tuple(sorted(labels.sources[miss.aspect_id]))
+        assert miss.sources == tuple(sorted(SAMPLE[miss.instance_id].labels.sources[miss.aspect_id]))
         assert not set(miss.sources) & set(miss.selected)
         assert len(miss.selected) <= TASK.budget_for(SAMPLE[miss.instance_id])  # type: ignore[operator]
-        distance = min(abs(one - source) for one in miss.selected for source in miss.sources)
-        assert (miss.stratum == "beside") is (distance <= BESIDE)
-        if miss.stratum == "elsewhere":
-            assert not {headings[one] for one in miss.selected} & {headings[one] for one in miss.sources} - {None}
         assert miss.stands_for == miss.loss  # all are drawn
+
+
+@pytest.mark.parametrize(
+    ("picked", "limits"),
+    [
+        ([1, 2], {"a": "2 sentences can hold at most 4 of 5 aspects, as many as these do."}),
+        ([0, 3], {"c": ""}),  # 1 and 2 would be better
+        ([0, 2], {"b": "", "c": ""}),
+        ([2, 4], {"a": "2 sentences can hold at most 4 of 5 aspects, and 3 with this one among them."}),
+    ],
+)
+def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
+    tmp_path: Path, picked: list[int], limits: dict[str, str]
+) -> None:
+    texts = {name: name for name in "abcde"}
+    sources = {"a": (0,), "b": (1, 3), "c": (1,), "d": (2,), "e": (2,)}
+    labels = Labels(aspects=tuple(texts), sources=sources, texts=texts)
+    query = replace(paper("one", 4).query, sentences=tuple("vwxyz"), kinds=(Kind.BODY,) * 5)
+    write_dataset(tmp_path / "data.json", [Instance(query=query, labels=labels)])
+    (tmp_path / "run.json").write_text(json.dumps({"one": picked}))
+    _, misses = sample_misses(
+        tmp_path / "run.json", open_dataset(tmp_path / "data.json"), task_named("er_at_2"), n=9, seed=0
+    )
+    found = {miss.aspect: miss.limit for miss in misses}
+    assert {name: found[name] for name in limits} == limits
+    assert not any(miss.is_result for miss in misses)
 
 
 def test_a_run_without_misses_or_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
@@ -203,7 +219,7 @@ def test_aspects_that_are_not_the_systems_fault_count_as_covered(misses: MissesF
     found = report(misses)
     assert misses.header.score == pytest.approx((1 / 2 + 1 / 4) / 2)
     assert (found.n_audited, found.excused.k) == (4, 1)
-    assert found.corrected.readings["covered"].mean == pytest.approx((1 / 2 + 2 / 4) / 2)
+    assert found.corrected.covered.mean == pytest.approx((1 / 2 + 2 / 4) / 2)
     seen = [one for one in found.causes if one.share.k]
     assert {one.cause.name: one.share.k for one in seen} == {"missed": 2, "label_lacks_sentence": 1, "other_fault": 1}
     assert [one.points for one in seen] == pytest.approx([1 / 4 + 1 / 8, 1 / 8, 1 / 8])
@@ -275,7 +291,7 @@ def test_the_commands_say_what_is_audited_and_what_is_not(misses: MissesFile, ju
     assert f"auditors are even about 1 miss ('{two_1}',)" in told.err
     found = command(f"{call} --json").json
     assert found["excused"] == {"k": 0, "n": 2, "low": 0.0, "high": pytest.approx(1 - 0.025**0.5)}
-    assert found["corrected"]["readings"]["covered"]["mean"] == pytest.approx(0.375)
+    assert found["corrected"]["covered"]["mean"] == pytest.approx(0.375)
     assert len(found["warnings"]) == 2
 
 
@@ -286,8 +302,7 @@ def test_sample_says_what_there_is_to_audit_and_refuses_what_is_there(command: C
     call = "audit sample run.json -d data.json -t er_at_10 -o misses.jsonl"
     assert "misses.jsonl: exists" in command(call).refusal
     made = command(f"{call} -n 2 --overwrite")
-    assert re.search(r"^all +4 +62\.5 +2$", made.out, re.MULTILINE)
-    assert "misses.jsonl: 2 misses of 4" in made.out
+    assert "misses.jsonl: 2 misses of 4, which take 62.5 points from" in made.out
     assert "warning: the data has no texts of aspects" in made.err
     assert [miss.aspect for miss in read_misses("misses.jsonl").records] == ["", ""]
     assert command(f"{call} --overwrite --json").json["n_drawn"] == 4
@@ -302,49 +317,43 @@ def test_where_every_miss_is_audited_the_interval_is_the_bootstrap_of_the_true_s
     papers = WORLD.draw(np.random.default_rng(0))
     audited, all_audited = papers.audit(10_000, np.random.default_rng(1))
     found = corrected_score(papers.run, audited, all_audited=all_audited, resampling=Resampling(n_draws=50_000))
-    covered = found.readings["covered"]
+    covered = found.covered
     expected = bootstrap((papers.n_covered + papers.n_excused) / papers.n_aspects, papers.run.clusters)
     assert all_audited
     assert covered.mean == pytest.approx(papers.covered) == pytest.approx(expected.mean)
     assert covered.interval == pytest.approx(expected.interval, abs=0.004)
     assert found.plain.mean == pytest.approx((papers.n_covered / papers.n_aspects).mean())
-    assert found.plain.mean < found.readings["taken out"].mean < found.readings["covered"].mean
-    assert found.readings["taken out"].mean == pytest.approx(papers.taken_out, abs=0.02)
+    assert found.plain.mean < found.covered.mean
 
 
 @pytest.mark.parametrize("k", [0, 1, 10, 49, 50])
 def test_where_each_paper_holds_one_miss_the_share_has_the_exact_interval(k: int) -> None:
     n_papers = 500
     nothing = np.zeros(n_papers)
-    run = AuditedRun(
-        recalls=nothing, losses=nothing + 1, n_aspects=nothing + 1, clusters=[str(n) for n in range(n_papers)]
-    )
+    run = AuditedRun(recalls=nothing, losses=nothing + 1, clusters=[str(n) for n in range(n_papers)])
     audited = [AuditedMiss(place=place, stands_for=1 / 50, excused=float(place < k)) for place in range(50)]
     found = corrected_score(run, audited, all_audited=False, resampling=Resampling(n_draws=3_000))
     exact = proportion(k, 50)
     assert found.excused.mean == k / 50
     assert found.excused.interval == pytest.approx((exact.low, exact.high), abs=0.02)
-    assert found.readings["covered"].interval == found.excused.interval  # nothing else is covered
-    assert found.readings["taken out"].mean == 0  # of nothing covered
+    assert found.covered.interval == found.excused.interval  # nothing else is covered
 
 
 def test_no_excused_miss_leaves_the_score_as_it_is_but_not_the_upper_end() -> None:
     papers = World(n_papers=60, excused=0.0).draw(np.random.default_rng(0))
     audited, _ = papers.audit(50, np.random.default_rng(1))
     found = corrected_score(papers.run, audited, all_audited=False, resampling=FEW)
-    for reading in found.readings.values():
-        assert reading.mean == found.plain.mean
-        assert reading.low == found.plain.low
-        assert reading.high > found.plain.high  # type: ignore[operator]
+    reading = found.covered
+    assert reading.mean == found.plain.mean
+    assert reading.low == found.plain.low
+    assert reading.high > found.plain.high  # type: ignore[operator]
 
 
 def test_one_paper_has_no_interval_and_no_audited_miss_no_score() -> None:
-    run = AuditedRun(
-        recalls=np.array([0.5]), losses=np.array([0.5]), n_aspects=np.array([2.0]), clusters=["the only paper"]
-    )
+    run = AuditedRun(recalls=np.array([0.5]), losses=np.array([0.5]), clusters=["the only paper"])
     found = corrected_score(run, [AuditedMiss(place=0, stands_for=0.5, excused=1.0)], all_audited=True)
-    assert found.readings["covered"].mean == 1
-    assert found.readings["covered"].interval is None
+    assert found.covered.mean == 1
+    assert found.covered.interval is None
     with pytest.raises(UndefinedScoreError, match="none is audited"):
         corrected_score(run, [], all_audited=False)
 
@@ -358,7 +367,7 @@ def test_the_interval_holds_the_score_of_the_world(world: World) -> None:
         generator = np.random.default_rng(seed)
         papers = world.draw(generator)
         audited, all_audited = papers.audit(50, generator)
-        found = corrected_score(papers.run, audited, all_audited=all_audited, resampling=FEW).readings["covered"]
+        found = corrected_score(papers.run, audited, all_audited=all_audited, resampling=FEW).covered
         assert found.interval is not None
         held += found.interval[0] <= truth <= found.interval[1]
     assert held >= 51  # 95 % give fewer once in 300 times

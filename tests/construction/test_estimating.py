@@ -141,18 +141,18 @@ def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_
     assert used(found).times(1, 1, 1) == before
 
 
-def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(tmp_path: Path) -> None:
+def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_says(tmp_path: Path) -> None:
     config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
     assert [one.n_pilot for one in found] == [20, 17, 17, 17]  # those that the step was given
     assert found[-1].uses[MODEL].requests == pytest.approx(40 * 17 / 20)  # as many are dropped before it
-    guess, actual = left(found), ran(config, model, cache)
-    margins = [one.margin for one in found if one.margin is not None]
-    assert len(margins) == 4
-    assert guess.prompt_tokens == pytest.approx(actual.prompt_tokens, rel=max(margins))
-    assert guess.reply_tokens == pytest.approx(actual.reply_tokens, rel=max(margins))
+    actual = ran(config, model, cache).cost_usd(MODEL, PRICES)
+    costs = [(one.uses[MODEL].cost_usd(MODEL, PRICES) or 0.0, one.factor or 0.0) for one in found]
+    assert actual is not None
+    assert all(1 < factor < 2 for _, factor in costs)
+    assert sum(cost / factor for cost, factor in costs) < actual < sum(cost * factor for cost, factor in costs)
 
 
 def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
@@ -178,8 +178,7 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
     few, _ = estimate_construction(config, prices=PRICES, cache=cache, assumptions=Assumptions(n_sample=25))
     assert left(few).requests == pytest.approx(whole.requests, rel=0.15)
     assert left(few).requests != whole.requests
-    margins = [one.margin for one in few]
-    assert all(margin is not None and 0 < margin < 0.5 for margin in margins)
+    assert all(one.factor is not None and 1 < one.factor < 2 for one in few)
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 import tempfile
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,20 +17,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft import CitedPassage, Draft, Judging, JudgingRound, WindowVote
 from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation, read_annotations
 from evidencebench.construction.people.exchange import TOOLS, collect_annotations
-from evidencebench.construction.people.sampling import draw_tasks, summaries_in
+from evidencebench.construction.people.labels import AspectLabels, read_labels
+from evidencebench.construction.people.sampling import draw_tasks
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
     FileDigest,
     TasksFile,
     TasksHeader,
+    TaskSort,
     read_tasks,
     write_tasks,
 )
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, PeopleError, RunFormatError, RunMismatchError, StaleError, UnreadableError
 from evidencebench.query import Kind
@@ -39,87 +41,165 @@ from labelled_papers import marked_papers, paper
 from trial_constructions import write_drafts
 
 
-def data_at(folder: Path, papers: list[Instance]) -> Dataset:
+def data_at(folder: Path, papers: list[Instance]) -> str:
+    """Write papers, and return where they are."""
+    folder.mkdir(exist_ok=True)
     write_dataset(folder / "papers.json", papers)
-    return open_dataset(folder / "papers.json")
+    return str(folder / "papers.json")
+
+
+def drafts_of(papers: list[Instance], votes: Mapping[str, tuple[WindowVote, ...]] = {}) -> list[Draft]:
+    """Return the drafts that the papers were made of; ``votes`` are those of aspects, by their text."""
+    drafts = []
+    for one in papers:
+        texts = tuple(one.labels.texts.values())
+        voted = JudgingRound(model="m", prompt="p", votes=tuple(votes.get(text, ()) for text in texts))
+        judging = Judging(
+            paper_sha256="",
+            n_sentences=8,
+            window=10,
+            overlap=5,
+            rounds=(voted,),
+            sources=tuple(one.labels.sources[aspect] for aspect in one.labels.aspects),
+        )
+        draft = Draft(
+            id=one.id,
+            review_id="r",
+            paper_id=one.query.paper_id,
+            summary=f"a summary of {one.query.paper_id}",
+            hypothesis=one.query.hypothesis,
+            aspects=texts,
+            judging=judging,
+        )
+        drafts.append(draft)
+    return drafts
 
 
 def test_each_paper_is_drawn_once_with_one_aspect_and_all_its_sentences(tmp_path: Path) -> None:
     papers = [*marked_papers(6), paper(7, paper_id="p1", text="reports")]  # two instances of one paper
-    dataset = data_at(tmp_path, papers)
-    drawn = draw_tasks(dataset, n_papers=6, seed=3)
-    assert sorted(task.paper_id for task in drawn.tasks) == ["p1", "p2", "p3", "p4", "p5", "p6"]
-    assert [task.id for task in drawn.tasks] == [f"task_{number}" for number in range(1, 7)]
-    for task in drawn.tasks:
+    source = data_at(tmp_path, papers)
+    header, tasks = draw_tasks(source, n=6, seed=3)
+    dataset = open_dataset(source)
+    assert sorted(task.paper_id for task in tasks) == ["p1", "p2", "p3", "p4", "p5", "p6"]
+    assert [task.id for task in tasks] == [f"task_{number}" for number in range(1, 7)]
+    for task in tasks:
         instance = dataset[task.instance_id]
         assert task.sentences == instance.query.sentences
         assert task.aspect == instance.labels.texts[task.aspect_id]
-    assert (drawn.n_papers, drawn.n_pairs, drawn.n_positives) == (6, 48, 6)
+    assert header.population == {"papers": 6}
+    assert len(draw_tasks(source, n=99)[1]) == 6
 
 
 def test_papers_and_their_aspects_are_equally_likely(tmp_path: Path) -> None:
-    dataset = data_at(tmp_path, marked_papers(4))
+    source = data_at(tmp_path, marked_papers(4))
     drawn = Counter(
-        (task.paper_id, task.aspect_id)
-        for seed in range(800)
-        for task in draw_tasks(dataset, n_papers=1, seed=seed).tasks
+        (task.paper_id, task.aspect_id) for seed in range(800) for task in draw_tasks(source, n=1, seed=seed)[1]
     )
     assert len(drawn) == 8
     assert all(60 < n < 140 for n in drawn.values()), "100 are expected of each, with a standard deviation of 9.4"
 
 
-def test_nothing_of_the_labels_is_in_the_tasks(tmp_path: Path) -> None:
-    """The same papers with other labels give the same tasks."""
+def test_pairs_are_drawn_half_and_half_with_the_sentences_around_them(tmp_path: Path) -> None:
+    source, shown = data_at(tmp_path, marked_papers(4)), Counter[tuple[str, str, bool]]()
+    for seed in range(400):
+        header, tasks = draw_tasks(source, sort="pairs", n=4, seed=seed)
+        held = [task.aspect_id == f"a{task.number}" for task in tasks]
+        assert sum(held) == 2
+        for task, is_held in zip(tasks, held, strict=True):
+            sentences = open_dataset(source)[task.instance_id].query.sentences if seed == 0 else ()
+            if sentences:
+                assert task.number is not None
+                assert task.text == sentences[task.number]
+                assert task.before == " ".join(sentences[max(0, task.number - 3) : task.number])
+            assert is_held or abs(int(task.aspect_id[1:]) - (task.number or 0)) <= 2
+            shown[task.paper_id, task.aspect_id, is_held] += is_held
+    assert header.population == {"labelled": 8, "not labelled": 32}
+    assert all(60 < n < 140 for (_, _, is_held), n in shown.items() if is_held), "100 are expected of each"
+
+
+def test_a_doubtful_sentence_is_asked_about_as_well(tmp_path: Path) -> None:
+    papers = [paper(1, sources=(1,), text="reports")]
+    votes = {"reports a1": (WindowVote(0, (1, 7)), WindowVote(5, None))}
+    write_drafts(tmp_path / "filtered.jsonl", drafts_of(papers, votes))
+    data_at(tmp_path / "dataset", papers)
+    _, tasks = draw_tasks(tmp_path, sort="pairs")
+    assert {task.number for task in tasks} == {0, 1, 2, 3, 7}
+
+
+def test_results_are_drawn_half_and_half(tmp_path: Path) -> None:
+    header, tasks = draw_tasks(data_at(tmp_path, marked_papers(5)), sort="results", n=6)
+    assert Counter(task.aspect_id for task in tasks) == {"a2": 3, "a5": 3}
+    assert (header.population, tasks[0].sentences) == ({"labelled": 5, "not labelled": 5}, ())
+
+
+def test_passages_come_from_the_drafts_that_were_kept(tmp_path: Path) -> None:
+    kept, gone = drafts_of(marked_papers(2))
+    passage = CitedPassage(review_file="r.xml", start=0, stop=9, marks=("[7]",), reference="B7")
+    kept = msgspec.structs.replace(kept, context=f"Before. {kept.summary} After.", passage=passage)
+    write_drafts(tmp_path / "passages.jsonl", [kept, gone], step="harvest")
+    dropped = msgspec.structs.replace(gone, dropped="reports no results")
+    write_drafts(tmp_path / "summaries.jsonl", [kept, dropped], step="summaries")
+    header, (task,) = draw_tasks(tmp_path, sort="passages")
+    assert [one.name for one in header.criteria] == ["about_paper", "reports_result"]
+    assert (task.before, task.text, task.after, task.cited) == ("Before. ", kept.summary, " After.", "[7]")
+    with pytest.raises(DataError, match="expected the work folder of a construction"):
+        draw_tasks(data_at(tmp_path / "other", marked_papers(2)), sort="passages")
+
+
+@pytest.mark.parametrize("sort", ["sentences", "results", "hypotheses", "aspects"])
+def test_nothing_of_the_labels_is_in_the_tasks(tmp_path: Path, sort: TaskSort) -> None:
+    """The same papers with other labels give tasks with the same fields; those of papers are the same tasks."""
     papers = marked_papers(5)
-    others = [replace(one, labels=replace(one.labels, sources={"a2": (0, 1, 7)}, results=())) for one in papers]
-    (tmp_path / "other").mkdir()
-    drawn, again = (
-        draw_tasks(data_at(folder, found), n_papers=5)
-        for folder, found in ((tmp_path, papers), (tmp_path / "other", others))
+    others = [replace(one, labels=replace(one.labels, sources={"a2": (0, 1, 7)}, results=("a2",))) for one in papers]
+    (_, drawn), (_, again) = (
+        draw_tasks(data_at(tmp_path / name, found), sort=sort, n=5) for name, found in (("", papers), ("2", others))
     )
-    assert drawn.tasks == again.tasks
-    assert drawn.n_positives != again.n_positives
+    if sort != "results":
+        assert drawn == again
+    assert set(msgspec.to_builtins(drawn[0])) == set(msgspec.to_builtins(again[0]))
 
 
 def test_instances_are_drawn_for_ratings(tmp_path: Path) -> None:
-    dataset = data_at(tmp_path, marked_papers(5))
-    hypotheses = draw_tasks(dataset, sort="hypotheses", n_papers=3)
-    assert [one.name for one in hypotheses.header.criteria] == ["valuable", "relevant"]
-    assert all(task.sentences and not task.aspect for task in hypotheses.tasks)
-    aspects = draw_tasks(dataset, sort="aspects", n_papers=3)
-    assert [one.name for one in aspects.header.criteria] == ["matchable"]
-    assert all(task.aspect and not task.sentences for task in aspects.tasks)
+    source = data_at(tmp_path, marked_papers(5))
+    header, tasks = draw_tasks(source, sort="hypotheses", n=3)
+    assert [one.name for one in header.criteria] == ["valuable", "relevant"]
+    assert all(task.sentences and not task.aspect for task in tasks)
+    header, tasks = draw_tasks(source, sort="aspects", n=3)
+    assert [one.name for one in header.criteria] == ["matchable"]
+    assert all(task.aspect and not task.sentences for task in tasks)
 
 
 def test_summaries_come_from_the_drafts(tmp_path: Path) -> None:
     papers = marked_papers(3)
-    drafts = [
-        Draft(
-            id=one.id,
-            review_id="r",
-            paper_id=one.query.paper_id,
-            hypothesis=one.query.hypothesis,
-            aspects=tuple(one.labels.texts.values()),
-            summary=f"a summary of {one.query.paper_id}",
-        )
-        for one in papers
-    ]
-    summaries = summaries_in(write_drafts(tmp_path / "drafts.jsonl", drafts).path)
-    drawn = draw_tasks(data_at(tmp_path, papers), sort="aspects", n_papers=3, summaries=summaries)
-    assert [one.name for one in drawn.header.criteria] == ["faithful", "matchable"]
-    assert all(task.summary == f"a summary of {task.paper_id}" for task in drawn.tasks)
-    papers[0] = replace(papers[0], query=replace(papers[0].query, hypothesis="another"))
-    with pytest.raises(DataError, match="give the drafts that the data set was assembled from"):
-        draw_tasks(data_at(tmp_path, papers), sort="aspects", n_papers=3, summaries=summaries)
+    write_drafts(tmp_path / "filtered.jsonl", drafts_of(papers))
+    with pytest.raises(DataError, match="expected a data set, got none; 'evidencebench construct run' makes it"):
+        draw_tasks(tmp_path, sort="aspects")
+    data_at(tmp_path / "dataset", papers)
+    header, tasks = draw_tasks(tmp_path, sort="aspects", n=3)
+    assert [one.name for one in header.criteria] == ["faithful", "matchable"]
+    assert all(task.summary == f"a summary of {task.paper_id}" for task in tasks)
 
 
-def test_too_few_papers_or_no_texts_of_aspects_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"expected 9 papers with the text of an aspect, got 3; draw fewer"):
-        draw_tasks(data_at(tmp_path, marked_papers(3)), n_papers=9)
+def test_data_without_texts_of_aspects_is_told(tmp_path: Path) -> None:
     without = data_at(tmp_path, [paper(number) for number in range(1, 4)])
-    with pytest.raises(DataError, match="--sort hypotheses works for it"):
-        draw_tasks(without, n_papers=2)
-    assert len(draw_tasks(without, sort="hypotheses", n_papers=2).tasks) == 2
+    with pytest.raises(DataError, match="expected a data set with the texts of its aspects to draw 'sentences' from"):
+        draw_tasks(without, n=2)
+    assert len(draw_tasks(without, sort="hypotheses", n=2)[1]) == 2
+
+
+def test_labels_are_those_of_the_newest_drafts(tmp_path: Path) -> None:
+    papers = marked_papers(1)
+    data_at(tmp_path / "dataset", papers)
+    of_data = AspectLabels(sources=frozenset({5}), is_result=True, n_sentences=8)
+    assert read_labels(tmp_path / "dataset" / "papers.json")["p1", "reports a5"] == of_data
+    write_drafts(tmp_path / "judgments.jsonl", drafts_of(papers), step="judge")
+    (changed,) = drafts_of([replace(papers[0], labels=replace(papers[0].labels, sources={"a2": (3,), "a5": ()}))])
+    write_drafts(tmp_path / "results.jsonl", [msgspec.structs.replace(changed, results=(0,))], step="label-results")
+    found = read_labels(tmp_path)
+    assert {text: (set(labels.sources), labels.is_result) for (_, text), labels in found.items()} == {
+        "reports a2": ({3}, True),
+        "reports a5": (set(), False),
+    }
 
 
 SOURCE = FileDigest(name="tea.json", sha256="ab" * 32)
@@ -227,7 +307,7 @@ def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_pat
     with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
         read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
+    with pytest.raises(UnreadableError, match="evidencebench construct validate"):
         read_annotations(tmp_path / "empty", read_tasks(tmp_path / "tasks.jsonl"))
 
 

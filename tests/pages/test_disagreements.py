@@ -35,10 +35,10 @@ def test_sentences_stand_below_who_marked_them_text_stays_text_and_none_is_said(
     assert "marked by model; not by Ada, Bo" in first
     assert re.findall(r"sentence (\d), body", first) == ["1", "3"]
     assert re.findall(r"sentence (\d), body", second) == ["2"]
-    assert "3 sentences on which raters differ" in page
+    assert "3 judgments on which raters differ" in page
     assert first.count("<h3") == 1  # the aspect once for both sentences
     assert "<script" not in page
     assert "<b>" not in page
     assert "<mark>&lt;script&gt;alert(1)&lt;/script&gt; fell 1</mark>" in first
     assert "script-src" in page
-    assert "0 sentences on which raters differ" in disagreements_page([], title="t")
+    assert "0 judgments on which raters differ" in disagreements_page([], title="t")

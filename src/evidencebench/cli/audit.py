@@ -12,7 +12,7 @@ from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.options import PageServing, argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, refuse_existing
 from evidencebench.construction.audit import AuditorPair, AuditReport, audit_report, sample_misses
-from evidencebench.construction.people.tasks import MissesHeader, read_misses, write_misses
+from evidencebench.construction.people.tasks import read_misses, write_misses
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS
 from evidencebench.scoring.resampling import Estimate, Proportion
@@ -37,8 +37,7 @@ def sample(
 
     A miss is an aspect that counts in the task (er_at_optimal) and that some
     sentence covers, but no selected one. The chance to be drawn is what the miss
-    takes from the score, spread over papers and strata: whether the nearest selected
-    sentence is within 2 sentences of a source, in its section, or elsewhere.
+    takes from the score, spread over papers.
 
     \b
     Examples:
@@ -57,24 +56,13 @@ def sample(
     if as_json:
         print_json({"output": str(output), "n_drawn": len(misses), "has_texts": has_texts, "header": header})
         return
-    print_table(_strata(header))
-    click.echo(f"{output}: {counted(len(misses), 'miss', 'misses')} of {header.n_misses:,}")
-    click.echo(f"next: evidencebench audit review {output} --folder audit")
-
-
-def _strata(header: MissesHeader) -> Table:
-    rows = [
-        (stratum.name, stratum.n_misses, 100 * stratum.loss, stratum.n_drawn)
-        for stratum in header.strata
-        if stratum.n_misses
-    ]
-    total = ("all", header.n_misses, 100 * header.loss, sum(stratum.n_drawn for stratum in header.strata))
-    return Table(
-        columns=("nearest selected sentence", "misses", "points lost", "drawn"),
-        rows=[*rows, total],
-        title=f"Misses on {header.task}, aspect recall {100 * header.score:.1f}",
-        notes=("points lost: what these misses take from the mean aspect recall, in points of 100",),
+    lost = (
+        f"which take {100 * header.loss:.1f} points from an aspect recall of {100 * header.score:.1f} on {header.task}"
     )
+    print_prose(f"{output}: {counted(len(misses), 'miss', 'misses')} of {header.n_misses:,}, {lost}")
+    if n_limited := sum(bool(miss.limit) for miss in misses):
+        print_prose(f"{n_limited:,} of them no selection of that size could do without: auditors are told")
+    click.echo(f"next: evidencebench audit review {output} --folder audit")
 
 
 @options.command
@@ -115,11 +103,10 @@ def report(
 ) -> None:
     """Say by cause what people found, and correct the score.
 
-    MISSES is what 'audit sample' wrote. Shares have exact intervals. The score is
-    corrected in two ways: aspects whose miss is not the system's fault count as
-    covered, or are taken out; intervals join the sampling of misses with the
-    bootstrap over papers. Of several auditors the majority counts; a tie is the
-    system's fault.
+    MISSES is what 'audit sample' wrote. Shares have exact intervals. In the
+    corrected score, aspects whose miss is not the system's fault count as covered;
+    its interval joins the sampling of misses with the bootstrap over papers. Of
+    several auditors the majority counts; a tie is the system's fault.
 
     \b
     Example:
@@ -137,13 +124,12 @@ def report(
     if table_format == "text":
         print_prose(
             "not its fault: the share of what was lost. covered: aspects whose miss is not the system's fault count as "
-            "covered. taken out: they do not count, as if each paper had its part of them; where they gather in few "
-            "papers, this is too low."
+            "covered."
         )
 
 
 def _cautions(report: AuditReport) -> Iterator[str]:
-    n_drawn = sum(stratum.n_drawn for stratum in report.header.strata)
+    n_drawn = report.header.n_drawn
     if report.n_audited < n_drawn:
         yield f"{report.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
     if report.tied:
@@ -161,7 +147,6 @@ def _tables(report: AuditReport) -> Iterator[Table]:
     ]
     points = sum(cause.points for cause in report.causes if not cause.cause.is_fault)
     rows.append(["not its fault", "no", *_share(report.excused), 100 * points])
-    rows += [[f"  {name}", "no", *_share(share), None] for name, share in report.strata.items()]
     auditors = ", ".join(f"{name} ({n})" for name, n in report.auditors.items())
     yield Table(
         columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
@@ -173,7 +158,7 @@ def _tables(report: AuditReport) -> Iterator[Table]:
         yield table_for_readers(_PAIRS, report.pairs)
     corrected = report.corrected
     named = {"aspect recall as it is": corrected.plain, "not its fault": corrected.excused}
-    named |= {f"aspect recall, {reading}": estimate for reading, estimate in corrected.readings.items()}
+    named["aspect recall, covered"] = corrected.covered
     scores = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named.items()]
     title = f"{report.header.system} on {report.header.task}, {counted(report.header.n_instances, 'instance')}"
     yield Table(columns=("", "%", "interval"), rows=scores, title=title)

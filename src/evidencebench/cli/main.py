@@ -234,7 +234,6 @@ COMMANDS = {
     "export": "Write data and runs in the forms that other tools read.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
     "construct": "Make a benchmark from papers and reviews.",
-    "agreement": "Check the labels of a data set with people.",
     "audit": "Find out which misses of RUN are not its own fault.",
 }
 

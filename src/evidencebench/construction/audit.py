@@ -5,19 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from evidencebench.construction.people.answers import CAUSES, Cause, verdict_folder
 from evidencebench.construction.people.marks import cohen_kappa
-from evidencebench.construction.people.tasks import FileDigest, Miss, MissesFile, MissesHeader, Stratum
+from evidencebench.construction.people.tasks import FileDigest, Miss, MissesFile, MissesHeader
+from evidencebench.data.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import RunMismatchError, UndefinedScoreError, UnreadableError
-from evidencebench.query import sections_of
 from evidencebench.scoring.measures import missed_by_draws
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -32,9 +32,7 @@ from evidencebench.scoring.resampling import (
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
 from evidencebench.scoring.task_scores import TaskScores
-
-Reading = Literal["covered", "taken out"]
-"""What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""
+from evidencebench.wording import counted
 
 _ROUNDING = 1e-9  # losses that differ by no more count as equal
 
@@ -44,7 +42,6 @@ class AuditedRun(NamedTuple):
 
     recalls: Floats
     losses: Floats  # what coverable misses take from them
-    n_aspects: Floats  # that count
     clusters: Sequence[str]  # its paper or review
 
 
@@ -58,7 +55,7 @@ class AuditedMiss(NamedTuple):
 class CorrectedScore:
     plain: Estimate  # as it was
     excused: Estimate  # the share of what was lost that is not the system's fault
-    readings: dict[Reading, Estimate]  # the corrected score
+    covered: Estimate  # the score if aspects whose miss is not its fault count as covered
 
 
 def corrected_score(
@@ -72,29 +69,25 @@ def corrected_score(
         known[miss.place] += miss.stands_for * np.array([1.0, miss.excused])
     one_more = 0.0 if all_audited else float(known[:, 0].sum()) / len(audited)
     n_clusters = len(set(run.clusters))
-    means = _figures(run, np.ones((1, len(run.recalls))), known[:, 1].sum(keepdims=True) / known[:, 0].sum())
-    ends = _interval_ends(run, known, one_more, resampling) if n_clusters > 1 else {}
-
-    def estimate(name: str) -> Estimate:
-        low, high = ends.get(name, (None, None))
-        return Estimate(mean=float(means[name][0]), low=low, high=high, n=len(run.recalls), n_clusters=n_clusters)
-
-    return CorrectedScore(
-        plain=estimate("plain"),
-        excused=estimate("excused"),
-        readings={"covered": estimate("covered"), "taken out": estimate("taken out")},
+    share = known[:, 1].sum(keepdims=True) / known[:, 0].sum()
+    means = _figures(run, np.ones((1, len(run.recalls))), share)
+    ends = _interval_ends(run, known, one_more, resampling) if n_clusters > 1 else [(None, None)] * len(means)
+    plain, excused, covered = (
+        Estimate(mean=float(mean[0]), low=low, high=high, n=len(run.recalls), n_clusters=n_clusters)
+        for mean, (low, high) in zip(means, ends, strict=True)
     )
+    return CorrectedScore(plain=plain, excused=excused, covered=covered)
 
 
 def _interval_ends(
     run: AuditedRun, known: Floats, one_more: float, resampling: Resampling
-) -> dict[str, tuple[float, float]]:
+) -> list[tuple[float | None, float | None]]:
     """Return the ends of each figure's interval; ``known``: what audited and excused misses of an instance weigh."""
     sums, _ = by_cluster(known, run.clusters)
     place_of = {cluster: place for place, cluster in enumerate(dict.fromkeys(run.clusters))}
     of_instance = [place_of[cluster] for cluster in run.clusters]
     generator = resampling.generator()
-    lows, highs = list[dict[str, Floats]](), list[dict[str, Floats]]()
+    lows, highs = list[Floats](), list[Floats]()
     for drawn in draw_counts(len(sums), generator, resampling.n_draws):
         extra = one_more * generator.standard_exponential(len(drawn))
         total, excused = drawn @ sums[:, 0] + extra, drawn @ sums[:, 1]
@@ -102,40 +95,16 @@ def _interval_ends(
             share = np.divide(n_excused, total, out=np.zeros_like(total), where=total > 0)
             ends.append(_figures(run, drawn[:, of_instance], share))
     tail = (1 - resampling.level) / 2
-
-    def end(parts: list[dict[str, Floats]], name: str, share: float) -> float:
-        return float(np.quantile(np.concatenate([part[name] for part in parts]), share))
-
-    return {name: (end(lows, name, tail), end(highs, name, 1 - tail)) for name in lows[0]}
-
-
-def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> dict[str, Floats]:
-    """Return each figure by name, one value a draw: ``weights`` are draws x instances, ``shares`` are one a draw.
-
-    Of what is taken out, how many of an instance's misses are excused is not known, only the share of all. So it is
-    taken as binomial: the mean of recall / (1 - excused part) to the second order, over the instances of which an
-    aspect is left.
-    """
-    n_drawn, recalls = weights.sum(axis=1), weights @ run.recalls / weights.sum(axis=1)
-    share = shares[:, None]
-    is_covered = run.recalls > 0
-    left = np.where(is_covered, 1 - share * run.losses, 1.0)
-    spread = run.losses * share * (1 - share) / run.n_aspects
-    expected = run.recalls / left * (1 + spread / left**2)
-    is_any_left = np.where(run.losses > 1 - _ROUNDING, 1 - share ** (run.losses * run.n_aspects), 1.0)
-    total = (weights * is_any_left).sum(axis=1)
-    return {
-        "plain": recalls,
-        "excused": shares,
-        "covered": recalls + shares * (weights @ run.losses) / n_drawn,
-        "taken out": np.divide((weights * expected).sum(axis=1), total, out=np.zeros_like(total), where=total > 0),
-    }
+    low, high = (
+        np.quantile(np.concatenate(ends, axis=1), at, axis=1) for ends, at in ((lows, tail), (highs, 1 - tail))
+    )
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-BESIDE = 2  # how many sentences a selected sentence may be from a source to stand beside it
-
-STRATA = ("beside", "same section", "elsewhere", "nothing selected")
-"""Where the selected sentence stands that is nearest to a source of the aspect."""
+def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> Floats:
+    """Return the score, the share and the corrected score, of each draw; ``weights`` are draws x instances."""
+    recalls, losses = (weights @ values / weights.sum(axis=1) for values in (run.recalls, run.losses))
+    return np.stack([recalls, shares, recalls + shares * losses])
 
 
 class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -143,7 +112,6 @@ class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     aspect_id: str
     chance: float
     loss: float  # what it takes from the instance's recall
-    stratum: str
 
 
 def scores_to_audit(
@@ -172,27 +140,7 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
             is_drawn = sources.isdisjoint(selection.certain)
             chance = is_drawn * missed_by_draws(holders, len(selection.tied), selection.n_drawn)
             if sources and chance > 0:
-                yield FoundMiss(
-                    position=position,
-                    aspect_id=aspect,
-                    chance=chance,
-                    loss=chance / len(aspects),
-                    stratum=_stratum_of(instance, selection, sources),
-                )
-
-
-def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int]) -> str:
-    selected = (*selection.certain, *selection.tied)
-    if not selected:
-        return "nothing selected"
-    if min(abs(index - source) for index in selected for source in sources) <= BESIDE:
-        return "beside"
-    holds = (
-        any(section.start <= index < section.stop for index in selected)
-        for section in sections_of(instance.query.kinds)
-        if any(section.start <= source < section.stop for source in sources)
-    )
-    return "same section" if any(holds) else "elsewhere"
+                yield FoundMiss(position=position, aspect_id=aspect, chance=chance, loss=chance / len(aspects))
 
 
 def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -> tuple[list[int], Floats]:
@@ -221,6 +169,35 @@ def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -
     return chosen.tolist(), stands_for[chosen]
 
 
+def limit_of(instance: Instance, aspect: str, task: Task, selection: Selection) -> str:
+    """Return, in words, why no selection of as many sentences could do without missing the aspect; empty: one could."""
+    budget, coverage = task.brief(instance).budget, coverage_of(instance.labels, task.scope)
+    if budget is None or selection.tied:
+        return ""
+    own = coverage.mask_of(selection.certain).bit_count()
+    bit = 1 << instance.labels.that_count(task.scope).index(aspect)
+    try:
+        most = ceiling(coverage, budget)
+        # With one of its sources selected, so many more can be covered by the others.
+        with_aspect = max(
+            mask.bit_count() + ceiling(_without(coverage, mask), budget - 1)
+            for mask in coverage.masks.values()
+            if mask & bit
+        )
+    except UndefinedScoreError:
+        return ""
+    if own < most <= with_aspect:
+        return ""
+    of_all = f"{counted(budget, 'sentence')} can hold at most {most} of {counted(coverage.n_aspects, 'aspect')}"
+    return f"{of_all}, {'as many as these do' if own == most else f'and {with_aspect} with this one among them'}."
+
+
+def _without(coverage: Coverage, covered: int) -> Coverage:
+    """Return what is left to cover where some aspects are."""
+    masks = {index: left for index, mask in coverage.masks.items() if (left := mask & ~covered)}
+    return Coverage(n_aspects=coverage.n_aspects, masks=masks)
+
+
 def sample_misses(
     run: Path, dataset: Dataset, task: Task, *, n: int, seed: int, rules: Rules = DEFAULT_RULES
 ) -> tuple[MissesHeader, tuple[Miss, ...]]:
@@ -230,10 +207,10 @@ def sample_misses(
     if not all_misses:
         raise UndefinedScoreError(f"{run}: covers every aspect that can be covered on '{task.name}': nothing to audit")
     generator = np.random.default_rng(seed)
-    # By stratum, then by instance; instances, and the misses of one, in random order.
+    # Instances, and the misses of one, in random order.
     shuffled = [all_misses[index] for index in generator.permutation(len(all_misses))]
     turns = generator.permutation(1 + max(miss.position for miss in all_misses))
-    row = sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
+    row = sorted(shuffled, key=lambda miss: turns[miss.position])
     n_instances = len(scores.ids)
     indices, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
     sample = [row[index] for index in indices]
@@ -254,8 +231,9 @@ def sample_misses(
             kinds=query.kinds,
             sources=tuple(sorted(set(labels.sources[miss.aspect_id]))),
             selected=(*selection.certain, *selection.tied),
+            is_result=miss.aspect_id in labels.results,
+            limit=limit_of(instance, miss.aspect_id, task, selection),
             chance=miss.chance,
-            stratum=miss.stratum,
             loss=miss.loss / n_instances,
             stands_for=float(stands_for[index]),
         )
@@ -271,15 +249,7 @@ def sample_misses(
         n_misses=len(all_misses),
         score=scores.mean_recall,
         loss=sum(miss.loss for miss in all_misses) / n_instances,
-        strata=tuple(
-            Stratum(
-                name=name,
-                n_misses=sum(miss.stratum == name for miss in all_misses),
-                loss=sum(miss.loss for miss in all_misses if miss.stratum == name) / n_instances,
-                n_drawn=sum(miss.stratum == name for miss in sample),
-            )
-            for name in STRATA
-        ),
+        n_drawn=len(sample),
     )
     return header, tuple(misses)
 
@@ -308,7 +278,6 @@ class AuditReport:
     n_audited: int  # misses with a verdict
     causes: tuple[CauseShare, ...]
     excused: Proportion  # of them not the system's fault
-    strata: dict[str, Proportion]  # the same by stratum
     tied: tuple[str, ...]  # misses on which auditors are even about whose fault it is: they count as the system's
     pairs: tuple[AuditorPair, ...]
     corrected: CorrectedScore
@@ -339,14 +308,13 @@ def audit_report(
             causes[miss] = max(allowed, key=votes.count)
 
     def share_of(are_counted: Iterable[bool]) -> Proportion:
-        counted = list(are_counted)
-        return proportion(sum(counted), len(counted), resampling.level)
+        flags = list(are_counted)
+        return proportion(sum(flags), len(flags), resampling.level)
 
-    strata: dict[str, list[bool]] = {stratum.name: [] for stratum in misses.header.strata}
-    audited = []
-    for miss, cause in causes.items():
-        strata.setdefault(miss.stratum, []).append(not cause.is_fault)
-        audited.append(AuditedMiss(places[miss.instance_id], miss.stands_for, float(not cause.is_fault)))
+    audited = [
+        AuditedMiss(places[miss.instance_id], miss.stands_for, float(not cause.is_fault))
+        for miss, cause in causes.items()
+    ]
     return AuditReport(
         header=misses.header,
         auditors={name: len(of_auditor) for name, of_auditor in verdicts.items()},
@@ -360,7 +328,6 @@ def audit_report(
             for cause in CAUSES.values()
         ),
         excused=share_of(not cause.is_fault for cause in causes.values()),
-        strata={name: share_of(excused) for name, excused in strata.items() if excused},
         tied=tuple(tied),
         pairs=tuple(_pair(first, second, verdicts) for first, second in combinations(verdicts, 2)),
         corrected=corrected_score(
@@ -385,8 +352,7 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
     losses: Floats = np.zeros(len(scores.ids))
     for miss in misses_of(scores, dataset):
         losses[miss.position] += miss.loss
-    counts = [len(dataset[instance_id].labels.that_count(scores.task.scope)) for instance_id in scores.ids]
-    audited_run = AuditedRun(scores.recalls, losses, np.array(counts, dtype=np.float64), scores.clusters)
+    audited_run = AuditedRun(scores.recalls, losses, scores.clusters)
     return audited_run, {instance_id: place for place, instance_id in enumerate(scores.ids)}
 
 

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, field
 from itertools import pairwise
-from math import sqrt
+from math import exp, sqrt
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from evidencebench.construction.checks import words_of
 from evidencebench.construction.config import Config
@@ -35,6 +34,11 @@ class ModelUse:
 
     def times(self, requests: float, prompt: float, reply: float) -> "ModelUse":
         return ModelUse(self.requests * requests, self.prompt_tokens * prompt, self.reply_tokens * reply)
+
+    @property
+    def weight(self) -> float:
+        """What it costs, in tokens of prompts: with most providers, one of a reply costs four of these."""
+        return self.prompt_tokens + 4 * self.reply_tokens
 
     def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False) -> float | None:
         usage = Usage(prompt_tokens=round(self.prompt_tokens), completion_tokens=round(self.reply_tokens))
@@ -91,10 +95,8 @@ class StepEstimate:
     n_drafts: int = 0  # that are left, those of steps before it included that may yet be dropped
     uses: Uses = field(default_factory=dict)  # model -> what it will be asked
     used: Uses = field(default_factory=dict)  # model -> what it was asked, as far as its replies are stored
-    margin: float | None = None  # half of the 95 % interval of prompt tokens, as a share of them; None without a pilot
-    # What drafts that did the step, the pilot, asked: as counted with stand-ins, and as it was.
-    counted: list[ModelUse] = field(default_factory=list)
-    was: list[Uses] = field(default_factory=list)
+    factor: float | None = None  # the 95 % interval is from the estimate / factor to x factor; None: no pilot
+    was: dict[str, Uses] = field(default_factory=dict)  # what drafts that did the step, the pilot, asked in truth
     kept_share: float = 1.0  # of the drafts that did it
     kept_error: float = 0.0  # the standard error of that share, as a share of it
 
@@ -114,16 +116,17 @@ def estimate_construction(
 ) -> tuple[list[StepEstimate], Mapping[str, str]]:
     """Return what the steps that ask a model will use from here on, and drafts whose paper cannot be read, with why.
 
-    Nothing is sent. Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for
-    replies. Stored replies of drafts that did a step correct its tokens and repeated requests; what it dropped, the
-    steps behind it.
+    Nothing is sent. A sample of the drafts that wait for a step is led through it and all behind it, with stand-ins for
+    replies; so are the drafts that did these steps. What those asked in truth, by their stored replies, for what was
+    counted of them, corrects what is counted of the others.
     """
     sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
     with closing(ChatClient(sender=sender, cache=None, prices=prices)) as client:
-        return _Estimator(config, sender, client, assumptions, on_progress).estimate()
+        rehearsal = _Rehearsal(config, sender, client, assumptions, on_progress)
+        return list(rehearsal.estimates().values()), rehearsal.unreadable
 
 
-class _Estimator:
+class _Rehearsal:
     def __init__(
         self,
         config: Config,
@@ -132,8 +135,8 @@ class _Estimator:
         assumptions: Assumptions,
         on_progress: Callable[[int, int], None],
     ) -> None:
-        self._config, self._sender, self._assumptions = config, sender, assumptions
-        self._on_progress = on_progress
+        self._config, self._sender, self._on_progress = config, sender, on_progress
+        self._n_sample, self._n_aspects = assumptions.n_sample, assumptions.aspects
         self._names = steps_of(config)
         self._steps, self._files = {}, {}
         for name in self._names:
@@ -141,151 +144,136 @@ class _Estimator:
             self._steps[name] = step, asker_from(model, client=client)
             if (path := output_of(name, config.work)).is_file():
                 self._files[name] = open_drafts(path, must_be_finished=False)
-        self._inputs = {self._names[0]: open_drafts(input_of(self._names[0], config.work))}  # step -> what it reads
+        first = open_drafts(input_of(self._names[0], config.work))
+        self._inputs = {self._names[0]: first}  # step -> what it reads
         self._inputs |= {after: self._files[name] for name, after in pairwise(self._names) if name in self._files}
-        # How many aspects a word of a summary has, of those that are there, and the standard error of that.
-        self._aspects_per_word, self._aspects_error = None, 0.0
-        if (aspects := self._files.get("aspects")) is not None:
-            drafts = [aspects[draft_id] for draft_id in self._sample(sorted(aspects.going_on))]
-            counts = [(len(draft.aspects), len(words_of(draft.summary))) for draft in drafts]
-            self._aspects_error = _relative_error(counts) or 0.0
-            if n_words := sum(n for _, n in counts):
-                self._aspects_per_word = sum(n for n, _ in counts) / n_words
-        self._unreadable: dict[str, str] = {}
-        self._n_led = self._n_to_lead = 0
+        self._random = np.random.default_rng(0)
+        lengths = [len(words_of(first[draft_id].summary)) for draft_id in sorted(first.going_on)[: self._n_sample]]
+        self._words_an_aspect = max(1.0, float(np.mean(lengths or [1])) / assumptions.aspects)
+        self._counted: dict[tuple[str, str], Mapping[str, ModelUse]] = {}
+        self.unreadable: dict[str, str] = {}
 
-    def estimate(self) -> tuple[list[StepEstimate], Mapping[str, str]]:
-        going_on = {name: set(file.going_on) for name, file in self._inputs.items()}
-        done: dict[str, list[str]] = {name: [] for name in self._names}  # of those that go on in the file that it reads
-        for name, file in self._files.items():
-            done[name] = sorted(going_on.get(name, set()) & file.offsets.keys())
-        waiting = {name: sorted(ids.difference(done[name])) for name, ids in going_on.items()}
-        self._n_to_lead = sum(len(self._sample(ids)) for ids in (*done.values(), *waiting.values()))
-        steps = {name: self._piloted(name, ids) for name, ids in done.items()}
+    def estimates(self) -> Mapping[str, StepEstimate]:
+        steps, waiting = {name: StepEstimate(step=name) for name in self._names}, {}
+        for name, source in self._inputs.items():
+            done = sorted(set(source.going_on) & (self._files[name].offsets.keys() if name in self._files else set()))
+            waiting[name] = sorted(set(source.going_on).difference(done))
+            if done:
+                self._pilot(steps[name], done)
         for name, ids in waiting.items():
             if ids:
-                self._add_waiting(name, ids, steps)
-        return list(steps.values()), self._unreadable
+                self._add(name, ids, steps)
+        return steps
 
-    def _sample(self, ids: Sequence[str]) -> list[str]:
-        size = min(self._assumptions.n_sample, len(ids))
-        return [ids[index] for index in sorted(np.random.default_rng(0).choice(len(ids), size, replace=False))]
-
-    def _piloted(self, name: str, done: Sequence[str]) -> StepEstimate:
-        estimate = StepEstimate(step=name)
-        sample = self._sample(done)
-        for draft_id in sample:
-            draft = self._next(name, draft_id)
-            self._lead(name, draft, stored=True)
+    def _pilot(self, estimate: StepEstimate, done: Sequence[str]) -> None:
+        """Add what drafts that did a step asked in truth."""
+        n = min(self._n_sample, len(done))
+        for place in self._random.choice(len(done), n, replace=False):
+            self._lead(estimate.step, self._inputs[estimate.step][done[place]], stored=True)
             if not self._sender.n_missing:  # else not all its replies are stored any more
-                estimate.was.append(self._sender.uses)
-                self._lead(name, draft)
-                estimate.counted.append(sum(self._sender.uses.values(), NOTHING))
-        if done:
-            n_kept, share = len(set(done) & set(self._files[name].going_on)), len(done) / len(sample)
-            estimate.kept_share = n_kept / len(done)
-            estimate.kept_error = sqrt((1 - estimate.kept_share) / n_kept) if n_kept else 0.0
-            estimate.used = {model: use.times(share, share, share) for model, use in joined(estimate.was).items()}
-        return estimate
-
-    def _next(self, name: str, draft_id: str) -> Draft:
-        self._on_progress(self._n_led, self._n_to_lead)
-        self._n_led += 1
-        return self._inputs[name][draft_id]
+                estimate.was[done[place]] = self._sender.uses
+        share, used = len(done) / n, joined(estimate.was.values())
+        estimate.used = {model: use.times(share, share, share) for model, use in used.items()}
+        n_kept = len(set(done) & set(self._files[estimate.step].going_on))
+        likely = (n_kept + 0.5) / (len(done) + 1)  # not 1 where all were kept
+        estimate.kept_share, estimate.kept_error = n_kept / len(done), sqrt((1 - likely) / likely / len(done))
 
     def _lead(self, name: str, draft: Draft | None, *, stored: bool = False) -> Draft | None:
         """Lead a draft through a step; None where it cannot go on. What it asked is in the sender then."""
         step, asker = self._steps[name]
         self._sender.begin(stored=stored)
-        if draft is None:
-            return None
         try:
-            made = step.work(asker, draft)
+            made = None if draft is None else step.work(asker, draft)
         except ReplyError:
             return None
         except DataError as error:
-            self._unreadable[draft.id] = str(error)
+            self.unreadable["" if draft is None else draft.id] = str(error)
             return None
-        return None if made.dropped else made
+        return None if made is None or made.dropped else made
 
-    def _add_waiting(self, name: str, ids: Sequence[str], steps: Mapping[str, StepEstimate]) -> None:
+    def _count(self, start: str, draft_id: str) -> Mapping[str, ModelUse]:
+        """Return what a draft asks in a step and in those behind it, with stand-ins for replies."""
+        if (start, draft_id) in self._counted:
+            return self._counted[start, draft_id]
+        draft: Draft | None = self._inputs[start][draft_id]
+        asked = {}
+        for step in self._names[self._names.index(start) :]:
+            draft = self._lead(step, draft)
+            asked[step] = sum(self._sender.uses.values(), NOTHING)
+            if draft is not None and step == "aspects":  # their number grows with the summary
+                is_known = "aspects" in self._files  # so that a pilot corrects it
+                n_aspects = round(len(words_of(draft.summary)) / self._words_an_aspect) if is_known else self._n_aspects
+                likely = stand_in_aspects(draft.summary, max(1, min(MOST_ASPECTS, n_aspects)))
+                draft = msgspec.structs.replace(draft, aspects=tuple(likely))
+        self._counted[start, draft_id] = asked
+        self._on_progress(len(self._counted), max(len(self._counted), 2 * self._n_sample))
+        return asked
+
+    def _add(self, start: str, ids: Sequence[str], steps: Mapping[str, StepEstimate]) -> None:
         """Add what the drafts that wait for a step will use in it, and in those behind it."""
-        behind = self._names[self._names.index(name) :]
-        sample = self._sample(ids)
-        asked: dict[str, list[ModelUse]] = {step: [] for step in behind}
-        for draft_id in sample:
-            draft: Draft | None = self._next(name, draft_id)
-            for step in behind:
-                draft = self._lead(step, draft)
-                asked[step].append(sum(self._sender.uses.values(), NOTHING))
-                if draft is not None and step == "aspects":
-                    n_aspects = self._assumptions.aspects
-                    if self._aspects_per_word is not None:
-                        n_aspects = round(self._aspects_per_word * len(words_of(draft.summary)))
-                    likely = stand_in_aspects(draft.summary, max(1, min(MOST_ASPECTS, n_aspects)))
-                    draft = msgspec.structs.replace(draft, aspects=tuple(likely))
-        weights = self._weights(name, ids, sample)
-        kept, errors = 1.0, {"sample": 0.0}
-        for step in behind:
+        sample, weights = self._weighted(start, ids)
+        asked = [self._count(start, draft_id) for draft_id in sample]
+        kept, errors, base = 1.0, list[float](), start
+        for step in self._names[self._names.index(start) :]:
             estimate = steps[step]
-            total = sum((use.times(w, w, w) for use, w in zip(asked[step], weights, strict=True)), NOTHING)
-            total, counted = total.times(kept, kept, kept), sum(estimate.counted, NOTHING)
-            uses: Uses = {self._steps[step][1].chat.model: total} if total.requests else {}
+            if any(uses[step].requests for uses in asked):
+                base = step  # else votes decide what it asks, and the step before tells how much there is to ask
+            parts = [uses[base].times(w, w, w) for uses, w in zip(asked, weights, strict=True)]
+            total = sum(parts, NOTHING).times(kept, kept, kept)
+            pilot = {draft_id: was for draft_id, was in estimate.was.items() if draft_id in self._inputs[start].offsets}
+            counts = [self._count(start, draft_id)[base] for draft_id in pilot]
+            counted, uses = sum(counts, NOTHING), dict[str, ModelUse]()
             if counted.requests:  # what the pilot asked in truth, model by model, for what was counted of it
-                requests, tokens = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
-                uses = {model: use.times(requests, tokens, requests) for model, use in joined(estimate.was).items()}
+                ratio, of_prompts = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
+                was = joined(pilot.values())
+                uses = {model: use.times(ratio, of_prompts, ratio) for model, use in was.items()}
+                weighed = [sum(use.weight for use in of_draft.values()) for of_draft in pilot.values()]
+                more = [*errors, _sampling_error([part.prompt_tokens for part in parts], n_all=len(ids))]
+                factor = interval_factor([count.prompt_tokens for count in counts], weighed, more)
+                estimate.factor = max(factor, estimate.factor or 1.0)
+            elif total.requests and base == step:
+                uses = {self._steps[step][1].chat.model: total}
             estimate.n_drafts += len(ids)
             estimate.uses = joined([estimate.uses, uses])
-            was = [sum(use.prompt_tokens for use in uses.values()) for uses in estimate.was]
-            of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in estimate.counted], strict=True))
-            errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))
-            if of_pilot is not None:
-                margin = 1.96 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
-                estimate.margin = max(margin, estimate.margin or 0.0)
             kept *= estimate.kept_share
-            errors[step] = estimate.kept_error
-            if step == "aspects":
-                errors["number of aspects"] = self._aspects_error
+            errors.append(estimate.kept_error)
 
-    def _weights(self, name: str, ids: Sequence[str], sample: Sequence[str]) -> list[float]:
-        """Return how many of the drafts that wait for a step each of the sample stands for.
-
-        What is judged grows with sizes that are known for all drafts, so that those of the sample weigh more where the
-        others are larger than they are: the linear calibration of survey sampling.
-        """
-        weights = np.full(len(sample), len(ids) / len(sample))
-        if name == "judge" and len(sample) < len(ids):
-            sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
-            of_sample = np.array([sizes[draft_id] for draft_id in sample])
-            apart = of_sample - of_sample.mean()
-            if apart.any():
-                weights += (sum(sizes.values()) - len(ids) * of_sample.mean()) * apart / (apart @ apart)
-        return weights.tolist()
+    def _weighted(self, start: str, ids: Sequence[str]) -> tuple[Sequence[str], Sequence[float]]:
+        """Return a sample of drafts and how many each stands for; long papers are likelier, and stand for fewer."""
+        if len(ids) <= self._n_sample:
+            return ids, [1.0] * len(ids)
+        sizes = np.array([self._size(self._inputs[start][draft_id]) for draft_id in ids])
+        chances = sizes / sizes.sum()
+        places = self._random.choice(len(ids), self._n_sample, p=chances)
+        return [ids[place] for place in places], (1 / (self._n_sample * chances[places])).tolist()
 
     def _size(self, draft: Draft) -> float:
-        try:
-            n_bytes = (self._config.papers / draft.paper_file).stat().st_size
-        except OSError:
-            return 0.0
-        return float(n_bytes if self._config.file.judge.at_once else n_bytes * len(draft.aspects))
+        path = self._config.papers / draft.paper_file
+        n_parts = 1 if self._config.file.judge.at_once else len(draft.aspects) or len(words_of(draft.summary))
+        return float(max(1, path.stat().st_size if path.is_file() else 0) * max(1, n_parts))
 
 
-def _sampling_error(tokens: Sequence[float], weights: Sequence[float], n_all: int) -> float:
-    """Return the standard error of a total from a sample, as a share of it; what the weights follow is no error."""
-    n, sample = len(tokens), np.array(tokens)
-    if n == n_all or n < 3 or not sample.any():  # noqa: PLR2004 - two parameters are fitted
+def interval_factor(counted: Sequence[float], used: Sequence[float], errors: Iterable[float] = ()) -> float:
+    """Return by what factor a total may be off, with 95 %, by what was counted and used of each draft of a pilot.
+
+    The error of the ratio is the jackknife's, which gives large drafts their weight, with Student's t; ``errors`` are
+    others, as shares. The interval lies on the scale of logarithms, as sizes do.
+
+    >>> round(interval_factor([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 5, 6]), 2)
+    1.2
+    """
+    n, shares, all_used = len(counted), np.array(counted) / sum(counted), sum(used)
+    if n < 2 or not all_used:  # noqa: PLR2004 - one says nothing of how they differ
+        return float("inf")
+    residuals = (np.array(used) / all_used - shares) / (1 - np.minimum(shares, 0.9))
+    z = 1.96 * (8 * n - 5) / (8 * n - 7)
+    t = sqrt((n - 1) * (exp(z * z / (n - 1)) - 1))  # Wallace 1959: 4 % too large for 3 drafts, less for more
+    squares = t**2 * float(residuals @ residuals) * (n - 1) / n + 1.96**2 * sum(error**2 for error in errors)
+    return exp(min(50.0, sqrt(squares)))
+
+
+def _sampling_error(parts: Sequence[float], *, n_all: int) -> float:
+    """Return the standard error of a sum of weighted parts, as a share of it; 0 where nothing was left out."""
+    if len(parts) == n_all or not any(parts):
         return 0.0
-    apart: NDArray[np.float64] = np.array(weights) - np.mean(weights)
-    slope = float(apart @ sample / (apart @ apart)) if apart.any() else 0.0
-    residuals = sample - sample.mean() - slope * apart
-    return sqrt(float(residuals @ residuals) / (n - 2) / n * (1 - n / n_all)) / float(sample.mean())
-
-
-def _relative_error(pairs: Iterable[tuple[float, float]]) -> float | None:
-    """Return the standard error of a ratio of sums, as a share of it; None for fewer than two pairs or nothing."""
-    above, below = np.array([*pairs], dtype=np.float64).reshape(-1, 2).T
-    n = len(above)
-    if n < 2 or not above.any() or not below.any():  # noqa: PLR2004 - one says nothing of how they differ
-        return None
-    residuals = above - above.sum() / below.sum() * below
-    return sqrt(float(residuals @ residuals) / (n - 1) * n) / float(above.sum())
+    return float(np.std(parts, ddof=1) / np.mean(parts) / sqrt(len(parts)))

@@ -26,7 +26,7 @@ def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> 
         "main",
         None,
         node("h1", {"dir": "auto"}, title),
-        node("p", None, f"{counted(len(disagreements), 'sentence')} on which raters differ, by who marked them:"),
+        node("p", None, f"{counted(len(disagreements), 'judgment')} on which raters differ, by who marked them:"),
         node("ul", None, *contents),
         *sections,
     )
@@ -38,7 +38,8 @@ def _task(of_task: Sequence[Disagreement]) -> Iterator[Node]:
     yield node("h3", {"dir": "auto"}, first.aspect)
     yield node("p", {"class": "note"}, f"{first.task}, {first.paper_id}")
     for disagreement in of_task:
-        place = node("small", None, f"sentence {disagreement.number}, {disagreement.kind}")
+        number = "" if disagreement.number is None else f"sentence {disagreement.number}, "
+        place = node("small", None, f"{number}{disagreement.kind}")
         around = (
             f"{disagreement.before} " if disagreement.before else "",
             node("mark", None, disagreement.sentence),

@@ -54,8 +54,8 @@ def serving_words(
     header = TasksHeader(
         sort=sort, seed=0, data=FileDigest(name="tea.json", sha256="ab" * 32), criteria=tuple(criteria)
     )
-    write_tasks(folder / "tasks.jsonl", header, [task(number) for number in range(1, n + 1)])
-    return "agreement", "annotate", str(folder / "tasks.jsonl"), "--folder", str(folder / "people")
+    write_tasks(folder / f"{sort}.jsonl", header, [task(number) for number in range(1, n + 1)])
+    return "construct", "validate", "sample", "--sort", sort, "--folder", str(folder)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def saved(page: Page) -> None:
 
 
 def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...] | None]]:
-    found = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl"))
+    found = read_annotations(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl"))
     return {
         name: {task: one.sentences for task, one in of_one.items() if one.is_done}
         for name, of_one in found.by_annotator.items()
@@ -104,7 +104,7 @@ def test_two_annotators_differ_and_one_decides(
                     sentence(page, index).click()
                 page.get_by_role("button", name="Done").click()
             expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
-            expect(page.locator(".task-command")).to_contain_text("evidencebench agreement report")
+            expect(page.locator(".task-command")).to_contain_text("evidencebench construct validate sample")
         assert sentences_of(tmp_path) == {
             "Ada": {"task_1": (2,), "task_2": (2, 3), "task_3": ()},
             "Bo": {"task_1": (2,), "task_2": (3, 9), "task_3": ()},
@@ -121,7 +121,7 @@ def test_two_annotators_differ_and_one_decides(
         expect(sentence(page, 20)).to_be_hidden()  # far from any dispute
         page.keyboard.press("Escape")
         expect(page.get_by_text("0 of 1 done")).to_be_visible()
-        assert not (tmp_path / "people" / "adjudicated.jsonl").exists()  # only to look at a dispute decides nothing
+        assert not (tmp_path / "sentences" / "adjudicated.jsonl").exists()  # only to look at a dispute decides nothing
         page.get_by_role("link", name="Begin with the first").click()
         expect(sentence(page, 2)).to_be_focused()
         page.keyboard.press("a")
@@ -132,7 +132,9 @@ def test_two_annotators_differ_and_one_decides(
         saved(page)
         page.get_by_role("button", name="Done").click()
         expect(page.get_by_text("All disputes are decided. Thank you!")).to_be_visible()
-    (decision,) = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).adjudicated.values()
+    (decision,) = read_annotations(
+        tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")
+    ).adjudicated.values()
     assert (decision.sentences, decision.note, decision.decided_by) == ((2, 3), "It says so.", "Bo")
     assert decision.is_done
 
@@ -310,9 +312,25 @@ def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, 
         page.keyboard.press("x")
         page.keyboard.press("Enter")
         expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
-    found = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).by_annotator["Ada"]
+    found = read_annotations(tmp_path / "hypotheses", read_tasks(tmp_path / "hypotheses.jsonl")).by_annotator["Ada"]
     assert [one.ratings for one in found.values()] == 2 * [{"valuable": True, "relevant": False}]
     assert all(one.is_done for one in found.values())
+
+
+def test_a_pair_shows_the_sentence_among_those_around_it(serving: Serving, tmp_path: Path, page: Page) -> None:
+    with serving("construct", "validate", "sample", "--sort", "pairs", "--folder", str(tmp_path)) as (url, _):
+        sign_in(page, url, "Ada")
+        first, *_ = tasks = read_tasks(tmp_path / "pairs.jsonl").records
+        page.get_by_role("link", name="Begin with the first").click()
+        expect(page.locator(".pick-eyebrow")).to_contain_text(f"Task 1 of {len(tasks)}")
+        expect(page.locator(".task-excerpt")).to_have_text(f"{first.before} {first.text} {first.after}".strip())
+        expect(page.locator(".task-excerpt mark")).to_have_text(first.text)
+        assert_accessible(page)
+        page.keyboard.press("y")
+        page.keyboard.press("Enter")
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of")
+    (answer,) = read_annotations(tmp_path / "pairs", read_tasks(tmp_path / "pairs.jsonl")).by_annotator["Ada"].values()
+    assert (answer.task, answer.ratings, answer.is_done) == (first.id, {"holds": True}, True)
 
 
 def test_a_long_list_shows_a_hundred_tasks_at_first(serving: Serving, tmp_path: Path, page: Page) -> None:

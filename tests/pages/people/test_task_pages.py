@@ -38,7 +38,7 @@ class Browser:
     """A browser in which a person is signed in."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        app = annotation_tasks(read_tasks(folder / "tasks.jsonl"), folder / "people")
+        app = annotation_tasks(read_tasks(folder / "tasks.jsonl"), folder / "people", source="work")
         self.client = TestClient(app.make_app(Address()), base_url=URL, headers={"Origin": URL})
         self.name = name
         self.client.post("/api/people/session", json={"name": name}).raise_for_status()

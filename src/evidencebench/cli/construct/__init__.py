@@ -1,6 +1,6 @@
 """``evidencebench construct``: make a benchmark from papers and reviews.
 
-The files: `init`, `steps` (``run``, ``status``), `show`, `estimate`, `demo`.
+The files: `init`, `steps` (``run``, ``status``), `show`, `estimate`, `validate`, `demo`.
 """
 
 from evidencebench.cli.construct.demo import demo
@@ -8,6 +8,7 @@ from evidencebench.cli.construct.estimate import estimate
 from evidencebench.cli.construct.init import init
 from evidencebench.cli.construct.show import show
 from evidencebench.cli.construct.steps import run, status
+from evidencebench.cli.construct.validate import validate
 from evidencebench.cli.main import LazyGroup
 
-command = LazyGroup("construct", commands=[init, run, status, show, estimate, demo])
+command = LazyGroup("construct", commands=[init, run, status, show, estimate, validate, demo])

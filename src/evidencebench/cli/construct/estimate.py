@@ -57,7 +57,7 @@ def estimate(
         return _priced(uses, table, requests_per_minute)
 
     left, used = (joined(getattr(step, name) for step in steps) for name in ("uses", "used"))
-    day = table.dated(left)
+    day, interval = table.dated(left), _interval(steps, table)
     if as_json:
         print_json(
             {
@@ -68,37 +68,37 @@ def estimate(
                         "step": step.step,
                         "n_drafts": step.n_drafts,
                         "n_pilot": step.n_pilot,
-                        "margin": step.margin,
+                        "factor": None if step.factor is None else min(step.factor, MOST_FACTOR),
                         "left": priced(step.uses),
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
                     }
                     for step in steps
                 ],
-                "left": priced(left),
+                "left": {**priced(left), "cost_interval_usd": interval},
                 "used": priced(used),
                 "unreadable": unreadable,
             }
         )
         return
     print_failures(unreadable)
-    margins = ("" if step.margin is None else f"{100 * step.margin:.0f} %" for step in steps)
     rows: list[list[Cell]] = [
-        [step.step, step.n_drafts, *_cells(priced(step.uses)), margin]
-        for step, margin in zip(steps, margins, strict=True)
+        [step.step, step.n_drafts, *_cells(priced(step.uses)), _range(_interval([step], table))] for step in steps
     ]
-    rows.append(["all", None, *_cells(priced(left)), ""])
-    columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "batches", "+-"]
+    rows.append(["all", None, *_cells(priced(left)), _range(interval)])
+    columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "between"]
     print_table(Table(columns=columns, rows=rows))
     if used:
         spent = priced(used)
         cost = "of unknown price" if spent["cost_usd"] is None else shown_usd(spent["cost_usd"])
         print_prose(f"So far: {counted(spent['requests'], 'reply', 'replies')} stored, {cost}.")
     if left:
-        rate = f"{requests_per_minute:g}"
+        batches = priced(left)["cost_in_batches_usd"]
+        in_batches = "unknown" if batches is None else shown_usd(batches)
         notes = [
             *_notes(steps, assumed, has_second=config.file.judge.second_model is not None),
-            f"Hours at {rate} requests a minute (--requests-per-minute); batches take up to a day each.",
+            f"In batches, which take up to a day each: {in_batches}.",
+            f"Hours at {requests_per_minute:g} requests a minute (--requests-per-minute).",
             f"Prices as of {day}: check them (--prices). Nothing was sent.",
         ]
         print_prose(" ".join(notes))
@@ -124,10 +124,29 @@ def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]
 
 
 def _cells(figures: dict[str, Any]) -> list[Cell]:
-    costs = (figures["cost_usd"], figures["cost_in_batches_usd"])
     tokens = (_short(figures[name]) for name in ("prompt_tokens", "reply_tokens"))
-    shown = ("unknown" if cost is None else shown_usd(cost) for cost in costs)
-    return [figures["requests"], *tokens, f"{figures['hours']:.1f}", *shown]
+    cost = "unknown" if figures["cost_usd"] is None else shown_usd(figures["cost_usd"])
+    return [figures["requests"], *tokens, f"{figures['hours']:.1f}", cost]
+
+
+MOST_FACTOR = 100.0  # a wider interval says nothing
+
+
+def _interval(steps: Sequence[StepEstimate], prices: PriceTable) -> tuple[float, float] | None:
+    """Return what the steps cost with 95 %, as if all erred to the same side; None where that is not known."""
+    ends = [0.0, 0.0]
+    for step in steps:
+        costs = [use.cost_usd(model, prices) for model, use in step.uses.items()]
+        known = [cost for cost in costs if cost is not None]
+        if len(known) < len(costs) or (known and (step.factor is None or step.factor > MOST_FACTOR)):
+            return None
+        ends[0] += sum(known) / (step.factor or 1)
+        ends[1] += sum(known) * (step.factor or 1)
+    return (ends[0], ends[1]) if ends[1] else None
+
+
+def _range(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{shown_usd(interval[0])} - {shown_usd(interval[1]).removeprefix('$')}"
 
 
 def _short(tokens: int) -> str:
@@ -140,7 +159,7 @@ def _short(tokens: int) -> str:
 def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: bool) -> Iterator[str]:
     guessed = [step.step for step in steps if step.n_drafts and not step.n_pilot]
     if n_pilot := max(step.n_pilot for step in steps):
-        yield f"Corrected by {counted(n_pilot, 'draft')} whose replies are stored; +- is half of a 95 % interval."
+        yield f"Corrected by {counted(n_pilot, 'draft')} whose replies are stored. Between: a 95 % interval."
     if guessed:
         yield (
             f"Assumed for {', '.join(guessed)}: {assumed.aspects} aspects a summary (--assume-aspects), replies of "

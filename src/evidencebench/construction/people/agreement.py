@@ -1,25 +1,35 @@
-"""People with each other against people with the model: agreement, the difference, equivalence, power.
+"""People with each other against people with the model: agreement, the difference, equivalence, shares of yes.
 
 Intervals are studentised bootstraps over whole papers, with the jackknife's standard error in every draw. Of those that
 were tried it alone keeps its level for rare marks whose rate of errors differs between papers: see
 ``docs/construction-results.md``, section Agreement, and ``tools/make_agreement_table.py``.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from statistics import NormalDist
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from evidencebench.construction.people.answers import Annotations
-from evidencebench.construction.people.marks import LEAST_VALUES, PAIR_MEASURES, Marks, PairSort, PairStatistic, sums_of
-from evidencebench.construction.people.tasks import TasksFile
-from evidencebench.errors import UndefinedScoreError
-from evidencebench.query import Kind
-from evidencebench.scoring.resampling import Floats, Resampling, proportion
-from evidencebench.tables import Cell, Table
+from evidencebench.construction.people.labels import Labelled
+from evidencebench.construction.people.marks import (
+    LEAST_VALUES,
+    MISSING,
+    MODEL,
+    PAIR_MEASURES,
+    TOGETHER,
+    Marks,
+    PairSort,
+    collect_marks,
+    matched,
+    sums_of,
+)
+from evidencebench.construction.people.sampling import LABELLED, UNLABELLED
+from evidencebench.construction.people.tasks import TasksFile, TaskSort
+from evidencebench.errors import RunMismatchError, UndefinedScoreError
+from evidencebench.scoring.resampling import Floats, Proportion, Resampling, proportion
+from evidencebench.wording import counted
 
 Statistic = Callable[[Floats], Floats]
 """Totals over papers (... x columns) -> values (... x values)."""
@@ -113,9 +123,6 @@ class RaterPair:
     first: str
     second: str
     n_tasks: int
-    n_sentences: int
-    n_marked_first: int
-    n_marked_second: int
     measures: dict[str, Agreement]
 
 
@@ -173,21 +180,11 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
 
     pairs = []
     for number, (sort, first, second) in enumerate(statistic.pairs):
-        one, other = marks.values[first], marks.values[second]
-        judged = (one >= 0) & (other >= 0)
-        pair = RaterPair(
-            sort=sort,
-            first=marks.raters[first],
-            second=marks.raters[second],
-            n_tasks=len(set(marks.task_of[judged].tolist())),
-            n_sentences=int(judged.sum()),
-            n_marked_first=int((one[judged] == 1).sum()),
-            n_marked_second=int((other[judged] == 1).sum()),
-            measures={
-                name: agreement(statistic.place(name, number), (least, 1)) for name, least in LEAST_VALUES.items()
-            },
-        )
-        pairs.append(pair)
+        judged = (marks.values[[first, second]] != MISSING).all(0)
+        n_tasks = len(set(marks.task_of[judged].tolist()))
+        measures = {name: agreement(statistic.place(name, number), (least, 1)) for name, least in LEAST_VALUES.items()}
+        one, other = marks.raters[first], marks.raters[second]
+        pairs.append(RaterPair(sort=sort, first=one, second=other, n_tasks=n_tasks, measures=measures))
     contrasts = []
     for measure, least in LEAST_VALUES.items() if len(marks.people) > 1 and marks.model is not None else ():
         place = statistic.place(measure, -1)
@@ -218,110 +215,46 @@ class Disagreement:
     task: str
     paper_id: str
     aspect: str
-    number: int
-    kind: str
-    sentence: str
-    before: str  # the sentence before it, empty for the first
+    number: int | None  # of the sentence
+    kind: str  # of the sentence, or the criterion
+    sentence: str  # or what else is rated
+    before: str  # what stands before it
     after: str
     marked_by: tuple[str, ...]
     not_marked_by: tuple[str, ...]
 
 
-def disagreements_in(marks: Marks) -> list[Disagreement]:
+def disagreements_in(marks: Marks, criterion: str = "") -> list[Disagreement]:
     """Return the disagreements: those of the model against all people first, then in the order of the tasks."""
-    disagreements, raters = [], np.array(marks.raters)
-    differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
+    are_single = np.array([rater != TOGETHER for rater in marks.raters])
+    disagreements, raters, values = [], np.array(marks.raters)[are_single], marks.values[are_single]
+    differ = np.flatnonzero((values == 1).any(0) & (values == 0).any(0))
     starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
     for column in differ.tolist():
         task = marks.tasks[marks.task_of[column]]
-        number = column - int(starts[marks.task_of[column]])
+        number, kind, text = task.number, criterion, task.text or task.aspect or task.hypothesis
+        before, after = task.before, task.after
+        if not criterion:
+            number = column - int(starts[marks.task_of[column]])
+            kind, text = task.kinds[number].name.lower(), task.sentences[number]
+            before = task.sentences[number - 1] if number else ""
+            after = "".join(task.sentences[number + 1 : number + 2])
         disagreement = Disagreement(
             task=task.id,
             paper_id=task.paper_id,
             aspect=task.aspect,
             number=number,
-            kind=task.kinds[number].name.lower(),
-            sentence=task.sentences[number],
-            before=task.sentences[number - 1] if number else "",
-            after="".join(task.sentences[number + 1 : number + 2]),
-            marked_by=tuple(raters[marks.values[:, column] == 1].tolist()),
-            not_marked_by=tuple(raters[marks.values[:, column] == 0].tolist()),
+            kind=kind,
+            sentence=text,
+            before=before,
+            after=after,
+            marked_by=tuple(raters[values[:, column] == 1].tolist()),
+            not_marked_by=tuple(raters[values[:, column] == 0].tolist()),
         )
         disagreements.append(disagreement)
     if marks.model is not None:
         disagreements.sort(key=lambda row: (marks.model,) not in {row.marked_by, row.not_marked_by})
     return disagreements
-
-
-def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
-    rows: list[list[Cell]] = []
-    for one in disagreements:
-        judgments = ["yes" if name in one.marked_by else "no" if name in one.not_marked_by else "" for name in raters]
-        begin: list[Cell] = [one.task, one.paper_id, one.aspect, one.number, one.kind, one.sentence]
-        rows.append([*begin, *judgments, one.before, one.after])
-    columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
-    return Table(columns=columns, rows=rows)
-
-
-WANTED_POWER = 0.8
-MOST_PAPERS = 20_000  # more are not looked for
-FEWEST_PAPERS = 10  # fewer are not advised, whatever the power: no interval over so few can be trusted
-_STEP = 1.02  # the number of papers is found to within 2 %
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Power:
-    """The chance to show equivalence of one measure within a margin, from the papers of a pilot."""
-
-    measure: str
-    margin: float
-    n_papers: int  # of the pilot
-    now: float | None = None  # with as many, if there is no true difference; None: these allow no estimate
-    needed: int | None = None  # papers for `WANTED_POWER`, if there is no true difference; None: over `MOST_PAPERS`
-
-
-def power_of(tables: Floats, statistic: PairStatistic, *, margin: float, seed: int = 0) -> Power:
-    """Return the power of the equivalence test of a measure; ``tables`` are the pilot's, as of `chance_to_show`."""
-    n_papers, (measure,) = len(tables), statistic.measures
-    values, errors = jackknife(tables, np.ones((1, n_papers)), statistic)
-    if not (np.isfinite(values[0, -1]) and errors[0, -1] > 0):
-        return Power(measure=measure, margin=margin, n_papers=n_papers)
-
-    chance = partial(chance_to_show, tables, statistic, margin=margin, seed=seed)
-    low = high = FEWEST_PAPERS
-    while high <= MOST_PAPERS and chance(n=high) < WANTED_POWER:
-        low, high = high, 2 * high
-    while high <= MOST_PAPERS and high > low + 1 and high > low * _STEP:
-        middle = (low + high) // 2
-        low, high = (low, middle) if chance(n=middle) >= WANTED_POWER else (middle, high)
-    needed = high if high <= MOST_PAPERS else None
-    return Power(measure=measure, margin=margin, n_papers=n_papers, now=chance(n=n_papers), needed=needed)
-
-
-def chance_to_show(tables: Floats, statistic: PairStatistic, *, n: int, margin: float, seed: int) -> float:
-    """Return the chance that a study of ``n`` papers shows equivalence of a measure, if there is no true difference.
-
-    ``tables`` are the pilot's, papers x 4 columns a pair. Draws of n of its papers, moved so that their mean difference
-    is 0, are what a study would see. Student's t stands in place of the studentised bootstrap.
-    """
-    weights = np.random.default_rng(seed).multinomial(n, np.full(len(tables), 1 / len(tables)), size=1_000)
-    values, errors = jackknife(tables, weights, statistic)
-    moved = values[:, -1] - statistic(tables.sum(0))[-1]
-    reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
-    return float((np.abs(moved) + reach < margin).mean())  # false where it is NaN
-
-
-def student_quantile(share: float, degrees: int) -> float:
-    """Return the quantile of Student's t, to within 0.001 from 9 degrees on (Abramowitz and Stegun 1964, 26.7.5)."""
-    z = NormalDist().inv_cdf(share)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return float(sum(term / degrees**power for power, term in enumerate(terms)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,94 +266,85 @@ class RaterCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkReport:
+class RatedShare:
+    group: str  # what the labels say of these tasks, or "all"
+    rater: str
+    share: Proportion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionReport:
+    criterion: str  # empty where sentences are marked
+    raters: tuple[RaterCount, ...]  # where sentences are marked
+    shares: tuple[RatedShare, ...]  # where they are not: sentences of a paper are not independent
+    agreement: RaterComparison | None  # None where only one rater judged anything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationReport:
+    sort: TaskSort
     n_tasks: int
     n_papers: int
+    n_changed: int  # tasks that are left out, since the labels have no such aspect any more
     margin: float
-    raters: tuple[RaterCount, ...]
-    everything: RaterComparison
-    by_kind: dict[str, RaterComparison]  # abstract, heading, body: those that the papers have
-    power: tuple[Power, ...]  # none without a model, or with one annotator
+    criteria: tuple[CriterionReport, ...]
     disagreements: tuple[Disagreement, ...]
 
 
-def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> MarkReport:
-    if not marks.pairs:
-        raise UndefinedScoreError(
-            f"expected two raters to compare, got {len(marks.raters)} with a task that is done; give --data to compare "
-            "with the model, or wait for a second annotator"
+def report_answers(
+    tasks: TasksFile,
+    annotations: Annotations,
+    labels: Labelled | None,
+    *,
+    resampling: Resampling,
+    margin: float,
+    teams: Mapping[str, Collection[str]] | None = None,
+) -> ValidationReport:
+    """Return what people answered, with each other and beside the labels; None: what is rated has none."""
+    known = list(tasks.records) if labels is None else matched(tasks.records, labels)
+    if not known:
+        raise RunMismatchError(
+            f"{tasks.path}: the labels have none of its {counted(len(tasks.records), 'aspect')}; give the data that it "
+            "was drawn from, or draw anew into another --folder"
         )
-    everything = compare_raters(marks, resampling, margin)
-    sums, statistic = sums_of(marks)
-    tables = sums[:, : 4 * len(statistic.pairs)]
-    return MarkReport(
-        n_tasks=len(marks.tasks),
-        n_papers=marks.n_papers,
+    criteria, disagreements = [], []
+    for criterion in [criterion.name for criterion in tasks.header.criteria] or [""]:
+        marks = collect_marks(known, annotations, criterion=criterion, labels=labels, teams=teams)
+        if not ((criterion and marks.people) or marks.pairs):
+            raise UndefinedScoreError(f"{tasks.path}: expected answers, but no annotator is done with a task")
+        report = CriterionReport(
+            criterion=criterion,
+            raters=() if criterion else tuple(_counts(marks)),
+            shares=tuple(_shares(marks, resampling.level)) if criterion else (),
+            agreement=compare_raters(marks, resampling, margin) if marks.pairs else None,
+        )
+        criteria.append(report)
+        disagreements += disagreements_in(marks, criterion)
+    return ValidationReport(
+        sort=tasks.header.sort,
+        n_tasks=len(known),
+        n_papers=len({task.paper_id for task in known}),
+        n_changed=len(tasks.records) - len(known),
         margin=margin,
-        raters=tuple(
-            RaterCount(
-                rater=rater,
-                n_tasks=len(set(marks.task_of[values >= 0].tolist())),
-                n_sentences=int((values >= 0).sum()),
-                n_marked=int((values == 1).sum()),
-            )
-            for rater, values in zip(marks.raters, marks.values, strict=True)
-        ),
-        everything=everything,
-        by_kind={
-            kind.name.lower(): compare_raters(marks.of_kind(kind), resampling, margin)
-            for kind in Kind
-            if kind in marks.kinds
-        },
-        power=tuple(
-            power_of(tables, replace(statistic, measures=(name,)), margin=margin, seed=resampling.seed)
-            for name in (("f1", "kappa") if everything.contrasts else ())
-        ),
-        disagreements=tuple(disagreements_in(marks)),
+        criteria=tuple(criteria),
+        disagreements=tuple(disagreements),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatedShare:
-    criterion: str
-    rater: str
-    n_yes: int
-    n: int
-    low: float
-    high: float
+def _counts(marks: Marks) -> Iterator[RaterCount]:
+    for rater, values in zip(marks.raters, marks.values, strict=True):
+        judged = values != MISSING
+        n_tasks = len(set(marks.task_of[judged].tolist()))
+        yield RaterCount(rater=rater, n_tasks=n_tasks, n_sentences=int(judged.sum()), n_marked=int((values == 1).sum()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingsReport:
-    """Each criterion by each rater, and by the majority of those who rated the task; a tie is a no."""
-
-    n_tasks: int
-    shares: tuple[RatedShare, ...]
-    n_shared: int  # tasks that two or more people rated
-    n_unanimous: dict[str, int]  # criterion -> on how many of these all say the same
-
-
-def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.95) -> RatingsReport:
-    votes: dict[str, dict[str, dict[str, bool]]] = {}  # criterion -> rater -> task -> yes
-    for rater, answers in sorted(annotations.by_annotator.items()):
-        for annotation in answers.values():
-            for criterion, is_met in (annotation.ratings or {}).items() if annotation.is_done else ():
-                votes.setdefault(criterion, {}).setdefault(rater, {})[annotation.task] = is_met
-    if not votes:
-        raise UndefinedScoreError("expected ratings, but no annotator is done with a task")
-    shares: list[RatedShare] = []
-    n_unanimous: dict[str, int] = {}
-    n_shared = 0
-    for criterion in (criterion.name for criterion in tasks.header.criteria):
-        by_rater = votes[criterion]
-        by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
-        answers_of = {rater: list(given.values()) for rater, given in by_rater.items()}
-        if len(answers_of) > 1:
-            answers_of["majority"] = [2 * sum(given) > len(given) for given in by_task if given]
-        for rater, given in answers_of.items():
-            share = proportion(sum(given), len(given), level)
-            row = RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)
-            shares.append(row)
-        shared = [given for given in by_task if len(given) > 1]
-        n_shared, n_unanimous[criterion] = len(shared), sum(len(set(given)) == 1 for given in shared)
-    return RatingsReport(n_tasks=len(tasks.records), shares=tuple(shares), n_shared=n_shared, n_unanimous=n_unanimous)
+def _shares(marks: Marks, level: float) -> Iterator[RatedShare]:
+    """Yield how often each rater says yes, where the labels do and where they do not."""
+    rows = {rater: values for rater, values in zip(marks.raters, marks.values, strict=True) if rater != MODEL}
+    groups = {"all": np.ones(len(marks.tasks), dtype=bool)}
+    if marks.model is not None:
+        groups = {LABELLED: marks.values[-1] == 1, UNLABELLED: marks.values[-1] == 0}
+    for group, are_in in groups.items():
+        for rater, values in rows.items():
+            if n := int((values[are_in] != MISSING).sum()):
+                yield RatedShare(group=group, rater=rater, share=proportion(int((values[are_in] == 1).sum()), n, level))

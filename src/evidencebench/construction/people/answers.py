@@ -161,7 +161,7 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
     tasks: TasksFile
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
-        check, made_by = partial(check_annotation, tasks), "evidencebench agreement annotate"
+        check, made_by = partial(check_annotation, tasks), "evidencebench construct validate"
         super().__init__(folder, tasks, TaskAnnotation, check, made_by=made_by, clock=clock)
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
@@ -179,7 +179,7 @@ def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
     annotations = AnnotationFolder(folder, tasks).read()
     if not annotations.by_annotator:
         raise UnreadableError(
-            f"{folder}: expected a folder with annotations, which 'evidencebench agreement annotate' writes, got none"
+            f"{folder}: expected a folder with annotations, which 'evidencebench construct validate' writes, got none"
         )
     return annotations
 

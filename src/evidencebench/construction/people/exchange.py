@@ -57,10 +57,10 @@ def tasks_mark(tasks: TasksFile) -> str:
     return f"sha256:{tasks.sha256[:16]}"
 
 
-def shown_texts(task: AnnotationTask) -> dict[str, str]:
-    """Return the texts that people read above a paper, by name, in order; an empty one is left out."""
-    texts = {"hypothesis": task.hypothesis, "aspect": task.aspect, "summary": task.summary}
-    return {name: text for name, text in texts.items() if text}
+def shown_names(tasks: TasksFile) -> list[str]:
+    """Return the fields that people read above a paper, in order, without those that no task has."""
+    names = ("hypothesis", "aspect", "summary", "cited", "before", "text", "after")
+    return [name for name in names if any(getattr(task, name) for task in tasks.records)]
 
 
 # Label Studio.
@@ -102,10 +102,10 @@ class _Item(msgspec.Struct):
 
 
 def label_studio_tasks(tasks: TasksFile) -> bytes:
-    items = []
+    items, names = [], shown_names(tasks)
     for task in tasks.records:
         data: dict[str, object] = {"evidencebench_task": task.id, "evidencebench_tasks": tasks_mark(tasks)}
-        data |= shown_texts(task)
+        data |= {name: getattr(task, name) for name in names}
         if task.sentences:
             data["paper"] = [{"number": str(n), "text": text} for n, text in enumerate(task.sentences)]
         items.append({"data": data})
@@ -113,15 +113,13 @@ def label_studio_tasks(tasks: TasksFile) -> bytes:
 
 
 def label_studio_interface(tasks: TasksFile) -> str:
-    names = dict.fromkeys(name for task in tasks.records for name in shown_texts(task))
+    names = shown_names(tasks)
     parts = [_INTERFACE["text"].format(heading=name.capitalize(), name=name) for name in names]
     if tasks.header.sort == "sentences":
         parts.append(_INTERFACE["marks"].format(marks=_MARKS, source=SOURCE))
     for criterion in tasks.header.criteria:
         question, name = quoteattr(criterion.question), quoteattr(criterion.name)
-        parts.append(
-            _INTERFACE["criterion"].format(question=question, name=name, text=next(iter(names)), yes=YES, no=NO)
-        )
+        parts.append(_INTERFACE["criterion"].format(question=question, name=name, text=names[0], yes=YES, no=NO))
     if any(task.sentences for task in tasks.records):
         parts.append(_INTERFACE["paper"])
     return f"<View>\n{''.join(parts)}</View>\n"
@@ -189,7 +187,7 @@ _LONGEST_NUMBER = 9  # digits
 
 def sheet_text(tasks: TasksFile) -> bytes:
     """Return the CSV, as UTF-8 with the mark that spreadsheets look for."""
-    names = list(dict.fromkeys(name for task in tasks.records for name in shown_texts(task)))
+    names = shown_names(tasks)
     is_marking = tasks.header.sort == "sentences"
     cells = [criterion.name for criterion in tasks.header.criteria]
     if is_marking:
@@ -262,7 +260,7 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
         needed = [_TASKS, TASK_COLUMN, *cells, *([_NUMBER] if into.tasks.header.sort == "sentences" else [])]
         if missing := [name for name in needed if name not in columns]:
             raise RunFormatError(
-                f"{into.path}: expected a sheet that 'agreement sample --for csv' wrote, with the column "
+                f"{into.path}: expected a sheet that 'construct validate --for csv' wrote, with the column "
                 f"'{missing[0]}', got {', '.join(columns) or 'an empty file'}"
             )
         for row in reader:

@@ -1,24 +1,27 @@
 """Who marked which sentence, as arrays, and how well two raters agree, from counts."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.answers import Annotations, TaskAnnotation
-from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
-from evidencebench.data.dataset import Dataset
-from evidencebench.errors import PeopleError, RunMismatchError
-from evidencebench.query import Kind
+from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation
+from evidencebench.construction.people.labels import AspectLabels, Labelled, read_labels, validation_folder
+from evidencebench.construction.people.tasks import AnnotationTask, read_tasks
+from evidencebench.errors import PeopleError
 from evidencebench.scoring.resampling import Floats
 
-ADJUDICATED_NAME = "decided"  # how the decisions of people are named among the raters
+TOGETHER, MODEL = "people together", "model"  # how what people say together and the labels are named among the raters
 MISSING = -1
 
-PairSort = Literal["human-human", "human-model", "decided-model"]
+PairSort = Literal["human-human", "human-model", "together-model"]
+Marked = npt.NDArray[np.int8]
+"""One value a thing that is judged, a sentence of a task or the task itself: 1 yes, 0 no, -1 not judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +29,10 @@ class Marks:
     tasks: Sequence[AnnotationTask]
     people: tuple[str, ...]  # people and teams that are compared with each other
     model: str | None
-    raters: tuple[str, ...]  # people, then "decided" where there is such, then the model where there is one
-    values: npt.NDArray[np.int8]  # raters x sentences of all tasks: 1 marked, 0 not, -1 not judged by this rater
-    task_of: npt.NDArray[np.int64]  # the number of each sentence's task
+    raters: tuple[str, ...]  # people, then people together where they are several, then the model where there is one
+    values: Marked  # raters x things that are judged
+    task_of: npt.NDArray[np.int64]  # the number of each thing's task
     paper_of: npt.NDArray[np.int64]
-    kinds: tuple[Kind, ...]
 
     @property
     def n_papers(self) -> int:
@@ -42,14 +44,9 @@ class Marks:
             ("human-human", first, second) for first, second in combinations(range(len(self.people)), 2)
         ]
         if self.model is not None:
-            last = len(self.raters) - 1  # what follows the people is what was decided
-            pairs += [("human-model" if n < len(self.people) else "decided-model", n, last) for n in range(last)]
+            last = len(self.raters) - 1  # what follows the people is what they say together
+            pairs += [("human-model" if n < len(self.people) else "together-model", n, last) for n in range(last)]
         return pairs
-
-    def of_kind(self, kind: Kind) -> "Marks":
-        """Return the marks of the sentences of one kind; papers without any stay, and count nothing."""
-        kept = np.array([own is kind for own in self.kinds], dtype=bool)
-        return replace(self, values=np.where(kept, self.values, np.int8(MISSING)))
 
     def tables(self, first: int, second: int) -> Floats:
         """Return the 2 x 2 table of two raters in each paper (papers x 4), as `PAIR_MEASURES` take it."""
@@ -69,75 +66,121 @@ class Marks:
             [np.bincount(self.paper_of[paired], weights=c, minlength=self.n_papers) for c in columns], axis=-1
         )
 
+    @property
+    def together(self) -> Marked:
+        row: Marked = self.values[len(self.people) - (TOGETHER not in self.raters)]
+        return row
+
 
 def collect_marks(
-    tasks: TasksFile,
+    tasks: Sequence[AnnotationTask],
     annotations: Annotations,
     *,
-    dataset: Dataset | None = None,
-    model_name: str = "model",
+    criterion: str = "",
+    labels: Labelled | None = None,
     teams: Mapping[str, Collection[str]] | None = None,
 ) -> Marks:
-    """Return the marks of people, teams (what at least half of the members mark) and the data set's labels."""
+    """Return the marks of people, of teams (what at least half of the members mark), and those of the labels.
+
+    ``criterion`` is what was rated; empty: sentences were marked. Labels must have an entry for every task.
+    """
+
+    def row(answers: Mapping[str, TaskAnnotation]) -> Marked:
+        return np.concatenate([_values(task, answers.get(task.id), criterion) for task in tasks], dtype=np.int8)
+
     rows = {
-        name: _row(tasks.records, answers)
+        name: row(answers)
         for name, answers in annotations.by_annotator.items()
         if any(annotation.is_done for annotation in answers.values())
     }
     people = _with_teams(rows, teams or {})
     raters = dict(people)
-    lengths = [len(task.sentences) for task in tasks.records]
-    decided = {task for task, annotation in annotations.adjudicated.items() if annotation.is_done}
-    if decided:
-        if ADJUDICATED_NAME in raters:
-            raise PeopleError(
-                f"an annotator is named '{ADJUDICATED_NAME}', as the decisions are; give that annotator another name"
-            )
-        row = _row(tasks.records, annotations.adjudicated)
-        for task, stop in zip(tasks.records, np.cumsum(lengths), strict=True):
-            # What people agree on, where nothing had to be decided.
-            of_task = slice(stop - len(task.sentences), stop)
-            judged = [of_person[of_task] for of_person in rows.values() if (of_person[of_task] != MISSING).all()]
-            if task.id not in decided and len(judged) > 1 and all((marked == judged[0]).all() for marked in judged):
-                row[of_task] = judged[0]
-        raters[ADJUDICATED_NAME] = row
-    if dataset is not None:
-        if model_name in raters:
-            raise PeopleError(f"the model is named '{model_name}', as an annotator is; choose another --model-name")
-        labels = {
-            task.id: TaskAnnotation(task=task.id, sentences=_labels(task, dataset), is_done=True)
-            for task in tasks.records
-        }
-        raters[model_name] = _row(tasks.records, labels)
+    lengths = [1 if criterion else len(task.sentences) for task in tasks]
+    decided = row(annotations.adjudicated)
+    if len(people) > 1 or (decided != MISSING).any():  # a decision counts, else the majority; a tie is a no
+        votes = np.stack([decided, *people.values()])[1:]
+        n_judges = (votes != MISSING).sum(0)
+        majority = np.where(n_judges == 0, MISSING, 2 * (votes == 1).sum(0) > n_judges)
+        raters[TOGETHER] = np.where(decided == MISSING, majority, decided).astype(np.int8)
+    if labels is not None:
+        of_tasks = [labels[task.paper_id, task.aspect] for task in tasks]
+        model = [_labelled(task, known, criterion) for task, known in zip(tasks, of_tasks, strict=True)]
+        raters[MODEL] = np.concatenate(model, dtype=np.int8)
+    if reserved := {TOGETHER, MODEL} & people.keys():
+        raise PeopleError(f"'{min(reserved)}' is what the report calls another rater; rename that annotator")
     papers: dict[str, int] = {}
-    numbers = [papers.setdefault(task.paper_id, len(papers)) for task in tasks.records]
+    numbers = [papers.setdefault(task.paper_id, len(papers)) for task in tasks]
     return Marks(
-        tasks=tasks.records,
+        tasks=tasks,
         people=tuple(people),
-        model=None if dataset is None else model_name,
+        model=None if labels is None else MODEL,
         raters=tuple(raters),
         values=np.stack([*raters.values()]) if raters else np.empty((0, sum(lengths)), dtype=np.int8),
         task_of=np.repeat(np.arange(len(lengths)), lengths),
         paper_of=np.repeat(numbers, lengths),
-        kinds=tuple(kind for task in tasks.records for kind in task.kinds),
     )
 
 
-def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation]) -> npt.NDArray[np.int8]:
-    marks: list[int] = []
+def _values(task: AnnotationTask, annotation: TaskAnnotation | None, criterion: str) -> Marked:
+    is_done = annotation is not None and annotation.is_done
+    if criterion:
+        said = (annotation.ratings or {}).get(criterion) if annotation is not None and is_done else None
+        return np.array([MISSING if said is None else said], dtype=np.int8)
+    if annotation is None or not is_done or annotation.sentences is None:
+        return np.full(len(task.sentences), MISSING, dtype=np.int8)
+    return np.isin(np.arange(len(task.sentences)), annotation.sentences).astype(np.int8)
+
+
+def _labelled(task: AnnotationTask, labels: AspectLabels, criterion: str) -> Marked:
+    if not criterion:
+        return np.isin(np.arange(len(task.sentences)), list(labels.sources)).astype(np.int8)
+    return np.array([labels.is_result if task.number is None else task.number in labels.sources], dtype=np.int8)
+
+
+def matched(tasks: Sequence[AnnotationTask], labels: Labelled) -> list[AnnotationTask]:
+    """Return the tasks on aspects that the labels still have, in a paper of as many sentences."""
+    found = []
     for task in tasks:
-        annotation = answers.get(task.id)
-        if annotation is not None and annotation.is_done and annotation.sentences is not None:
-            marked = set(annotation.sentences)
-            marks += [number in marked for number in range(len(task.sentences))]
-        else:
-            marks += [MISSING] * len(task.sentences)
-    return np.array(marks, dtype=np.int8)
+        known = labels.get((task.paper_id, task.aspect))
+        if known is not None and len(task.sentences) in {0, known.n_sentences}:
+            found.append(task)
+    return found
 
 
-def _with_teams(
-    rows: Mapping[str, npt.NDArray[np.int8]], teams: Mapping[str, Collection[str]]
-) -> dict[str, npt.NDArray[np.int8]]:
+class MarkedAspect(NamedTuple):
+    """An aspect of which people marked every sentence of the paper that holds it."""
+
+    paper: str
+    weight: float  # how many aspects of that paper it was drawn from
+    labelled: frozenset[int]
+    marked: frozenset[int]
+    n_sentences: int
+
+
+def marked_aspects(source: str | Path, folder: Path | None = None) -> tuple[MarkedAspect, ...]:
+    """Return what people marked of the aspects of a work folder, or of a data set, beside the labels of today.
+
+    ``folder`` is where `construct validate` keeps tasks and answers; a work folder has its own. Empty where nobody has
+    marked anything, and without tasks whose aspect is not labelled any more.
+    """
+    folder = folder or validation_folder(source)
+    if folder is None or not (folder / "sentences.jsonl").is_file():
+        return ()
+    tasks = read_tasks(folder / "sentences.jsonl")
+    labels = read_labels(source)
+    marks = collect_marks(known := matched(tasks.records, labels), AnnotationFolder(folder / "sentences", tasks).read())
+    n_aspects, found = Counter(paper for paper, _ in labels), list[MarkedAspect]()
+    for number, task in enumerate(known if marks.raters else ()):
+        own = marks.together[marks.task_of == number]
+        if len(own) and (own != MISSING).all():
+            of_aspect = labels[task.paper_id, task.aspect]
+            marked = frozenset(np.flatnonzero(own).tolist())
+            weight = float(n_aspects[task.paper_id])
+            found.append(MarkedAspect(task.paper_id, weight, of_aspect.sources, marked, len(own)))
+    return tuple(found)
+
+
+def _with_teams(rows: Mapping[str, Marked], teams: Mapping[str, Collection[str]]) -> dict[str, Marked]:
     alone, made = dict(rows), {}
     for team, members in teams.items():
         for name in members:
@@ -153,20 +196,6 @@ def _with_teams(
     for team in made.keys() & alone.keys():
         raise PeopleError(f"team '{team}' is named as an annotator is; choose another name")
     return {**made, **alone}
-
-
-def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
-    """Return the sentences that the data set labels; raises `RunMismatchError` where it is not that of the task."""
-    difference = f"no instance '{task.instance_id}', which task '{task.id}' is of"
-    if task.instance_id in dataset:
-        instance = dataset[task.instance_id]
-        difference = f"{task.instance_id}: has other sentences than task '{task.id}'"
-        if instance.query.sentences == task.sentences:
-            if instance.labels.texts.get(task.aspect_id) == task.aspect:
-                return instance.labels.sources.get(task.aspect_id, ())
-            difference = f"{task.instance_id}: has another text of aspect '{task.aspect_id}' than task '{task.id}'"
-    remedy = "give the data set that the tasks were drawn from, or one with the same instances"
-    raise RunMismatchError(f"{dataset.path}: {difference}; {remedy}")
 
 
 # Each measure of how well two raters agree takes an array of 2 x 2 tables and returns one value a table.

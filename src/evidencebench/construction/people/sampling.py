@@ -1,97 +1,177 @@
-"""Draw what people are asked: papers at random, and of each paper one aspect, or one instance."""
+"""Draw what people are asked: papers with one aspect each, or pairs, aspects and passages, all equally likely."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
+from typing import NamedTuple, TypeVar
 
-from evidencebench.construction.draft import open_drafts
+import msgspec
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.people.labels import Labelled, datasets_of, is_work_folder, newest_drafts, read_labels
 from evidencebench.construction.people.tasks import CRITERIA, AnnotationTask, FileDigest, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
-from evidencebench.wording import counted
 
-SummaryKey = tuple[str, str, tuple[str, ...]]
-"""What tells an instance's draft: the paper's id, the hypothesis, and the texts of the aspects."""
+DEFAULT_TASKS = {"sentences": 50, "pairs": 100, "results": 100, "passages": 50, "hypotheses": 50, "aspects": 50}
+LABELLED, UNLABELLED = "labelled", "not labelled"
+NEAR = 2  # how many sentences an unlabelled one may be from a source to be asked about
+_AROUND = 3  # sentences that are shown on each side of a pair's
+_MOST_AROUND = 500  # characters that are shown on each side of a passage
+
+Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawnTasks:
-    """Tasks that were drawn, and what the draw holds: never written beside the tasks, which are blind."""
-
-    header: TasksHeader
-    tasks: tuple[AnnotationTask, ...]
-    n_papers: int  # from which the draw was made
-    n_pairs: int  # sentences to be marked
-    n_positives: int | None  # of them sources by the data set's labels; None where things are rated
+class _Place(NamedTuple):
+    dataset: int
+    instance_id: str
+    aspect: str = ""
+    number: int | None = None
 
 
 def draw_tasks(
-    dataset: Dataset,
-    *,
-    sort: TaskSort = "sentences",
-    n_papers: int = 50,
-    seed: int = 0,
-    summaries: Mapping[SummaryKey, str] | None = None,
-) -> DrawnTasks:
-    """Return one task for each of ``n_papers`` papers, all equally likely, as are a paper's aspects or instances."""
-    of_paper: dict[str, list[tuple[str, str]]] = {}
-    for instance in dataset:
-        texts = instance.labels.texts
-        aspects = [aspect for aspect in instance.labels.aspects if texts.get(aspect, "").strip()]
-        if sort == "hypotheses":
-            aspects = [""]  # none is asked about
-        if aspects and (sort != "sentences" or instance.query.sentences):
-            of_paper.setdefault(instance.query.paper_id, []).extend((instance.id, aspect) for aspect in aspects)
-    if not of_paper and n_papers:
-        raise DataError(
-            f"{dataset.path}: expected a data set with the texts of its aspects, which people are asked about, got "
-            "none; the original data has none, but --sort hypotheses works for it"
-        )
-    if len(of_paper) < n_papers:
-        with_what = "" if sort == "hypotheses" else " with the text of an aspect"
-        raise DataError(
-            f"{dataset.path}: expected {counted(n_papers, 'paper')}{with_what}, got {len(of_paper):,}; draw fewer"
-        )
-    random = Random(seed)  # noqa: S311 - a sample, not a secret
-    chosen = [random.choice(sorted(of_paper[paper])) for paper in random.sample(sorted(of_paper), n_papers)]
-    tasks, n_positives = [], 0
-    for number, (instance_id, aspect) in enumerate(chosen, 1):
-        query, labels = dataset[instance_id].query, dataset[instance_id].labels
-        n_positives += len(set(labels.sources.get(aspect, ())))
-        key = (query.paper_id, query.hypothesis, tuple(labels.texts.get(name, "") for name in labels.aspects))
-        summary = summaries.get(key, "") if summaries else ""
-        if summaries and not summary:
-            raise DataError(
-                f"{instance_id}: none of the drafts is of this instance, so that people could not see its summary; "
-                "give the drafts that the data set was assembled from"
-            )
-        task = AnnotationTask(
-            id=f"task_{number:0{len(str(n_papers))}}",
-            instance_id=instance_id,
-            paper_id=query.paper_id,
-            hypothesis=query.hypothesis,
-            aspect_id=aspect,
-            aspect=labels.texts.get(aspect, "") if aspect else "",
-            summary=summary,
-            sentences=() if sort == "aspects" else query.sentences,
-            kinds=() if sort == "aspects" else query.kinds,
-        )
-        tasks.append(task)
-    criteria = tuple(one for one in CRITERIA.get(sort, ()) if summaries or one.name != "faithful")
-    data = FileDigest(name=dataset.name, sha256=dataset.sha256)
-    return DrawnTasks(
-        header=TasksHeader(sort=sort, seed=seed, data=data, criteria=criteria),
-        tasks=tuple(tasks),
-        n_papers=len(of_paper),
-        n_pairs=sum(len(task.sentences) for task in tasks) if sort == "sentences" else 0,
-        n_positives=n_positives if sort == "sentences" else None,
+    source: str | Path, *, sort: TaskSort = "sentences", n: int | None = None, seed: int = 0
+) -> tuple[TasksHeader, tuple[AnnotationTask, ...]]:
+    """Return at most ``n`` tasks of a work folder or a data set, in random order.
+
+    Of ``pairs`` and ``results``, half are labelled as sources or results and half are not; of ``passages``, all are
+    kept ones; of the others, each is of another paper.
+    """
+    n, random = n or DEFAULT_TASKS[sort], Random(seed)  # noqa: S311 - a sample, not a secret
+    criteria = CRITERIA.get(sort, ())
+    if sort == "passages":
+        source_sha256, tasks, population = _draw_passages(Path(source), n, random)
+    else:
+        datasets = datasets_of(source)
+        labels = read_labels(source) if is_work_folder(Path(source)) and sort == "pairs" else {}
+        summaries = _summaries(source) if sort == "aspects" else {}
+        if not summaries:
+            criteria = tuple(criterion for criterion in criteria if criterion.name != "faithful")
+        places = _places(datasets, sort, labels)
+        if sort in {"pairs", "results"}:
+            chosen, population = _reservoirs(places, n // 2, random)
+        else:
+            chosen, population = _one_a_paper(places, n, random)
+        tasks = [_task(datasets[place.dataset][place.instance_id], place, sort, summaries) for place in chosen]
+        digests = [dataset.sha256 for dataset in datasets]
+        source_sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    if not tasks:
+        texts = "" if sort in {"hypotheses", "passages"} else " with the texts of its aspects"
+        raise DataError(f"{source}: expected a data set{texts} to draw '{sort}' from, got nothing that fits")
+    data = FileDigest(name=Path(source).name, sha256=source_sha256)
+    width = len(str(len(tasks)))
+    return TasksHeader(sort=sort, seed=seed, data=data, criteria=criteria, population=population), tuple(
+        msgspec.structs.replace(task, id=f"task_{number:0{width}}") for number, task in enumerate(tasks, 1)
     )
 
 
-def summaries_in(path: Path) -> dict[SummaryKey, str]:
-    return {
-        (draft.paper_id, draft.hypothesis, draft.aspects): draft.summary
-        for draft in open_drafts(path).drafts()
-        if draft.summary
-    }
+def _places(datasets: list[Dataset], sort: TaskSort, labels: Labelled) -> Iterator[tuple[str, _Place]]:
+    """Yield what can be drawn, each with its group: a paper, or what the labels say."""
+    for position, dataset in enumerate(datasets):
+        for instance in dataset:
+            texts, paper = instance.labels.texts, instance.query.paper_id
+            aspects = [aspect for aspect in instance.labels.aspects if texts.get(aspect, "").strip()]
+            if sort == "hypotheses":
+                yield paper, _Place(position, instance.id)
+                continue
+            for aspect in aspects:
+                if sort == "pairs":
+                    known = labels.get((paper, texts[aspect]))
+                    for group, number in _pairs(instance, aspect, known.doubted if known else ()):
+                        yield group, _Place(position, instance.id, aspect, number)
+                elif sort == "results":
+                    is_result = aspect in instance.labels.results
+                    yield LABELLED if is_result else UNLABELLED, _Place(position, instance.id, aspect)
+                elif sort == "aspects" or instance.query.sentences:
+                    yield paper, _Place(position, instance.id, aspect)
+
+
+def _pairs(instance: Instance, aspect: str, doubted: Iterable[int]) -> Iterator[tuple[str, int]]:
+    """Yield the sources of an aspect, and what might be one: near one, voted for, or of another aspect."""
+    last, all_sources = len(instance.query.sentences) - 1, instance.labels.sources
+    sources = set(all_sources.get(aspect, ()))
+    likely = {number + by for number in sources for by in range(-NEAR, NEAR + 1)}.union(doubted)
+    if not sources:
+        likely = {number for held in all_sources.values() for number in held}.union(doubted)
+    yield from ((LABELLED, number) for number in sorted(sources))
+    yield from ((UNLABELLED, number) for number in sorted(likely - sources) if 0 <= number <= last)
+
+
+def _one_a_paper(places: Iterable[tuple[str, _Place]], n: int, random: Random) -> tuple[list[_Place], dict[str, int]]:
+    of_paper: dict[str, list[_Place]] = {}
+    for paper, place in places:
+        of_paper.setdefault(paper, []).append(place)
+    papers = random.sample(sorted(of_paper), min(n, len(of_paper)))
+    return [random.choice(sorted(of_paper[paper])) for paper in papers], {"papers": len(of_paper)}
+
+
+def _reservoirs(items: Iterable[tuple[str, Item]], n: int, random: Random) -> tuple[list[Item], dict[str, int]]:
+    """Return ``n`` items of each group, all equally likely, in random order, and how many there were."""
+    counts: Counter[str] = Counter()
+    drawn: dict[str, list[Item]] = {}
+    for group, item in items:
+        counts[group] += 1
+        chosen = drawn.setdefault(group, [])
+        if len(chosen) < n:
+            chosen.append(item)
+        elif (place := random.randrange(counts[group])) < n:
+            chosen[place] = item
+    together = [item for group in sorted(drawn) for item in drawn[group]]
+    random.shuffle(together)
+    return together, dict(sorted(counts.items()))
+
+
+def _task(instance: Instance, place: _Place, sort: TaskSort, summaries: dict[tuple[str, str], str]) -> AnnotationTask:
+    query, text = instance.query, instance.labels.texts.get(place.aspect, "") if place.aspect else ""
+    task = AnnotationTask(
+        id="",
+        instance_id=instance.id,
+        paper_id=query.paper_id,
+        hypothesis=query.hypothesis,
+        aspect_id=place.aspect,
+        aspect=text,
+        summary=summaries.get((query.paper_id, text), ""),
+    )
+    if sort in {"sentences", "hypotheses"}:
+        return msgspec.structs.replace(task, sentences=query.sentences, kinds=query.kinds)
+    if place.number is None:
+        return task
+    before, after = max(0, place.number - _AROUND), place.number + 1
+    return msgspec.structs.replace(
+        task,
+        number=place.number,
+        text=query.sentences[place.number],
+        before=" ".join(query.sentences[before : place.number]),
+        after=" ".join(query.sentences[after : after + _AROUND]),
+    )
+
+
+def _summaries(source: str | Path) -> dict[tuple[str, str], str]:
+    drafts = newest_drafts(Path(source), "aspects") if is_work_folder(Path(source)) else None
+    if drafts is None:
+        return {}
+    return {(draft.paper_id, aspect): draft.summary for draft in drafts.drafts() for aspect in draft.aspects}
+
+
+def _draw_passages(work: Path, n: int, random: Random) -> tuple[str, list[AnnotationTask], dict[str, int]]:
+    drafts = newest_drafts(work, "harvest", "summaries") if is_work_folder(work) else None
+    if drafts is None:
+        raise DataError(f"{work}: expected the work folder of a construction, whose drafts hold the passages, got none")
+
+    def task(draft: Draft) -> AnnotationTask:
+        before, _, after = draft.context.partition(draft.summary)
+        return AnnotationTask(
+            id="",
+            instance_id=draft.id,
+            paper_id=draft.paper_id,
+            text=draft.summary,
+            before=before[-_MOST_AROUND:],
+            after=after[:_MOST_AROUND],
+            cited=", ".join(dict.fromkeys(draft.passage.marks)) if draft.passage else "",
+        )
+
+    ids, counts = _reservoirs((("kept", draft_id) for draft_id in sorted(drafts.going_on)), n, random)
+    return drafts.sha256, [task(drafts[draft_id]) for draft_id in ids], counts

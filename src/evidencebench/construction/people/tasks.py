@@ -13,8 +13,11 @@ from evidencebench.wording import counted
 
 QUESTIONS = packaged_table(__file__, "questions.toml")
 
-TaskSort = Literal["sentences", "hypotheses", "aspects"]
-"""What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""
+TaskSort = Literal["sentences", "pairs", "results", "passages", "hypotheses", "aspects"]
+"""What is asked: which sentences of a paper hold an aspect, or whether one thing meets criteria."""
+
+LABELLED_SORTS: frozenset[TaskSort] = frozenset({"sentences", "pairs", "results"})
+"""Those of which the labels say something, too."""
 
 
 class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,16 +47,22 @@ class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     data: FileDigest  # that they were drawn from
     criteria: tuple[Criterion, ...] = ()
+    population: dict[str, int] = {}  # how many there were to draw from, by group
 
 
 class AnnotationTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str  # in the file, such as ``task_07``
-    instance_id: str
+    instance_id: str  # or, where a passage is rated, the draft's
     paper_id: str
-    hypothesis: str
-    aspect_id: str = ""  # empty where a hypothesis is rated
+    hypothesis: str = ""
+    aspect_id: str = ""  # empty where a hypothesis or a passage is rated
     aspect: str = ""  # its text
     summary: str = ""  # what the review says of the paper, where it is known
+    number: int | None = None  # of the one sentence that is rated
+    text: str = ""  # that sentence, or the passage of a review
+    before: str = ""  # what stands before it
+    after: str = ""
+    cited: str = ""  # how the review marks the paper that the passage is to be about
     sentences: tuple[str, ...] = ()  # the paper in reading order; empty where an aspect is rated
     kinds: tuple[Kind, ...] = ()  # one a sentence
 
@@ -80,20 +89,13 @@ _FORMAT = RecordFormat(
     begins=b'{"format":"evidencebench tasks"',
     what="a file of tasks",
     a_record="a task",
-    made_by="evidencebench agreement sample",
+    made_by="evidencebench construct validate",
     check_header=_check_header,
     check=lambda task, _: require_places(task.sentences, task.kinds),
     grows=False,
 )
 TasksFile = Records[TasksHeader, AnnotationTask]
 read_tasks, write_tasks = _FORMAT.read, _FORMAT.write
-
-
-class Stratum(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    n_misses: int
-    loss: float
-    n_drawn: int
 
 
 class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,10 +113,10 @@ class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
     n_misses: int
     score: float  # the mean aspect recall
     loss: float  # what all coverable misses take from it; what is left to 1 are aspects that no sentence covers
-    strata: tuple[Stratum, ...]
+    n_drawn: int
 
 
-class Miss(msgspec.Struct, frozen=True, kw_only=True):
+class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An aspect that counts and could be covered, and that a selection does not cover."""
 
     id: str  # in the file, such as ``miss_07``
@@ -128,7 +130,8 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[int, ...]  # the sentences that hold the aspect, by the labels
     selected: tuple[int, ...]  # the selected sentences, in the run's order
     chance: float  # with which the selection misses the aspect: 1, or less where it is cut by chance
-    stratum: str  # the name of its `Stratum`
+    is_result: bool = False  # whether the aspect is labelled a result
+    limit: str = ""  # where no selection of its size could have done better, the words that say so
     loss: float  # what it takes from the mean score
     stands_for: float  # what it and those that it stands for take: `loss` where it was sure to be drawn
 

@@ -88,13 +88,14 @@ const RATING = {
   empty: { ratings: {}, note: "" },
   ask: "Answer each question with yes or no.",
   done: () => "Done",
-  text: (task) => task.aspect || task.hypothesis,
+  text: (task) => task.aspect || task.hypothesis || `What a review says of the paper that it cites as ${task.cited || task.paper_id}`,
   lacks: (value, about) => (about.criteria.every(({ name }) => name in value.ratings) ? null : "Some questions are not answered yet."),
   explain: (about) => [h("p", {}, `You will answer ${counted(about.criteria.length, "question")} on each of ${counted(about.n_tasks, "task")}.`)],
   guide: (about) => about.criteria.map(({ question }) => question),
   head: (task) => [
     task.aspect ? contextOf("Hypothesis", task.hypothesis) : null,
     task.summary ? h("details.task-summary", { open: true }, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
+    task.text ? foreign("p.task-excerpt", { tabindex: "0" }, [task.before, " ", h("mark", {}, task.text), " ", task.after]) : null,
   ],
   view: ratingView,
 };
@@ -118,9 +119,13 @@ const AUDIT = {
   guide: () => [
     "Read the selected sentences first: does one of them hold the aspect? Then the labels lack that sentence.",
     "Then read the sources: does one of them hold the aspect by itself? If none does, no single sentence could be found.",
-    "If the sources hold it and the selection does not, the system missed it, unless the aspect has nothing to do with the hypothesis.",
+    "If the sources hold it and the selection does not, the system missed it, unless the aspect has nothing to do with the hypothesis, or no selection of that size could hold more.",
   ],
-  head: (task) => [contextOf("Hypothesis", task.hypothesis)],
+  head: (task) => [
+    contextOf("Hypothesis", task.hypothesis),
+    contextOf("Labelled as", task.is_result ? "a result" : "no result"),
+    task.limit ? contextOf("The limit", task.limit) : null,
+  ],
   view: auditView,
 };
 

@@ -1,4 +1,4 @@
-"""The tasks of `evidencebench agreement`: sentences to mark, or criteria to rate, and tasks to adjudicate."""
+"""The tasks of `evidencebench construct validate`: sentences to mark, criteria to rate, and tasks to adjudicate."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,15 @@ from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow, journal
 from evidencebench.wording import counted
 
 
-def annotation_tasks(tasks: TasksFile, folder: Path) -> TaskApp:
-    """Return the app for a file of tasks; what people say lies in ``folder``, made at the first answer."""
+def annotation_tasks(tasks: TasksFile, folder: Path, *, source: str) -> TaskApp:
+    """Return the app for a file of tasks; what people say lies in ``folder``, made at the first answer.
+
+    ``source`` is the work folder or data set that the tasks were drawn from: its name stands in the call for a report.
+    """
     annotations = AnnotationFolder(folder, tasks)
     annotations.read()  # raises at once where a file there is damaged, or of other tasks
     rows = [_row(task) for task in tasks.records]
+    report = ["evidencebench", "construct", "validate", source]
     own_tasks = journal_tasks(
         shape=TaskAnnotation,
         rows=lambda _: rows,
@@ -31,9 +35,9 @@ def annotation_tasks(tasks: TasksFile, folder: Path) -> TaskApp:
         about={
             "sort": tasks.header.sort,
             "n_tasks": len(tasks.records),
-            "title": f"Annotate {tasks.path.name}",
+            "title": f"Validate {tasks.header.data.name}: {tasks.header.sort}",
             "criteria": tasks.header.criteria,
-            "report": shlex.join(["evidencebench", "agreement", "report", str(folder), "--tasks", str(tasks.path)]),
+            "report": shlex.join([*report, "--folder", str(folder.parent), "--report"]),
         },
         folder=folder,
     )
@@ -79,7 +83,7 @@ def _from_page(answer: TaskAnnotation) -> TaskAnnotation:
 
 def _row(task: AnnotationTask) -> TaskRow:
     facts = counted(len(task.sentences), "sentence") if task.sentences else ""
-    return TaskRow(id=task.id, text=task.aspect or task.hypothesis, facts=facts)
+    return TaskRow(id=task.id, text=task.aspect or task.hypothesis or task.text, facts=facts)
 
 
 def _shown(task: AnnotationTask) -> dict[str, object]:

@@ -1,0 +1,316 @@
+"""``evidencebench construct validate``: people check the labels."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated, get_args
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.options import PageServing, argument, option
+from evidencebench.cli.output import (
+    OutputFile,
+    print_cautions,
+    print_json,
+    print_prose,
+    print_table,
+    progress,
+    refuse_existing,
+)
+from evidencebench.construction.people.agreement import (
+    Agreement,
+    Contrast,
+    CriterionReport,
+    Disagreement,
+    ValidationReport,
+    report_answers,
+)
+from evidencebench.construction.people.answers import Annotations
+from evidencebench.construction.people.exchange import TOOLS, collect_annotations
+from evidencebench.construction.people.labels import Labelled, read_labels, validation_folder
+from evidencebench.construction.people.marks import LABELS
+from evidencebench.construction.people.sampling import draw_tasks
+from evidencebench.construction.people.tasks import (
+    CRITERIA,
+    LABELLED_SORTS,
+    TasksFile,
+    TaskSort,
+    read_tasks,
+    write_tasks,
+)
+from evidencebench.errors import UndefinedScoreError, UnreadableError
+from evidencebench.files.atomic import write_whole
+from evidencebench.pages.disagreements import disagreements_page
+from evidencebench.scoring.resampling import Proportion, Resampling
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted
+
+_DEFAULT_MARGIN = 0.05
+_MOST_SHOWN = 5
+_VERDICTS = (
+    "Not shown does not mean different. Not worse: the model agrees with people as they do with each other, or better. "
+    "Accuracy is not tested: marks are rare, so that all agree on most."
+)
+
+_Team = tuple[str, tuple[str, ...]]
+
+
+def _team(text: str) -> _Team:
+    team, _, members = text.partition("=")
+    names = tuple(name.strip() for name in members.split(",") if name.strip())
+    if not team.strip() or not names:
+        raise ValueError(f"expected NAME=MEMBER,MEMBER, got {text!r}")
+    return team.strip(), names
+
+
+@options.command
+def validate(
+    *,
+    source: Annotated[str, argument("WORK_OR_DATA", shell_complete=options.complete_data)],
+    sort: Annotated[TaskSort | None, option("--sort", "What people are asked. [default: sentences]")],
+    n_tasks: Annotated[int | None, options.number("-n N", "Tasks to draw. [default: 50; pairs, results: 100]")],
+    folder: Annotated[
+        Path | None, option("--folder", "For tasks and answers. [default: WORK/validation]", options.FOLDER)
+    ],
+    tools: Annotated[
+        tuple[str, ...], option("--for", "Write files for a tool; repeatable.", click.Choice(list(TOOLS)))
+    ],
+    answers: Annotated[tuple[Path, ...], option("--answers FILE", "Report what a tool gave back; repeatable.")],
+    is_report: Annotated[bool, option("--report", "Report what people answered.")],
+    teams: Annotated[
+        tuple[_Team, ...],
+        option("--team T=A,B", "Annotators who stand as one; repeatable.", options.Parsed("team", _team)),
+    ],
+    margin: Annotated[
+        float, option("--margin SHARE", "Differences up to it count as equivalent.", options.OPEN_SHARE)
+    ] = _DEFAULT_MARGIN,
+    disagreements: Annotated[Path | None, option("--disagreements FILE", "Write all, as a page.", OutputFile())],
+    overwrite: Annotated[bool, option("--overwrite", "Replace these files where they exist.")],
+    resampling: options.ResamplingChoice,
+    as_json: options.AsJson,
+    table_format: Annotated[str, options.output_format("text", "markdown", "latex")],
+    progress_style: options.ProgressStyle,
+    serving: PageServing,
+) -> None:
+    """Let people check the labels, and report how they agree.
+
+    The first call draws tasks and serves the app in which people answer and
+    adjudicate; later ones serve it again. --report reports. People see no label.
+
+    \b
+    sentences   which sentences of a paper hold an aspect (50 papers)
+    pairs       does this sentence hold this aspect? Half are labelled so
+    results     is this aspect a result? Half are labelled so
+    passages    is the passage about this one paper, with a result? (WORK only)
+    hypotheses  is the hypothesis worth asking, and is the paper relevant?
+    aspects     can one sentence hold it, and is it true to the summary?
+
+    Intervals of agreement are studentised bootstraps over papers. Equivalence is
+    shown where both one-sided tests reject a difference beyond the margin at the
+    5 % level; choose it before you look.
+
+    \b
+    Examples:
+      evidencebench construct validate work --open
+      evidencebench construct validate work --sort pairs --open
+      evidencebench construct validate work --report
+      evidencebench construct validate dev --folder people --for csv
+      evidencebench construct validate dev --folder people --answers ada.csv
+    """
+    folder = folder or validation_folder(source)
+    if folder is None:
+        raise click.UsageError(f"{printable(source)} is no work folder: expected --folder, for tasks and answers")
+    if len(dict(teams)) < len(teams):
+        raise click.UsageError("--team: expected each team once")
+    if is_report or answers:
+        if disagreements:
+            refuse_existing(disagreements, overwrite=overwrite, option="--disagreements", no_stream="has the report")
+        report_of = partial(report_answers, resampling=resampling, margin=margin, teams=dict(teams))
+        with progress("comparing", progress_style):
+            reports, cautions = _reports(source, folder, sort, answers, report_of)
+        if disagreements:
+            differing = [one for report in reports for one in report.disagreements]
+            write_whole(disagreements, disagreements_page(differing, title=f"Disagreements in {folder}"))
+        print_cautions(cautions)
+        if as_json:
+            print_json({**{report.sort: asdict(report) for report in reports}, "warnings": cautions})
+        for report in () if as_json else reports:
+            _print_report(report, resampling, table_format)
+        return
+    if as_json and not tools:
+        raise click.UsageError("--json: expected --report or --for")
+    with progress("drawing", progress_style):
+        tasks = _drawn(source, folder, sort or "sentences", n_tasks, resampling.seed)
+    if tools:
+        _write_for_tools(tasks, tools, overwrite=overwrite, as_json=as_json)
+        return
+    with serving.listening("construct validate") as (address, serve):
+        from evidencebench.pages.people.annotations import annotation_tasks  # noqa: PLC0415 - an extra
+
+        app = annotation_tasks(tasks, folder / tasks.header.sort, source=source).make_app(address)
+        serve(app, f"people answer {counted(len(tasks.records), 'task')} of {printable(str(tasks.path))}")
+
+
+def _drawn(source: str, folder: Path, sort: TaskSort, n: int | None, seed: int) -> TasksFile:
+    """Return the tasks of the folder, drawn if they are not yet."""
+    path = folder / f"{sort}.jsonl"
+    if not path.exists():
+        header, drawn = draw_tasks(source, sort=sort, n=n, seed=seed)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_tasks(path, header, drawn)
+    elif n is not None:
+        raise click.UsageError(f"-n: {path} is drawn already; choose another --folder to draw anew")
+    return read_tasks(path)
+
+
+def _write_for_tools(tasks: TasksFile, tools: Sequence[str], *, overwrite: bool, as_json: bool) -> None:
+    files = {tasks.path.with_suffix(f".{end}"): make for tool in tools for end, make in TOOLS[tool].items()}
+    for file in files:
+        refuse_existing(file, overwrite=overwrite)
+    for file, make in files.items():
+        write_whole(file, make(tasks))
+    written = [str(file) for file in (tasks.path, *files)]
+    if as_json:
+        print_json({"files": written, "n_tasks": len(tasks.records), "header": tasks.header})
+        return
+    click.echo("\n".join(written))
+    click.echo(f"{counted(len(tasks.records), 'task')}; --answers FILE reports what comes back")
+
+
+def _reports(
+    source: str,
+    folder: Path,
+    sort: TaskSort | None,
+    answers: Sequence[Path],
+    report_of: Callable[[TasksFile, Annotations, Labelled | None], ValidationReport],
+) -> tuple[list[ValidationReport], list[str]]:
+    """Return the report of a sort, or of each that somebody has answered, and what a reader must know."""
+    every: Sequence[TaskSort] = get_args(TaskSort)
+    answered: list[TaskSort] = [name for name in every if any((folder / name).glob("*.jsonl"))]
+    sorts: list[TaskSort] = [sort] if sort else ["sentences"] if answers else answered
+    if not sorts:
+        raise UnreadableError(f"{folder}: expected answers of people, got none; without --report people can answer")
+    reports, cautions = [], list[str]()
+    labels = read_labels(source) if LABELLED_SORTS & set(sorts) else None
+    for name in sorts:
+        tasks = read_tasks(folder / f"{name}.jsonl")
+        sources = [*answers, *([folder / name] if name in answered else [])]
+        annotations, problems = collect_annotations(sources, tasks)
+        cautions += problems
+        try:
+            report = report_of(tasks, annotations, labels if name in LABELLED_SORTS else None)
+        except UndefinedScoreError as error:
+            cautions.append(str(error))
+            continue
+        if report.n_changed:
+            left_out = counted(report.n_changed, "task")
+            cautions.append(f"{tasks.path}: {left_out} left out, on aspects that the labels have not any more")
+        reports.append(report)
+    if not reports:
+        raise UndefinedScoreError("; ".join(cautions))
+    return reports, cautions
+
+
+def _print_report(report: ValidationReport, resampling: Resampling, table_format: str) -> None:
+    for of_criterion in report.criteria:
+        for table in _tables(report, of_criterion, resampling):
+            print_table(table, table_format)
+    agreements = [one.agreement for one in report.criteria if one.agreement]
+    if any(one.contrasts for one in agreements):
+        chosen = "the default; choose your own before you look" if report.margin == _DEFAULT_MARGIN else "as given"
+        print_prose(f"The margin of equivalence is {100 * report.margin:g} points ({chosen}).")
+    if agreements:
+        print_prose(
+            "undefined: the formula divides by 0, as where nobody marked anything. no interval: too few papers with "
+            "marks, or no spread between papers."
+        )
+    _print_disagreements(report.disagreements)
+
+
+def _tables(report: ValidationReport, criterion: CriterionReport, resampling: Resampling) -> Iterator[Table]:
+    what = f"{counted(report.n_tasks, 'task')} of {counted(report.n_papers, 'paper')}"
+    if criterion.criterion:
+        questions = {one.name: one.question for one in CRITERIA[report.sort]}
+        rows: list[list[Cell]] = [
+            [one.group, one.rater, f"{one.share.k} of {one.share.n}", _percent(one.share)] for one in criterion.shares
+        ]
+        yield Table(
+            title=f"{criterion.criterion}: {what}, exact intervals",
+            columns=["labels", "rater", "yes", "% [interval]"],
+            rows=rows,
+            notes=[questions[criterion.criterion]],
+        )
+    else:
+        raters: list[list[Cell]] = [
+            [one.rater, one.n_tasks, one.n_sentences, one.n_marked, 100 * one.n_marked / max(1, one.n_sentences)]
+            for one in criterion.raters
+        ]
+        yield Table(title=what, columns=["rater", "done", "sentences", "marked", "% marked"], rows=raters)
+    if criterion.agreement is None:
+        return
+    contrasts = criterion.agreement.contrasts
+    pairs: list[list[Cell]] = [
+        [f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS)]
+        for pair in criterion.agreement.pairs
+    ]
+    notes = [f"Krippendorff's alpha of all people: {_cell(criterion.agreement.alpha_people)}"]
+    notes += [f"... and the model: {_cell(criterion.agreement.alpha_all)}"] if contrasts else []
+    title = f"Agreement in %, with {100 * resampling.level:g} % intervals over papers"
+    yield Table(title=title, columns=["pair", "tasks", *LABELS.values()], rows=pairs, notes=notes)
+    if not contrasts:
+        return
+    compared: list[list[Cell]] = [
+        [LABELS[one.measure], *_means(one), "undefined" if one.p_value is None else f"{one.p_value:.4f}"]
+        for one in contrasts
+    ]
+    title = "People with each other, people with the model, and the difference in points"
+    yield Table(title=title, columns=["measure", "human-human", "human-model", "difference", "p"], rows=compared)
+    yield Table(
+        title=f"Equivalence within {100 * report.margin:g} points: two one-sided tests at the 5 % level",
+        columns=["measure", "90 % interval", "equivalent", "model not worse"],
+        rows=list(filter(None, map(_equivalence_row, contrasts))),
+        notes=[_VERDICTS],
+    )
+
+
+def _equivalence_row(contrast: Contrast) -> list[Cell]:
+    if (test := contrast.equivalence) is None:
+        return []
+    tests = ((test.is_shown, test.p_value), (test.is_not_worse, test.p_not_worse))
+    verdicts = (
+        "undefined" if p_value is None else f"{'shown' if is_shown else 'not shown'}, p {p_value:.4f}"
+        for is_shown, p_value in tests
+    )
+    return [LABELS[contrast.measure], _interval(test.low, test.high) or "none", *verdicts]
+
+
+def _print_disagreements(rows: Sequence[Disagreement]) -> None:
+    click.echo(f"\n{counted(len(rows), 'judgment')} on which raters differ")
+    for row in rows[:_MOST_SHOWN]:
+        click.echo()
+        place = row.kind if row.number is None else f"sentence {row.number} ({row.kind})"
+        print_prose(f"{row.task}, {place}: {printable(row.sentence)}")
+        print_prose(f"  aspect: {printable(row.aspect)}")
+        print_prose(printable(f"  marked by {', '.join(row.marked_by)}; not by {', '.join(row.not_marked_by)}"))
+    if len(rows) > _MOST_SHOWN:
+        click.echo(f"\n... {len(rows) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
+
+
+def _percent(share: Proportion) -> str:
+    return f"{100 * share.share:.1f} {_interval(share.low, share.high)}"
+
+
+def _cell(one: Agreement) -> str:
+    if one.value is None:
+        return "undefined"
+    return f"{100 * one.value:.1f} {_interval(one.low, one.high) or '(no interval)'}"
+
+
+def _means(contrast: Contrast) -> list[str]:
+    return [_cell(contrast.human_human), _cell(contrast.human_model), _cell(contrast.difference)]
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
