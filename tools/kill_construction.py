@@ -83,8 +83,8 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
                 _edit(killed)
             share = (number + chance.random()) / n_kills * 1.25  # of the requests; beyond 1: behind them all
             n_answered = share * n_requests if share < 1 else 0
-            after = LATENCY if share < 1 else seconds
-            found.kills[_kill(killed, model, n_answered, chance.uniform(0.3, 1) * after)] += 1
+            most = LATENCY if share < 1 else seconds
+            found.kills[_kill(killed, model, n_answered, chance.uniform(0.3, 1) * most)] += 1
             stored.append(_stored(killed))
             sent.append(Counter(model.answered))
         _finish(killed)

@@ -8,6 +8,7 @@ In reading order:
 * `pipeline`: All steps, one after the other; how far they are
 * `step`: A step that asks a model: run over drafts, gone on with after a stop
 * `writing`: The steps that write summaries, hypotheses, aspects and labels of Results
+* `checks`: Checks of what a model wrote, without a model
 * `judge`: The step that judges sentences, window by window
 * `noise`: How many labels are right, and how many are missing
 * `estimate`: What the steps that are left will cost

@@ -116,7 +116,7 @@ def explained(last: DraftFile) -> tuple[str, ...]:
     """
     if last.going_on or not (last.marks or last.is_finished):
         return ()
-    sentences = []
+    sentences = list[str]()
     for file in steps_before(last):
         n_kept = len(file.going_on)
         told = f"{counted(len(file.marks), 'draft')}: {n_kept:,} kept"

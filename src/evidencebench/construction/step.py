@@ -47,6 +47,7 @@ step_prompt = partial(prompt_named, package="evidencebench.construction")
 class StepReport:
     step: str
     n_drafts: int = 0  # that it was given
+    n_before: int = 0  # of them done in an earlier run
     n_kept: int = 0  # that go on to the next step
     dropped: Counter[str] = field(default_factory=Counter)  # reason -> drafts
     failures: dict[str, str] = field(default_factory=dict)  # id of a draft to be asked for again -> why it has no line
@@ -97,6 +98,7 @@ def run_step(
         report = StepReport(
             step=step.name,
             n_drafts=len(ids),
+            n_before=len(before),
             n_kept=before.count(""),
             dropped=Counter(filter(None, before)),
         )

@@ -1,9 +1,9 @@
 """The steps that write: summaries, hypotheses, aspects, labels of Results; their texts are checked (`checks`)."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -41,24 +41,21 @@ class _Questions:
     asker: Asker
     draft: Draft
     step: str
-    sources: dict[str, ReplySource] = field(default_factory=dict)  # step and part -> the reply of that request
+    sources: dict[str, ReplySource] = field(default_factory=dict)  # step and prompt -> the reply of that request
 
     def ask(
         self,
         prompt: str,
         example: Answer,
         *,
-        what: str,
         stand_in: Answer | None = None,
         check: Callable[[Answer], str] = lambda _: "",
-        part: str = "",
         **fields: str,
     ) -> Answer:
-        """Return the object that a model answers with; the draft's summary is a field of every prompt that has it."""
-        answer, source = ask_object(
+        what = prompt.replace("_", " ")
+        answer, self.sources[f"{self.step} {prompt}"] = ask_object(
             self.asker, prompt, fields, example=example, stand_in=stand_in or example, check=check, what=what
         )
-        self.sources[f"{self.step} {part or prompt}"] = source
         return answer
 
     def made(self, **changes: object) -> Draft:
@@ -84,14 +81,13 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
             _Delimited([len(text) + 3, len(text) + 4]),
             stand_in=_Delimited(cited),
             check=lambda answer: _wrong_with(answer.sentences, len(text)),
-            what="delimited passage",
             numbers=str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}",
             lines=Excerpt(shown={number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}).block,
         )
         if not delimited.sentences:
             return dropped(draft, "the passage is not about the paper")
         summary = " ".join(text[number - 1] for number in sorted(set(delimited.sentences)))
-    kept = questions.ask("keep", _Kept(reports_results=True), what="verdict on results", summary=prompt_line(summary))
+    kept = questions.ask("keep", _Kept(reports_results=True), summary=prompt_line(summary))
     made = questions.made(summary=summary)
     return made if kept.reports_results else dropped(made, "reports no results")
 
@@ -104,12 +100,14 @@ def _text_around(draft: Draft) -> tuple[list[str], list[int]]:
     return [*first, *passage, *last], list(range(len(first) + 1, len(first) + len(passage) + 1))
 
 
+def _unknown(numbers: Iterable[int], known: Collection[int], what: str) -> str:
+    return next((f"no {what} has the number {number}" for number in numbers if number not in known), "")
+
+
 def _wrong_with(numbers: list[int], n_sentences: int) -> str:
-    if strange := [number for number in numbers if not 1 <= number <= n_sentences]:
-        return f"there is no sentence {strange[0]}"
-    if numbers and max(numbers) - min(numbers) + 1 != len(set(numbers)):
-        return "the sentences do not follow each other"
-    return ""
+    is_gapped = bool(numbers) and max(numbers) - min(numbers) + 1 != len(set(numbers))
+    unknown = _unknown(numbers, range(1, n_sentences + 1), "sentence")
+    return unknown or ("the sentences do not follow each other" if is_gapped else "")
 
 
 SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep"), work=_make_summary)
@@ -149,7 +147,6 @@ def _make_hypothesis(papers: PaperFolder | None, asker: Asker, draft: Draft) -> 
         _Purpose(_FORM_ONLY),
         stand_in=_Purpose(_as_long_as(draft.summary, 30)),
         check=wrong_with_purpose,
-        what="purpose",
         summary=summary,
         context=context or "(nothing)",
     ).purpose
@@ -158,7 +155,6 @@ def _make_hypothesis(papers: PaperFolder | None, asker: Asker, draft: Draft) -> 
         _Hypothesis(_FORM_ONLY),
         stand_in=_Hypothesis(_as_long_as(draft.summary, 15)),
         check=lambda answer: wrong_with_hypothesis(answer.hypothesis, draft.summary, draft.context),
-        what="hypothesis",
         summary=summary,
         purpose=prompt_line(purpose),
     ).hypothesis
@@ -172,7 +168,6 @@ def _make_hypothesis(papers: PaperFolder | None, asker: Asker, draft: Draft) -> 
             can_answer = questions.ask(
                 "answerable",
                 _Answerable(can_answer=True),
-                what="verdict on the paper",
                 hypothesis=prompt_line(hypothesis),
                 lines=Excerpt(shown=shown).block,
             ).can_answer
@@ -194,15 +189,16 @@ class _Verdict(msgspec.Struct):
     single: bool
     self_contained: bool
 
-    @property
-    def why(self) -> str:
-        """What is wrong with the aspect, in words for the model that wrote it; empty where nothing is."""
-        faults = [
-            "" if self.faithful else "it says more than the summary",
-            "" if self.single else "no single sentence of a paper would state it",
-            "" if self.self_contained else "it is not understood alone",
-        ]
-        return " and ".join(filter(None, faults))
+
+_FAULTS = {  # in words for the model that wrote an aspect
+    "faithful": "it says more than the summary",
+    "single": "no single sentence of a paper would state it",
+    "self_contained": "it is not understood alone",
+}
+
+
+def _fine(aspect: int) -> _Verdict:
+    return _Verdict(aspect, faithful=True, single=True, self_contained=True)
 
 
 class _Verdicts(msgspec.Struct):
@@ -225,19 +221,21 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
         _Aspects([_FORM_ONLY] * 2),
         stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
         check=lambda answer: _wrong_with_aspects(answer.aspects),
-        what="aspects",
         hypothesis=prompt_line(draft.hypothesis),
         summary=summary,
     )
     aspects = _distinct(split.aspects)
-    lost = failing = _failing(questions, aspects, "verify_aspects")
+    lost = failing = _failing(questions, aspects)
     if failing:
         corrected = _corrected(questions, aspects, failing)
         texts = (text for aspect in aspects for text in (corrected.get(aspect, ()) if aspect in failing else [aspect]))
         together = _distinct(texts)
         new = tuple(text for text in together if text not in aspects or text in failing)
         lost = {aspect: why for aspect, why in failing.items() if not corrected.get(aspect)}
-        lost |= _failing(questions, new, "verify_aspects again")
+        try:
+            lost |= _failing(replace(questions, step="aspects again"), new)
+        except UnreadableReplyError:
+            lost |= dict.fromkeys(new, "it could not be verified again")
         aspects = tuple(text for text in together if text not in lost)
     made = questions.made(aspects=aspects, dropped_aspects=tuple(lost.items()))
     if not aspects:
@@ -259,29 +257,30 @@ def _distinct(aspects: Iterable[str]) -> tuple[str, ...]:
     return tuple(aspect for words, aspect in by_words.items() if words)
 
 
-def _failing(questions: _Questions, aspects: tuple[str, ...], part: str) -> dict[str, str]:
+def _failing(questions: _Questions, aspects: tuple[str, ...]) -> dict[str, str]:
     """Return the aspects that the code or the model refuses, each with the reason."""
     summary = questions.draft.summary
     failing = {aspect: why for aspect in aspects if (why := wrong_with_aspect(aspect, summary))}
     asked = [aspect for aspect in aspects if aspect not in failing]
     if not asked:
         return failing
-    numbers = list(range(1, len(asked) + 1))
+    wanted = list(range(1, len(asked) + 1))
     verified = questions.ask(
         "verify_aspects",
-        _Verdicts([_Verdict(len(asked) + 7, faithful=True, single=True, self_contained=True)]),
-        stand_in=_Verdicts([_Verdict(number, faithful=True, single=True, self_contained=True) for number in numbers]),
+        _Verdicts([_fine(len(asked) + 7)]),
+        stand_in=_Verdicts(list(map(_fine, wanted))),
         check=lambda answer: (
-            ""
-            if sorted(verdict.aspect for verdict in answer.verdicts) == numbers
-            else f"expected one verdict for each of the aspects 1 to {len(asked)}"
+            f"expected one verdict for each of the aspects 1 to {len(asked)}"
+            if sorted(verdict.aspect for verdict in answer.verdicts) != wanted
+            else ""
         ),
-        what="verdicts on the aspects",
-        part=part,
         summary=prompt_line(summary),
         aspects=numbered_aspects(asked),
     )
-    return failing | {asked[verdict.aspect - 1]: verdict.why for verdict in verified.verdicts if verdict.why}
+    for verdict in verified.verdicts:
+        if faults := [fault for name, fault in _FAULTS.items() if not getattr(verdict, name)]:
+            failing[asked[verdict.aspect - 1]] = " and ".join(faults)
+    return failing
 
 
 def _corrected(
@@ -294,15 +293,9 @@ def _corrected(
             "correct_aspects",
             _Corrections([_Correction(len(aspects) + 7, [_FORM_ONLY] * 2)]),
             stand_in=_Corrections([_Correction(number, [aspect]) for number, aspect in numbers.items()]),
-            check=lambda answer: next(
-                (
-                    f"aspect {given.aspect} is none of them"
-                    for given in answer.corrections
-                    if given.aspect not in numbers
-                ),
-                "",
+            check=lambda answer: _unknown(
+                (given.aspect for given in answer.corrections), numbers, "aspect to be put right"
             ),
-            what="corrected aspects",
             summary=prompt_line(questions.draft.summary),
             aspects=numbered_aspects(aspects),
             faults="\n".join(f"- Aspect {number}: {prompt_line(failing[text])}." for number, text in numbers.items()),
@@ -337,10 +330,7 @@ def _label_results(asker: Asker, draft: Draft) -> Draft:
         "label_results",
         _ResultLabels([n_aspects + 7, n_aspects + 9]),
         stand_in=_ResultLabels(list(range(1, n_aspects + 1, 2))),
-        check=lambda answer: next(
-            (f"there is no aspect {number}" for number in answer.results if not 1 <= number <= n_aspects), ""
-        ),
-        what="results labels",
+        check=lambda answer: _unknown(answer.results, range(1, n_aspects + 1), "aspect"),
         hypothesis=prompt_line(draft.hypothesis),
         aspects=numbered_aspects(draft.aspects),
     )

@@ -19,6 +19,7 @@ In reading order:
 * `ids`: PMCID, DOI, PMID
 * `lists`: RIS, BibTeX, CSL JSON, PubMed's exports: records, their ids and files
 * `language`: The language of a text: words and scripts of others than English
+* `numbers`: The numbers of a text, however they are written
 * `duplicates`: The same paper in several files
 * `fetching`: Europe PMC: fetch papers into a folder
 * `lines`: Lines of printed text: how they join, captions
