@@ -65,9 +65,16 @@ def print_counts(what: str, reviews: list[Path], folder: Path, rules: HarvestRul
 
 
 def draw(path: Path, seed: int) -> list[Draft]:
-    """Return kept passages drawn at random, each equally likely."""
+    """Return kept passages of running text drawn at random, each equally likely; rows of tables are left out."""
     found = open_drafts(path)
-    return [found[one] for one in random.Random(seed).sample(sorted(found.going_on), N_DRAWN)]  # noqa: S311
+    kept = [name for name in sorted(found.going_on) if not is_row(found[name])]
+    return [found[name] for name in random.Random(seed).sample(kept, N_DRAWN)]  # noqa: S311
+
+
+def is_row(draft: Draft) -> bool:
+    """Whether a passage is a row of a table, whose context is the table's caption."""
+    section = draft.passage.section if draft.passage else ()
+    return bool(section) and draft.context == f"{section[-1]}\n\n{draft.summary}"
 
 
 def print_passage(draft: Draft) -> None:

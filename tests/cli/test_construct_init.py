@@ -93,7 +93,7 @@ def test_a_terminal_is_asked() -> None:
     words = [sys.executable, "-m", "evidencebench", "construct", "init", "tea", "--papers", "cited"]
     with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
-        os.write(ours, b"green\nsummaries.csv\nopenai/gpt-5\ncc0, cc-by\n")
+        os.write(ours, b"green\nsummaries.csv\nopenai/gpt-5\n0.8\ncc0, cc-by\n")
         with suppress(OSError):  # the terminal is gone with the process
             while os.read(ours, 1 << 16):
                 pass

@@ -36,6 +36,8 @@ _WHY: Mapping[str, tuple[str, str]] = {
     "judge.overlap": ("of them, shown again in the next window", ""),
     "judge.at_once": ("all aspects of a summary in one request: an eighth of the cost", ""),
     "judge.votes": ("how often each window is asked; the majority decides", ""),
+    "judge.precision": ("of the labels, as estimated: below it, doubtful sentences are asked again; 0: never", ""),
+    "judge.check": ("the share of the windows that a second model is asked in any case", ""),
     "filter.least_covered": ("the share of a draft's aspects that must have a source sentence", ""),
     "assemble.shares": ("of the splits; they add up to 1", ""),
     "assemble.split_by": ("what stays in one split: papers and reviews (both), or papers (paper)", ""),
@@ -56,6 +58,9 @@ def init(
     table: Annotated[str | None, option("--table FILE", "Summaries that you have, instead of reviews.")],
     papers: Annotated[str | None, option("--papers PATH", "Folder of the cited papers. [default: papers]")],
     model: Annotated[str | None, options.option("--model MODEL", "Such as openai/NAME. [default: by your keys]")],
+    precision: Annotated[
+        float | None, option("--precision SHARE", "Of the labels, that is aimed at.", options.Finite(0, 1))
+    ],
     licences: Annotated[
         tuple[str, ...],
         option("--license NAME", f"Allowed licence; repeatable: {', '.join(KNOWN)}.", click.Choice(KNOWN)),
@@ -93,6 +98,9 @@ def init(
     values |= {"table": table} if table else {"reviews": list(reviews)}
     values["papers"] = answer(papers, "Folder of the cited papers", "papers")
     values["model"] = answer(model, "Language model, as provider/name", _default_model())
+    if precision is None and asks:
+        precision = click.prompt("Precision of the labels to aim at (0: none)", 0.9, type=options.Finite(0, 1))
+    values |= {} if precision is None else {"judge": {"precision": precision}}
     if not licences and asks:
         said = click.prompt("Licences of reviews and papers", default=" ".join(ALLOWED))
         licences = tuple(said.replace(",", " ").split())
@@ -149,7 +157,7 @@ def _lines(kind: type[msgspec.Struct], values: Mapping[str, Any], table: str) ->
         key = f"# {field.name} = {example}" if is_unset else f"{field.name} = {_toml(value)}"
         yield from ("", f"# {why[:1].upper()}{why[1:]}.", key) if why else ("", key)
     for name, inner in tables:
-        yield from ("", "", f"[{name}]", *_lines(inner, {}, f"{name}."))
+        yield from ("", "", f"[{name}]", *_lines(inner, values.get(name, {}), f"{name}."))
 
 
 def _toml(value: object) -> str:

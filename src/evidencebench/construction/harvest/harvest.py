@@ -259,7 +259,6 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestReport:
     n_reviews: int = 0  # that were read, with passages or not
-    n_without_marks: int = 0  # of these, those in which no mark was found
     n_kept: int  # drafts that go on
     n_papers: int  # that these speak of
     dropped: Counter[str]  # reason -> drafts
@@ -313,7 +312,7 @@ def harvest(
             digest.update(f"{path.name} {file_sha256(path)}\n".encode())
         except OSError:  # told when it is harvested
             digest.update(f"{path.name}\n".encode())
-    unreadable, counts = list[str](), list[tuple[int, int]]()  # of each review: passages, and marks elsewhere
+    unreadable, counts = list[str](), list[int]()  # of each review, its marks elsewhere
 
     def drafts() -> Iterator[Draft]:
         for number, path in enumerate(reviews, 1):
@@ -323,7 +322,7 @@ def harvest(
                 unreadable.append(str(error))
             else:
                 yield from of_review
-                counts.append((len(of_review), n_elsewhere))
+                counts.append(n_elsewhere)
             on_review(number, len(reviews))
 
     output, settings = output_of("harvest", folder), {"reviews": digest.hexdigest()[:12]}
@@ -331,7 +330,6 @@ def harvest(
     return replace(
         report,
         n_reviews=len(counts),
-        n_without_marks=counts.count((0, 0)),
-        n_marks_elsewhere=sum(n for _, n in counts),
+        n_marks_elsewhere=sum(counts),
         unreadable=tuple(unreadable),
     )

@@ -113,7 +113,8 @@ def _columns(rows: Sequence[Sequence[_Cell]]) -> list[list[str]]:
 
 
 def _links(element: Element, listed: ReferenceList) -> Iterator[Element]:
-    return (link for link in element.all("xref") if set(link.attributes.get("rid", "").split()) & {*listed.positions})
+    links = ((link, link.attributes.get("rid", "").split()) for link in element.all("xref"))
+    return (link for link, names in links if any(name in listed.positions for name in names))
 
 
 def _span(element: Element, name: str) -> int:
