@@ -76,18 +76,18 @@ class World:
 TWO_LOOKS = World(name="errors differ; two looks", again=0)
 WORLDS = (
     TWO_LOOKS,
-    World(name="errors differ; asked again"),
+    World(name="errors differ"),
     World(name="asked again once", again=1),
     replace(TWO_LOOKS, name="1 % invented; two looks", first=Model(misses=0.1, invents=0.01)),
-    World(name="1 % invented; asked again", first=Model(misses=0.1, invents=0.01)),
-    World(name="a fifth of errors always; asked again", first=Model(always=0.2)),
-    World(name="half of errors always; asked again", first=Model(always=0.5)),
-    World(name="sentences differ in hardness; asked again", first=Model(hard=True)),
-    World(name="one window in ten a line off; asked again", first=Model(shifted=0.1)),
-    World(name="second halves missed 4 times more; asked again", first=Model(misses=0.25, late=4)),
-    World(name="sources differ by paper; asked again", do_sources_vary=True),
-    World(name="errors differ by paper; asked again", do_errors_vary=True),
-    World(name="6 papers; asked again", n_papers=6),
+    World(name="1 % invented", first=Model(misses=0.1, invents=0.01)),
+    World(name="a fifth of errors always", first=Model(always=0.2)),
+    World(name="half of errors always", first=Model(always=0.5)),
+    World(name="sentences differ in hardness", first=Model(hard=True)),
+    World(name="one window in ten a line off", first=Model(shifted=0.1)),
+    World(name="second halves missed 4 times more", first=Model(misses=0.25, late=4)),
+    World(name="sources differ by paper", do_sources_vary=True),
+    World(name="errors differ by paper", do_errors_vary=True),
+    World(name="6 papers", n_papers=6),
     replace(TWO_LOOKS, name="6 papers; two looks", n_papers=6),
     World(name="80 % always; second model on 30 %", first=Model(always=0.8), second=Model(misses=0.1, invents=0.003)),
     World(
@@ -100,7 +100,7 @@ WORLDS = (
         name="few errors; people, 50 papers", first=Model(misses=0.02, invents=0.0001), n_papers=80, n_marked=N_MARKED
     ),
     World(name="errors differ by paper; people, 20 papers", do_errors_vary=True, again=0, n_marked=20),
-    World(name="80 % always; asked again", first=Model(always=0.8), is_assumed=False),
+    World(name="80 % always", first=Model(always=0.8), is_assumed=False),
     World(
         name="80 % always; second model copies half of them",
         first=Model(always=0.8),
@@ -108,7 +108,7 @@ WORLDS = (
         is_assumed=False,
     ),
     World(name="guesses: votes for 10 % of sentences", first=Model(misses=0.9, invents=0.1), is_assumed=False),
-    World(name="four windows in ten a line off; asked again", first=Model(shifted=0.4), is_assumed=False),
+    World(name="four windows in ten a line off", first=Model(shifted=0.4), is_assumed=False),
 )
 
 

@@ -342,7 +342,7 @@ def numbered_from(first: int) -> Callable[[Judged], Judged]:
     return changed
 
 
-DOUBTS = ("so that the labels say nothing", "of the labels are wrong", "could not be read")
+DOUBTS = ("so that the labels say nothing", "of the labels may be wrong", "could not be read")
 JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
     "a right one": ("any", None, ""),
     "a fair one": ("noisy-0.1-0.002", None, ""),

@@ -71,7 +71,7 @@ def test_one_percent_invented_is_warned_of() -> None:
     noise, _ = noise_of(INVENTING)
     assert noise.precision_if_errors_differ is not None
     assert noise.precision_if_errors_differ < 0.8
-    assert noise.warning.endswith("% of the labels are wrong")
+    assert noise.warning.endswith("% of the labels may be wrong")
 
 
 def test_errors_made_every_time_are_seen_by_a_second_model_alone_and_the_text_says_so() -> None:

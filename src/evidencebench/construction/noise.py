@@ -114,7 +114,7 @@ class LabelNoise:
         if self.takes_all:
             return "most sentences are labelled as sources of every aspect, so that the labels say nothing"
         if self.precision and self.precision.mean < GOOD_PRECISION:
-            return f"an estimated {100 - 100 * self.precision.mean:.0f} % of the labels are wrong"
+            return f"{100 - 100 * self.precision.mean:.0f} % of the labels may be wrong"
         return ""
 
     def fields(self) -> dict[str, Any]:
@@ -247,7 +247,8 @@ def _votes(judging: Judging, aspect: int, models: list[str], counts: Counter[str
                 pieces = [(2 if judged.model == models[0] else 3, start, stop)]
             for part, begin, end in pieces:
                 looks[part, begin:end] += 1
-                yes[part, [index for index in set(vote.sentences) if begin <= index < end]] += 1
+                if vote.sentences:
+                    yes[part, [index for index in set(vote.sentences) if begin <= index < end]] += 1
     return np.concatenate([yes, looks - yes])
 
 
