@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused_and_not_kept(ask: Ask, work: Path) -> None
         (400, "step: expected one of summaries, ", {"step": "assemble", "hypothesis": "Tea lowers pressure."}),
         (400, "hypothesis: expected a text, got an empty one", {"step": "hypotheses", "hypothesis": "  "}),
         (400, "aspects: expected a text", {"step": "aspects", "aspects": []}),
-        (400, "expected results in 0..1, got 2", {"step": "label-results", "results": [2]}),
+        (400, "expected Results aspects in 0..1, got aspect 2", {"step": "label-results", "results": [2]}),
         (400, "expected sources of 2 aspects, got of 1", {"step": "judge", "sources": [[0]]}),
         (
             400,
