@@ -327,8 +327,8 @@ def datasheet(
             windows[draft.judging.window, draft.judging.overlap] += 1
             for number, judged in enumerate(draft.judging.rounds, 1):
                 at_once = ", all aspects at once" if judged.asks_all else ""
-                decides = ", where windows disagreed" if judged.decides else ""
-                parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
+                again = ", asked again" if number > 1 else ""
+                parts[f"judge, round {number}{at_once}{again}", judged.model, judged.prompt] += 1
     chain = _paragraph("chain")
     if step_files[0].header.source_sha256:
         chain = _paragraph("chain_without_beginning", step=report.steps[0].step)

@@ -231,7 +231,8 @@ class _Estimator:
             total, counted = total.times(kept, kept, kept), sum(estimate.counted, NOTHING)
             uses: Uses = {self._steps[step][1].chat.model: total} if total.requests else {}
             if counted.requests:  # what the pilot asked in truth, model by model, for what was counted of it
-                requests, tokens = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
+                if step != "recheck" or name == "recheck":  # else nothing is in doubt yet: as much as of the judge
+                    requests, tokens = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
                 uses = {model: use.times(requests, tokens, requests) for model, use in joined(estimate.was).items()}
             estimate.n_drafts += len(ids)
             estimate.uses = joined([estimate.uses, uses])

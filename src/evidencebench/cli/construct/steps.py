@@ -166,8 +166,6 @@ def judge(
     window: Annotated[int, number("--window N", "Sentences judged together.")] = 10,
     overlap: Annotated[int, number("--overlap N", "Sentences shared by neighbouring windows.", least=0)] = 5,
     at_once: Annotated[bool, option("--at-once", "Ask for all aspects of a summary in one request.")],
-    votes: Annotated[int, number("--votes N", "Times that each window is asked; the majority decides.")] = 1,
-    second_model: Annotated[str | None, option("--second-model MODEL", "Decides where windows of the first disagree.")],
     step: StepOptions,
 ) -> int:
     """Judge which sentences of each paper hold which aspects.
@@ -180,7 +178,7 @@ def judge(
     Example: evidencebench construct judge work --papers papers \\
                --model openai/gpt-4o-mini --batch --max-cost-usd 20
     """
-    table = JudgeTable(window=window, overlap=overlap, at_once=at_once, votes=votes, second_model=second_model)
+    table = JudgeTable(window=window, overlap=overlap, at_once=at_once)
     return step.run("judge", table, papers)
 
 
