@@ -314,12 +314,12 @@ def numbered_from(first: int) -> Callable[[Judged], Judged]:
     return changed
 
 
-DOUBTS = ("it took every sentence for a source", "its windows hardly agree: kappa ", "its replies on ")
+DOUBTS = ("so that the labels say nothing", "of the labels are wrong", "could not be read")
 JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
     "a right one": ("any", None, ""),
     "a fair one": ("noisy-0.1-0.002", None, ""),
     "yes to every sentence": ("noisy-0-1", None, DOUBTS[0]),
-    "yes to nearly every sentence": ("noisy-0.05-0.95", None, DOUBTS[1]),
+    "yes to nearly every sentence": ("noisy-0.05-0.95", None, DOUBTS[0]),
     "by chance": ("noisy-0.7-0.3", None, DOUBTS[1]),
     "numbers 1 to 10 of the window": ("any", numbered_from(1), DOUBTS[2]),
     "numbers 0 to 9 of the window": ("any", numbered_from(0), DOUBTS[2]),
@@ -340,16 +340,19 @@ def test_a_judge_that_says_yes_to_all_or_numbers_otherwise_is_warned_of_and_a_fa
         configure(("[judge]\n", f"[judge]\n{own}"), ("[assemble]", "[filter]\nleast_covered = 0\n[assemble]"))
         made = command(RUN)
     status = command("construct status work")
-    fields = command("construct status work --json").json["windows_agree"][f"local/{model}"]
+    fields = command("construct status work --json").json["noise"]
     for told in (made, status):
-        assert (any(one in told.err for one in DOUBTS), warning in told.err) == (bool(warning), True), told.err
-    assert f"local/{model}: two windows with the same sentence agree in " in status.out
+        warned = " ".join(told.err.split())
+        assert (any(one in warned for one in DOUBTS), warning in warned) == (bool(warning), True), told.err
+    known = ("an estimated", "labels are right is not known")
+    assert any(one in " ".join(status.out.split()) for one in known)
     if change is not None:  # numbers that are not shown are no answer, so that no draft is left
         assert "sentences without a readable judgment (5)" in made.err
-        assert (made.code, fields["n_unread"] > 0, "windows could not be read" in status.out) == (2, True, True)
+        assert "windows could not be read" in " ".join(status.out.split())
+        assert (made.code, fields["n_unread"] > 0) == (2, True)
         return
     assert (made.code, fields["n_unread"]) == (0, 0)
-    assert f"local/{model}: two windows with the same sentence agree in " in made.out
+    assert any(one in " ".join(made.out.split()) for one in known)
     sheet = " ".join((WORK / "dataset" / "datasheet.md").read_text().split())
-    assert f"Of local/{model}, two windows with the same sentence agree in " in sheet
+    assert any(one in sheet for one in known)
     assert ("**Doubtful**" in sheet, warning in sheet) == (bool(warning), True)

@@ -4,14 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from evidencebench.construction.draft import (
     Draft,
@@ -25,7 +23,6 @@ from evidencebench.construction.draft import (
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import (
     JudgeSettings,
-    WindowAgreement,
     judge_step,
     says_none,
     sentence_votes,
@@ -124,30 +121,6 @@ def test_sources_are_what_the_rule_says_of_each_sentence_by_itself(
             sources.add(index)
         assert sentence_votes(judging, 0)[index].n_read == len(said)
     assert voted_sources(judging, 0) == tuple(sorted(sources))
-
-
-@given(st.data())
-@examples(300)
-def test_agreement_of_windows_is_that_of_their_pairs_of_verdicts(data: st.DataObject) -> None:
-    n, window, overlap = data.draw(PAPERS)
-    windows = windows_of_paper(n, window, overlap)
-    said = [data.draw(votes_of(one)) for one in windows]
-    judging = Judging(paper_sha256="", n_sentences=n, window=window, overlap=overlap, rounds=(), sources=())
-    counted = WindowAgreement()
-    counted.add(judging, as_round(list(zip(windows, said, strict=True))))
-    pairs = [
-        (index in mine, index in theirs)
-        for one, other in combinations(range(len(windows)), 2)
-        for mine, theirs in [(said[one], said[other])]
-        if mine is not None and theirs is not None
-        for index in set(windows[one]) & set(windows[other])
-    ]
-    assert counted.share == (pytest.approx(sum(a == b for a, b in pairs) / len(pairs)) if pairs else None)
-    both = [*pairs, *((b, a) for a, b in pairs)]  # neither window is the first
-    if len({one for one, _ in both}) < 2:
-        assert counted.kappa is None  # all or none are sources
-    else:
-        assert counted.kappa == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)))
 
 
 Gold = Mapping[str, frozenset[int]]

@@ -13,7 +13,6 @@ import msgspec
 from evidencebench.construction.config import AssemblySettings
 from evidencebench.construction.draft import MANIFEST, Draft, DraftFile, dropped, judging_of
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.leakage import (
     Candidate,
     Met,
@@ -32,6 +31,7 @@ from evidencebench.construction.losses import (
     losses_of,
     steps_before,
 )
+from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
@@ -155,8 +155,6 @@ def assemble(
     """
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
-    judged = next((file for file in before if file.header.step == "judge"), source)
-    agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         read_papers, on_read = scratch / "papers.json", progress_of(on_progress, "reading")
         candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
@@ -173,8 +171,9 @@ def assemble(
         if not kept:
             all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
             losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
-            doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
-            why = "; ".join([losses or "the first step found no passage", *doubts])
+            judged = next((file for file in before if file.header.step == "recheck"), source)
+            doubt = estimate_noise(judged[draft_id] for draft_id in judged.offsets).warning
+            why = f"{losses or 'the first step found no passage'}{f'; {doubt}' if doubt else ''}"
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         ids = [candidate.id for candidate in kept.values()]
         members, counts, warnings = choose_splits(
@@ -211,7 +210,7 @@ def assemble(
                 for split in named
             },
             n_papers=len({paper for paper, _ in kept}),
-            agreement=agreement,
+            noise=estimate_noise(map(source.__getitem__, ids)),
             against=against,
             papers=papers,
         )
@@ -303,11 +302,11 @@ def datasheet(
     drafts: Iterable[Draft],
     descriptions: Mapping[str, Description],
     n_papers: int,
-    agreement: Mapping[str, WindowAgreement],
+    noise: LabelNoise,
     against: Sequence[Dataset],
     papers: Path,
 ) -> str:
-    """Return the datasheet as Markdown: ``drafts`` became instances, ``agreement`` is by model, of all judged ones."""
+    """Return the datasheet as Markdown: ``drafts`` became instances, and ``noise`` is of their labels."""
     settings_by_step = {
         file.header.step: [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
@@ -355,7 +354,7 @@ def datasheet(
         chain=chain,
         replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
-        judging=_judging(windows, len(report.unproven), agreement),
+        judging=_judging(windows, len(report.unproven), noise),
         leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(
             _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
@@ -401,14 +400,11 @@ def _spread(value: Spread | int | None) -> Cell:
     return "" if value is None else value
 
 
-def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapping[str, WindowAgreement]) -> str:
+def _judging(windows: Counter[tuple[int, int]], n_unproven: int, noise: LabelNoise) -> str:
     used = [
         f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
         for (window, overlap), n in sorted(windows.items())
     ]
     unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
-    agreed = (
-        f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
-        for model, windows in agreement.items()
-    )
-    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, agreement=" ".join(agreed))
+    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
+    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said)

@@ -1,9 +1,8 @@
 """The step ``judge``: which sentences hold which aspects, window by window; a source is what any window says."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, NamedTuple, TypeVar
 
@@ -20,11 +19,6 @@ from evidencebench.models.llm.reading import ReplyClass, read_selection
 from evidencebench.systems.llm.asking import Asker, ask_until_read, error_priority
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 from evidencebench.systems.llm.prompts import form_text, schema_of, well_formed
-from evidencebench.wording import counted
-
-LEAST_KAPPA = 0.6  # below it, two windows have little in common, and the labels are not to be trusted
-MOST_UNREAD = 0.1  # of the windows; above it, something is wrong with the model
-_LOOK = "it may guess, or number sentences otherwise than they are shown: read some of its replies, or take another"
 
 
 def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]:
@@ -82,80 +76,6 @@ def voted_sources(judging: Judging, aspect: int) -> tuple[int, ...]:
     window.
     """
     return tuple(index for index, votes in enumerate(sentence_votes(judging, aspect)) if votes.is_source)
-
-
-def _overlaps(windows: Sequence[range]) -> Iterator[tuple[int, int, range]]:
-    """Yield the places of each two windows that share sentences, and these."""
-    for place, window in enumerate(windows):
-        for other in range(place + 1, len(windows)):
-            if windows[other].start >= window.stop:
-                break
-            yield place, other, range(windows[other].start, min(window.stop, windows[other].stop))
-
-
-@dataclass(slots=True, kw_only=True)
-class WindowAgreement:
-    """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing."""
-
-    # How many sentences, once for each aspect and two windows, both said to be a source (2), one (1) or none (0).
-    pairs: Counter[int] = field(default_factory=Counter)
-    n_asked: int = 0  # windows, once for each aspect
-    n_unread: int = 0  # of them without a reply that could be read
-
-    def add(self, judging: Judging, judged: JudgingRound) -> None:
-        for votes in judged.votes:
-            read = [(vote.start, set(vote.sentences)) for vote in votes if vote.sentences is not None]
-            self.n_asked += len(votes)
-            self.n_unread += len(votes) - len(read)
-            windows = [range(start, min(start + judging.window, judging.n_sentences)) for start, _ in read]
-            for place, other, shared in _overlaps(windows):
-                own, theirs = (read[window][1].intersection(shared) for window in (place, other))
-                self.pairs[2] += len(own & theirs)
-                self.pairs[1] += len(own ^ theirs)
-                self.pairs[0] += len(shared) - len(own | theirs)
-
-    @property
-    def share(self) -> float | None:
-        n = self.pairs.total()
-        return (n - self.pairs[1]) / n if n else None
-
-    @property
-    def kappa(self) -> float | None:
-        """Cohen's kappa of two windows, neither of which is the first; None where all or none are sources."""
-        n = self.pairs.total()
-        of_sources = (2 * self.pairs[2] + self.pairs[1]) / (2 * n) if n else 0.0
-        by_chance = of_sources**2 + (1 - of_sources) ** 2
-        return None if self.share is None or by_chance == 1 else (self.share - by_chance) / (1 - by_chance)
-
-    @property
-    def text(self) -> str:
-        if self.share is None:
-            return "no sentence was judged in two windows, so that their agreement is not known"
-        kappa = "undefined" if self.kappa is None else f"{self.kappa:.2f}"
-        unread = f"; {self.n_unread:,} of {counted(self.n_asked, 'window')} could not be read" if self.n_unread else ""
-        return (
-            f"two windows with the same sentence agree in {100 * self.share:.1f} % of {self.pairs.total():,} judgments "
-            f"of both, kappa {kappa}{unread}"
-        )
-
-    @property
-    def warning(self) -> str:
-        """Why labels from these votes are not to be trusted; empty where nothing speaks against them."""
-        if self.n_unread > MOST_UNREAD * self.n_asked:
-            return f"its replies on {self.n_unread:,} of {self.n_asked:,} windows could not be read, and {_LOOK}"
-        if self.pairs[2] and self.kappa is None:
-            return "it took every sentence for a source of every aspect, so that its labels say nothing"
-        is_low = self.kappa is not None and self.kappa < LEAST_KAPPA
-        return f"its windows hardly agree: kappa {self.kappa:.2f}, below {LEAST_KAPPA:g}; {_LOOK}" if is_low else ""
-
-
-def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
-    by_model: dict[str, WindowAgreement] = {}
-    for draft in drafts:
-        if draft.judging is not None:
-            for judged in draft.judging.rounds[:1]:  # the others were asked where windows disagree
-                by_model.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
-    return by_model
 
 
 _MOST_AT_ONCE = 64  # requests of a draft: an open request holds its prompt, and a paper can have very many

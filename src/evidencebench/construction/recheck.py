@@ -1,13 +1,11 @@
 """The step ``recheck``: doubtful sentences are asked again, in other windows, until their votes lead by enough."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from evidencebench.construction.draft import Draft, Judging, dropped, judging_of, open_drafts
 from evidencebench.construction.harvest.papers import PaperFolder
@@ -22,6 +20,7 @@ from evidencebench.construction.judge import (
     voted_sources,
     window_of,
 )
+from evidencebench.construction.noise import estimate_noise
 from evidencebench.construction.step import ModelStep, settings_of_asker
 from evidencebench.errors import DataError, RunError, RunFormatError
 from evidencebench.systems.llm.asking import Asker
@@ -54,30 +53,8 @@ def asks_again(path: Path, precision: float) -> bool:
     """Return whether the labels of a file, as estimated, are less precise than wanted, and a higher lead may help."""
     if lead_in(path) == MOST_LEAD or not precision:
         return False
-    estimated = _estimated_precision(open_drafts(path, must_be_finished=False).drafts())
+    estimated = estimate_noise(open_drafts(path, must_be_finished=False).drafts()).precision_if_errors_differ
     return estimated is not None and estimated < precision
-
-
-def _estimated_precision(drafts: Iterable[Draft]) -> float | None:
-    """Return the precision of labels if errors differ from asking to asking, by maximum likelihood of two rates."""
-    cells = Counter[tuple[int, int, bool]]()
-    for draft in drafts:
-        judging = judging_of(draft)
-        for aspect, labels in enumerate(judging.sources):
-            votes = sentence_votes(judging, aspect)
-            cells.update((one.yes, one.no, index in labels) for index, one in enumerate(votes))
-    yes, no, labelled, n = np.array([(*cell, n) for cell, n in cells.items()], dtype=float).reshape(-1, 4).T
-    if not (labelled * n).sum() or (yes + no).max() < 2:  # noqa: PLR2004 - nothing was asked twice
-        return None
-    prior, misses, invents = 0.02, 0.1, 0.01
-    for _ in range(200):
-        ratio = prior / (1 - prior) * ((1 - misses) / invents) ** yes * (misses / (1 - invents)) ** no
-        chance = ratio / (1 + ratio)
-        sources, others = n * chance, n * (1 - chance)
-        prior = (sources.sum() + 0.5) / (n.sum() + 1)
-        misses = ((sources * no).sum() + 0.5) / ((sources * (yes + no)).sum() + 1)
-        invents = ((others * yes).sum() + 0.5) / ((others * (yes + no)).sum() + 1)
-    return float((labelled * n * chance).sum() / (labelled * n).sum())
 
 
 @dataclass(frozen=True, slots=True)

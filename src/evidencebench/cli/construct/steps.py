@@ -16,8 +16,8 @@ from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.construction.config import JudgeTable, read_config
 from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, output_of, set_aside
-from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
+from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construct, construction_status, model_step
 from evidencebench.construction.step import StepReport, run_step
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
@@ -62,10 +62,10 @@ class StepOptions:
             make_room([output] if self.overwrite else [])
             report = step(client, output, waiting=waiting, drops_failed=self.drop_failed, on_progress=shown)
         tell_asked(client)
-        agreement = agreement_in(self.folder) if name == "judge" else {}
-        more = totals_fields(client) | (agreement_fields(agreement) if agreement else {})
+        noise = noise_in(self.folder) if name == "judge" else None
+        more = totals_fields(client) | ({"noise": noise.fields()} if noise else {})
         _print_report(report, output, as_json=asking.as_json, more=more)
-        print_agreement(agreement, as_json=asking.as_json)
+        print_noise(noise, as_json=asking.as_json)
         return 1 if report.failures else 0
 
 
@@ -82,29 +82,21 @@ def _print_report(report: StepReport, output: Path, *, as_json: bool, more: dict
     click.echo(f"{output}{'' if report.is_finished else ': not finished; run again'}")
 
 
-def agreement_in(work: Path) -> dict[str, WindowAgreement]:
-    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
-    path = output_of("judge", work)
-    if not path.is_file():
-        return {}
-    file = open_drafts(path, must_be_finished=False)
-    return windows_agree(file[draft_id] for draft_id in file.offsets)
+def noise_in(work: Path) -> LabelNoise | None:
+    """Return the noise of the labels in a work folder; None where nothing is judged yet."""
+    judged = [path for step in ("recheck", "judge") if step in STEP_FILES and (path := output_of(step, work)).is_file()]
+    if not judged:
+        return None
+    file = open_drafts(judged[0], must_be_finished=False)
+    return estimate_noise(file[draft_id] for draft_id in file.offsets)
 
 
-def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
-    fields = {
-        model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
-        for model, pair in by_model.items()
-    }
-    return {"windows_agree": fields}
-
-
-def print_agreement(by_model: Mapping[str, WindowAgreement], *, as_json: bool) -> None:
-    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
-    for model, windows in by_model.items():
+def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:
+    """Print what is known of the labels' noise, unless what is printed is JSON, and warn of doubtful labels."""
+    if noise is not None:
         if not as_json:
-            print_prose(printable(f"{model}: {windows.text}."))
-    print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)
+            print_prose(printable(noise.text))
+        print_cautions([noise.warning] if noise.warning else [])
 
 
 def make_room(paths: Iterable[Path]) -> None:
@@ -272,9 +264,9 @@ def run(
             on_progress=shown,
         )
     tell_asked(client)
-    agreement = agreement_in(config.work)
-    _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
-    print_agreement(agreement, as_json=asking.as_json)
+    noise = noise_in(config.work)
+    _tell(made, asking, {"asked": client.totals.fields(), "noise": noise and noise.fields()})
+    print_noise(noise, as_json=asking.as_json)
     is_proven = made.dataset is None or not made.dataset.unproven
     return 1 if made.n_failures or made.unreadable or not is_proven else 0
 
@@ -307,10 +299,10 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     \b
     Example: evidencebench construct status work
     """
-    status, agreement = construction_status(folder), agreement_in(folder)
+    status, noise = construction_status(folder), noise_in(folder)
     if as_json:
-        print_json({**msgspec.to_builtins(status), **agreement_fields(agreement)})
-        print_agreement(agreement, as_json=True)
+        print_json({**msgspec.to_builtins(status), "noise": noise and noise.fields()})
+        print_noise(noise, as_json=True)
         return
     rows: list[list[Cell]] = []
     for step in status.steps:
@@ -325,7 +317,7 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
         is_stale = any(step.stale for step in status.steps if step.step == status.next_step)
         how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
         click.echo(f"next: {status.next_step}{how if is_stale else ''}")
-    print_agreement(agreement, as_json=False)
+    print_noise(noise, as_json=False)
 
 
 STEP_COMMANDS = [summaries, hypotheses, aspects, judge, label_results, filter_]
