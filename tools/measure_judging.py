@@ -1,4 +1,4 @@
-"""Measure cheaper ways to judge: windows that a ranking leaves out, several votes, a dear model for doubtful windows.
+"""Measure cheaper ways to judge: windows that a ranking leaves out, doubtful sentences asked again, by a dear model.
 
     python tools/measure_judging.py train.json ei.json
 
@@ -21,20 +21,21 @@ from tempfile import TemporaryDirectory
 import msgspec
 import numpy as np
 
-from evidencebench.construction.draft import Draft, JudgingRound, WindowVote
+from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote
 from evidencebench.construction.estimate import RehearsingSender
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import (
     JudgeSettings,
-    doubtful,
+    Look,
     judge_step,
-    sources_of_votes,
-    window_votes,
+    sentence_votes,
+    voted_sources,
     windows_of_paper,
 )
+from evidencebench.construction.recheck import MOST_UNJUDGED, looks_again
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
-from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Usage, estimated_tokens
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, estimated_tokens
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.query import Query
@@ -50,15 +51,9 @@ from evidencebench.training.folds import paper_folds, split_at_fold
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WINDOW, OVERLAP = 10, 5
 N_FOLDS, SEED = 5, 0
-N_SENTENCES, N_SOURCES, N_ASPECTS, N_SIMULATED = 170, 3, 8, 2_000
+N_SENTENCES, N_SOURCES, N_ASPECTS, N_SIMULATED = 170, 3, 8, 150  # papers
 N_SUMMARY_WORDS, N_ASPECT_WORDS = 120, 15
-PROMPT_TOKENS, REPLY_TOKENS = 1100, 100
-PRICED = (
-    ("openai/gpt-4o-mini", "openai/gpt-4o"),
-    ("anthropic/claude-haiku-4-5", "anthropic/claude-opus-4-5"),
-)
-"""A cheap model and a dear one; nobody measured their errors."""
-
+MODEL = "openai/gpt-4o-mini"
 
 Rank = Callable[[Query], Sequence[int]]
 
@@ -178,7 +173,7 @@ def prompt_lengths(data: str) -> Table:
     for at_once in (False, True):
         sender = _KeepingSender(prices)
         client = ChatClient(sender=sender, cache=None, prices=prices)
-        asker = Asker(client=client, chat=ChatModel(model=PRICED[0][0]), repairs=0)
+        asker = Asker(client=client, chat=ChatModel(model=MODEL), repairs=0)
         for instance in open_dataset(data).instances(30):
             with TemporaryDirectory() as folder:
                 lines = (" ".join(text.split()) for text in instance.query.sentences)
@@ -187,7 +182,7 @@ def prompt_lengths(data: str) -> Table:
                 named = msgspec.structs.replace(draft, id=instance.id, paper_file="paper.txt", hypothesis="Tea helps.")
                 step.work(asker, named)
         client.close()
-        use = sender.uses[PRICED[0][0]]
+        use = sender.uses[MODEL]
         rows.append(
             [
                 "all at once" if at_once else "one aspect",
@@ -216,111 +211,129 @@ class Way:
     """A way to judge."""
 
     name: str
-    first: Erring
-    overlap: int = OVERLAP
-    votes: int = 1
-    second: Erring | None = None
+    first: Erring = CHEAP
+    lead: int = 0
+    second: Erring | None = None  # that is asked of what is in doubt
+    rounds: int = 1  # over all windows, the majority of all votes deciding
+    at_once: bool = False
 
 
 WAYS = (
-    Way(name="cheap", first=CHEAP),
-    Way(name="cheap, overlap 0", first=CHEAP, overlap=0),
-    Way(name="cheap, 3 votes", first=CHEAP, votes=3),
-    Way(name="cheap, 5 votes", first=CHEAP, votes=5),
-    Way(name="cheap, then dear", first=CHEAP, second=DEAR),
-    Way(name="dear, overlap 0", first=DEAR, overlap=0),
-    Way(name="dear", first=DEAR),
-    Way(name="dear, 3 votes", first=DEAR, votes=3),
+    Way(name="one pass"),
+    Way(name="three passes, majority", rounds=3),
+    *(Way(name=f"recheck, lead {lead}", lead=lead) for lead in (1, 2, 3)),
+    *(Way(name=f"recheck, lead {lead}, at once", lead=lead, at_once=True) for lead in (1, 2, 3)),
+    Way(name="recheck by dear, lead 1", lead=1, second=DEAR),
+    Way(name="dear, one pass", first=DEAR),
 )
 
 
 class Simulation:
-    """One aspect of one paper, judged with errors by the pipeline's own rules."""
+    """All aspects of one paper, judged with errors by the pipeline's own rules."""
 
     def __init__(self, chance: Random, always: float) -> None:
-        self._chance, self._always = chance, always
-        self.gold = frozenset(chance.sample(range(N_SENTENCES), N_SOURCES))
-        self._fixed = {model: [chance.random() for _ in range(N_SENTENCES)] for model in (CHEAP.model, DEAR.model)}
-        self._is_fixed = {model: [chance.random() < always for _ in range(N_SENTENCES)] for model in self._fixed}
+        self._chance = chance
+        self.gold = [frozenset(chance.sample(range(N_SENTENCES), N_SOURCES)) for _ in range(N_ASPECTS)]
+        self._fixed = {
+            (model, aspect): [chance.random() if chance.random() < always else None for _ in range(N_SENTENCES)]
+            for model in (CHEAP.model, DEAR.model)
+            for aspect in range(N_ASPECTS)
+        }
         self.asked: Counter[str] = Counter()
 
-    def labels(self, way: Way) -> set[int]:
-        """Return the sentences that become sources."""
-        windows = windows_of_paper(N_SENTENCES, WINDOW, way.overlap)
-        rounds = [self._round(way.first, windows, range(len(windows))) for _ in range(way.votes)]
-        if way.second is not None:
-            doubted = doubtful(window_votes(rounds, 0, windows), windows)
-            decided = self._round(way.second, windows, doubted)
-            rounds.append(msgspec.structs.replace(decided, decides=True))
-        return set(sources_of_votes(window_votes(rounds, 0, windows)))
+    def labels(self, way: Way) -> list[set[int]]:
+        """Return the sentences that become sources, aspect by aspect."""
+        aspects = tuple(range(N_ASPECTS))
+        everything = [Look(window, aspects) for window in windows_of_paper(N_SENTENCES, WINDOW, OVERLAP)]
+        judging = Judging(
+            paper_sha256="", n_sentences=N_SENTENCES, window=WINDOW, overlap=OVERLAP, rounds=(), sources=()
+        )
+        for looks in [everything] * way.rounds:
+            judging = self._asked(judging, way.first, looks, at_once=way.at_once)
+        for lead in range(1, way.lead + 1):
+            while looks := looks_again(judging, aspects, lead, at_once=way.at_once):
+                judging = self._asked(judging, way.second or way.first, looks, at_once=way.at_once)
+        return [set(voted_sources(judging, aspect)) for aspect in aspects]
 
-    def _round(self, erring: Erring, windows: Sequence[range], asked: Sequence[int]) -> JudgingRound:
-        self.asked[erring.model] += len(asked)
-        votes = [
-            WindowVote(windows[place].start, tuple(index for index in windows[place] if self._says(erring, index)))
-            for place in asked
-        ]
-        return JudgingRound(model=erring.model, prompt="", votes=(tuple(votes),))
+    def _asked(self, judging: Judging, erring: Erring, looks: Sequence[Look], *, at_once: bool) -> Judging:
+        votes: list[list[WindowVote]] = [[] for _ in range(N_ASPECTS)]
+        for window, aspects in looks:
+            self.asked[erring.model] += 1 if at_once else len(aspects)
+            for aspect in aspects:
+                said = tuple(index for index in window if self._says(erring, aspect, index))
+                votes[aspect].append(WindowVote(window.start, said))
+        made = JudgingRound(model=erring.model, prompt="", votes=tuple(map(tuple, votes)))
+        return msgspec.structs.replace(judging, rounds=(*judging.rounds, made))
 
-    def _says(self, erring: Erring, index: int) -> bool:
-        is_fixed = self._is_fixed[erring.model][index]
-        drawn = self._fixed[erring.model][index] if is_fixed else self._chance.random()
-        return drawn >= erring.misses if index in self.gold else drawn < erring.invents
+    def _says(self, erring: Erring, aspect: int, index: int) -> bool:
+        fixed = self._fixed[erring.model, aspect][index]
+        drawn = self._chance.random() if fixed is None else fixed
+        return drawn >= erring.misses if index in self.gold[aspect] else drawn < erring.invents
 
 
 def simulated(always: float) -> Table:
-    """Return errors of labels and cost, by way to judge."""
-    prices = PriceTable.load()
+    """Return the quality of labels and requests a paper, by way to judge."""
     rows: list[list[Cell]] = []
     for way in WAYS:
-        n_missed = n_invented = 0
+        n_right = n_missed = n_invented = 0
         asked: Counter[str] = Counter()
         for number in range(N_SIMULATED):
-            one = Simulation(Random(f"{SEED} {number}"), always)  # noqa: S311 - no secret
-            found = one.labels(way)
-            n_missed += len(one.gold - found)
-            n_invented += len(found - one.gold)
-            asked += one.asked
-        n_sources = N_SOURCES * N_SIMULATED
-        n_right = n_sources - n_missed
-        costs = []
-        for pair in PRICED:
-            usages = [
-                Usage(prompt_tokens=n * PROMPT_TOKENS, completion_tokens=n * REPLY_TOKENS)
-                for n in (asked[CHEAP.model], asked[DEAR.model])
-            ]
-            costs.append(sum(prices.cost_usd(*one) or 0 for one in zip(pair, usages, strict=True)))
+            paper = Simulation(Random(f"{SEED} {number}"), always)  # noqa: S311 - no secret
+            for gold, found in zip(paper.gold, paper.labels(way), strict=True):
+                n_right += len(gold & found)
+                n_missed += len(gold - found)
+                n_invented += len(found - gold)
+            asked += paper.asked
         rows.append(
             [
                 way.name,
-                f"{100 * n_missed / n_sources:.1f}",
-                f"{100 * n_invented / (N_SIMULATED * (N_SENTENCES - N_SOURCES)):.3f}",
+                f"{100 * n_right / (n_right + n_invented):.1f}",
+                f"{100 * n_right / (n_right + n_missed):.1f}",
                 f"{100 * 2 * n_right / (2 * n_right + n_missed + n_invented):.1f}",
-                f"{asked[CHEAP.model] / N_SIMULATED:.1f}",
-                f"{asked[DEAR.model] / N_SIMULATED:.1f}",
-                *(f"{1000 * N_ASPECTS * cost / N_SIMULATED:,.0f}" for cost in costs),
+                *(f"{asked[model] / N_SIMULATED:.0f}" for model in (CHEAP.model, DEAR.model)),
             ]
         )
-    columns = [
-        "way",
-        "missed, %",
-        "invented, %",
-        "F1 of labels",
-        "cheap requests",
-        "dear",
-        *(f"USD, {one}, {other}" for one, other in PRICED),
-    ]
-    return Table(columns=columns, rows=rows)
+    return Table(columns=["way", "precision", "recall", "F1", "cheap requests", "dear"], rows=rows)
+
+
+def dropped_drafts(share: float, n_drafts: int = 2_000) -> tuple[float, float]:
+    """Return the share of drafts that unreadable windows drop: were one sentence enough, and as it is."""
+    n_any = n_dropped = 0
+    for number in range(n_drafts):
+        chance, worst = Random(f"{SEED} {number}"), [0, 0]  # noqa: S311 - no secret
+        for _ in range(N_ASPECTS):
+            for place, n_times in enumerate((1, 2)):  # once, and again with another seed
+                votes = tuple(
+                    WindowVote(window.start, None if chance.random() < share**n_times else ())
+                    for window in windows_of_paper(N_SENTENCES, WINDOW, OVERLAP)
+                )
+                made = JudgingRound(model="m", prompt="", votes=(votes,))
+                judging = Judging(
+                    paper_sha256="",
+                    n_sentences=N_SENTENCES,
+                    window=WINDOW,
+                    overlap=OVERLAP,
+                    rounds=(made,),
+                    sources=((),),
+                )
+                worst[place] = max(worst[place], sum(not one.n_read for one in sentence_votes(judging, 0)))
+        n_any += worst[0] > 0
+        n_dropped += worst[1] > MOST_UNJUDGED * N_SENTENCES
+    return n_any / n_drafts, n_dropped / n_drafts
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", nargs="+", help="files of data sets")
+    parser.add_argument("data", nargs="*", help="files of data sets; none: only what is simulated")
     names = parser.parse_args().data
     for always in (0.0, 0.5):
         print(f"Simulated, {100 * always:.0f} % of errors always made\n")
         print(as_markdown(simulated(always)), end="\n\n")
+    before, now = dropped_drafts(0.02)
+    print(f"2 % of windows unreadable: {100 * before:.1f} % of drafts dropped before, {100 * now:.2f} % now\n")
+    if not names:
+        return
     print(f"{Path(names[0]).name}: prompts\n")
     print(as_markdown(prompt_lengths(names[0])), end="\n\n")
     for data in names:

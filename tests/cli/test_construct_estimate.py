@@ -28,7 +28,7 @@ def test_an_estimate_sends_nothing_and_harvests_first(tmp_path: Path, server: Ru
     steps = {one["step"]: one for one in found["steps"]}
     assert server.totals()["requests"] == 0
     assert (tmp_path / "work" / "passages.jsonl").is_file()
-    assert [one["n_drafts"] for one in found["steps"]] == [6] * 5
+    assert [one["n_drafts"] for one in found["steps"]] == [6] * 6
     judge = steps["judge"]["left"]
     assert judge["requests"] % 5 == 0
     assert judge["reply_tokens"] == 90 * judge["requests"]
@@ -40,7 +40,7 @@ def test_an_estimate_sends_nothing_and_harvests_first(tmp_path: Path, server: Ru
     assert found["left"]["cost_in_batches_usd"] is None  # this table has no price for batches
     assert found["left"]["hours"] == pytest.approx(found["left"]["requests"] / 500 / 60)
     text = command(call).out
-    assert "Assumed for summaries, hypotheses, aspects, judge, label-results: 8 aspects" in text
+    assert "Assumed for summaries, hypotheses, aspects, judge, recheck, label-results: 8 aspects" in text
     assert "unknown" in text
     assert max(map(len, text.splitlines())) <= 80
 

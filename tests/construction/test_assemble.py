@@ -459,7 +459,7 @@ def filtered(tmp_path: Path) -> DraftFile:
     drafts = []
     rounds = (
         JudgingRound(model="maker/cheap", prompt="a" * 64, votes=(), asks_all=True),
-        JudgingRound(model="maker/dear", prompt="b" * 64, votes=(), decides=True),
+        JudgingRound(model="maker/dear", prompt="b" * 64, votes=()),
     )
     sources = {"hypotheses": ReplySource(prompt="c" * 64, model="maker/wordy", request="r")}
     for draft in random_drafts(tmp_path / "papers", Random(0), n_papers=12):
@@ -499,7 +499,7 @@ def test_losses_add_up_and_the_datasheet_tells_what_is_known_and_marks_what_is_n
         ),
         f"| hypotheses | maker/wordy | cccccccccccc | {n} |",
         f"| judge, round 1, all aspects at once | maker/cheap | aaaaaaaaaaaa | {n} |",
-        f"| judge, round 2, where windows disagreed | maker/dear | bbbbbbbbbbbb | {n} |",
+        f"| judge, round 2, asked again | maker/dear | bbbbbbbbbbbb | {n} |",
         "* summaries: model maker/summaries\n",
         "was not compared with others",
     ]

@@ -146,7 +146,7 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_say
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
-    assert [one.n_pilot for one in found] == [20, 17, 17, 17]  # those that the step was given
+    assert [one.n_pilot for one in found] == [20, 17, 17, 17, 17]  # those that the step was given
     assert found[-1].uses[MODEL].requests == pytest.approx(40 * 17 / 20)  # as many are dropped before it
     actual = ran(config, model, cache).cost_usd(MODEL, PRICES)
     costs = [(one.uses[MODEL].cost_usd(MODEL, PRICES) or 0.0, one.factor or 0.0) for one in found]
@@ -161,7 +161,7 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     ran(config, model, cache, until="aspects")
-    found = next(one for one in estimate_construction(config, prices=PRICES, cache=cache)[0] if one.step == "judge")
+    found = next(one for one in estimate_construction(config, prices=PRICES, cache=cache)[0] if one.step == "recheck")
     n_before = sum(model_name == second for model_name in model.models)
     ran(config, model, cache)
     n_asked = sum(model_name == second for model_name in model.models) - n_before

@@ -3,8 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -24,11 +23,10 @@ from evidencebench.construction.draft import (
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import (
     JudgeSettings,
-    doubtful,
     judge_step,
-    sources_of_votes,
-    unjudged,
-    window_votes,
+    says_none,
+    sentence_votes,
+    voted_sources,
     windows_of_paper,
 )
 from evidencebench.construction.step import StepReport, run_step
@@ -40,7 +38,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.llm.chat import ChatModel, ChatRequest
+from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
@@ -48,8 +46,8 @@ from evidencebench.systems.llm.asking import Asker
 from examples import examples
 from scripted_models import CHAT, Answering, ScriptedSender, judged_aspects, shown_in, write_paper
 
-Vote = frozenset[int] | str
-"""The sentences that a window says, or ``.`` where it was not asked, or ``?`` where nothing could be read."""
+Vote = frozenset[int] | None
+"""The sentences that a window says; None where nothing could be read."""
 
 
 # How many sentences a paper has, the window and the overlap.
@@ -60,28 +58,32 @@ PAPERS = st.integers(1, 13).flatmap(
 
 def votes_of(window: range) -> st.SearchStrategy[Vote]:
     """Draw what a window says."""
-    return st.one_of(st.just("."), st.just("?"), *[st.frozensets(st.sampled_from(window))] * 3)
+    return st.one_of(st.none(), *[st.frozensets(st.sampled_from(window))] * 3)
 
 
 @st.composite
-def votings(draw: st.DrawFn) -> tuple[list[range], list[tuple[bool, list[Vote]]]]:
-    """Draw windows and rounds: whether each decides, and its votes of one aspect."""
+def judgings(draw: st.DrawFn) -> tuple[Judging, list[list[tuple[range, Vote]]]]:
+    """Draw votes on one aspect: a first round over all windows, and later ones anywhere; also round by round."""
     n, window, overlap = draw(PAPERS)
-    windows = windows_of_paper(n, window, overlap)
-    rounds = [
-        (place > 0 and draw(st.booleans()), [draw(votes_of(one)) for one in windows])
-        for place in range(draw(st.integers(1, 4)))
-    ]
-    return windows, rounds
-
-
-def as_round(decides: bool, votes: list[Vote], windows: list[range]) -> JudgingRound:  # noqa: FBT001
-    of_windows = (
-        WindowVote(window.start, None if isinstance(vote, str) else tuple(sorted(vote)))
-        for vote, window in zip(votes, windows, strict=True)
-        if vote != "."
+    rounds = [[(one, draw(votes_of(one))) for one in windows_of_paper(n, window, overlap)]]
+    for _ in range(draw(st.integers(0, 3))):
+        starts = draw(st.lists(st.integers(0, n - 1), max_size=6))
+        windows = [range(start, min(n, start + window)) for start in starts]
+        rounds.append([(one, draw(votes_of(one))) for one in windows])
+    judging = Judging(
+        paper_sha256="",
+        n_sentences=n,
+        window=window,
+        overlap=overlap,
+        rounds=tuple(map(as_round, rounds)),
+        sources=((),),
     )
-    return JudgingRound(model="m", prompt="", votes=(tuple(of_windows),), decides=decides)
+    return judging, rounds
+
+
+def as_round(votes: list[tuple[range, Vote]]) -> JudgingRound:
+    of_windows = (WindowVote(window.start, None if vote is None else tuple(sorted(vote))) for window, vote in votes)
+    return JudgingRound(model="m", prompt="", votes=(tuple(of_windows),))
 
 
 @given(PAPERS)
@@ -100,52 +102,25 @@ def test_windows_hold_every_sentence_and_all_but_the_first_and_last_as_often_as_
         assert all(times[index] == (1 if index < overlap else 2) for index in range(n))
 
 
-@given(votings())
+@given(judgings())
 @examples(300)
 def test_sources_are_what_the_rule_says_of_each_sentence_by_itself(
-    voting: tuple[list[range], list[tuple[bool, list[Vote]]]],
+    drawn: tuple[Judging, list[list[tuple[range, Vote]]]],
 ) -> None:
-    windows, rounds = voting
-    votes = window_votes([as_round(*one, windows) for one in rounds], 0, windows)
-    n = windows[-1].stop
-    sources, unread = set[int](), set[int]()
-    for index in range(n):
-        verdicts = [verdict(index, place, rounds) for place, window in enumerate(windows) if index in window]
-        if True in verdicts:
+    judging, (first, *later) = drawn
+
+    def read(votes: list[tuple[range, Vote]], index: int) -> list[bool]:
+        return [index in vote for window, vote in votes if vote is not None and index in window]
+
+    sources = set()
+    for index in range(judging.n_sentences):
+        at_first, again = read(first, index), [said for votes in later for said in read(votes, index)]
+        said = [*at_first, *again]
+        is_tied = 2 * sum(said) == len(said)
+        if any(at_first) if is_tied or not again else 2 * sum(said) > len(said):
             sources.add(index)
-        if all(one is None for one in verdicts):
-            unread.add(index)
-    assert sources_of_votes(votes) == tuple(sorted(sources))
-    assert unjudged(votes, windows) == unread
-
-
-def verdict(index: int, place: int, rounds: list[tuple[bool, list[Vote]]]) -> bool | None:
-    """Return whether a window says that a sentence is a source; None where it was asked and never read."""
-    said = [(decides, votes[place]) for decides, votes in rounds]
-    read = [(decides, vote) for decides, vote in said if isinstance(vote, frozenset)]
-    if not read:
-        return None if any(vote == "?" for _, vote in said) else False
-    decided = [vote for decides, vote in read if decides]
-    if decided:
-        return index in decided[-1]
-    yes = sum(index in vote for _, vote in read)
-    return yes > len(read) - yes
-
-
-@given(votings())
-@examples(300)
-def test_windows_are_doubtful_that_differ_on_a_sentence_of_both_or_were_not_read(
-    voting: tuple[list[range], list[tuple[bool, list[Vote]]]],
-) -> None:
-    windows, rounds = voting
-    votes = window_votes([as_round(*one, windows) for one in rounds], 0, windows)
-    expected = {place for place, vote in enumerate(votes) if vote is None}
-    for one, other in combinations(range(len(windows)), 2):
-        mine, theirs = votes[one], votes[other]
-        for index in set(windows[one]) & set(windows[other]):
-            if mine is not None and theirs is not None and (index in mine) != (index in theirs):
-                expected |= {one, other}
-    assert doubtful(votes, windows) == sorted(expected)
+        assert sentence_votes(judging, 0)[index].n_read == len(said)
+    assert voted_sources(judging, 0) == tuple(sorted(sources))
 
 
 Gold = Mapping[str, frozenset[int]]
@@ -175,12 +150,9 @@ class Bench:
         client = ChatClient(sender=self.sender, cache=self.cache, prices=PriceTable(as_of="2026-01-01", models={}))
         return Asker(client=client, chat=CHAT, repairs=0)
 
-    def judge(self, draft: Draft, settings: JudgeSettings, *, second: str | None = None) -> Draft:
+    def judge(self, draft: Draft, settings: JudgeSettings) -> Draft:
         """Return a draft as the step makes it."""
-        asker = self.asker()
-        other = None if second is None else Asker(client=asker.client, chat=ChatModel(model=second), repairs=0)
-        step = judge_step(settings, PaperFolder(self.folder), second=other)
-        return step.work(asker, draft)
+        return judge_step(settings, PaperFolder(self.folder)).work(self.asker(), draft)
 
 
 def draft_of(gold: Gold, *, draft_id: str = "d", paper_file: str = "paper.txt") -> Draft:
@@ -232,45 +204,17 @@ def test_a_model_that_knows_the_answer_is_repeated_exactly(
         assert said_in(judging.rounds[0], aspect) == [(each.start, sorted(one.intersection(each))) for each in shown]
 
 
-def test_three_votes_are_asked_with_other_seeds_and_the_majority_of_each_window_decides(tmp_path: Path) -> None:
-    def answer(request: ChatRequest) -> str:
-        shown = shown_in(request)
-        says = {0: [3, 4], 1: [4], 2: [9, 3, 4]}[request.seed]
-        return f"ANSWER: {[index for index in says if index in shown]}"
-
-    made = Bench(tmp_path, answer, 10)
-    judging = judging_of(made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(votes=3, overlap=0)))
-    assert ([request.seed for request in made.sender.asked], judging.sources) == ([0, 1, 2], ((3, 4),))
-    assert [said_in(one) for one in judging.rounds] == [[(0, [3, 4])], [(0, [4])], [(0, [3, 4, 9])]]
-
-
 def test_all_votes_wait_for_one_batch(tmp_path: Path) -> None:
     made = Bench(tmp_path, lambda _: PendingError("waits for its batch"))
     with pytest.raises(PendingError):
-        made.judge(draft_of(GOLD), JudgeSettings(votes=3))
-    assert len(made.sender.asked) == 3 * len(GOLD) * 5
-
-
-def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_path: Path) -> None:
-    def answer(request: ChatRequest) -> str:
-        shown = list(shown_in(request))
-        if request.model == "local/dear":
-            return f"ANSWER: {[6] if 6 in shown else []}"
-        return f"ANSWER: {[5] if shown[0] == 0 else [21] if 21 in shown else []}"
-
-    made = Bench(tmp_path, answer)
-    draft = made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(), second="local/dear")
-    asked = [(request.model, min(shown_in(request))) for request in made.sender.asked]
-    # Windows 0 and 5 disagree on sentence 5; 15 and 20 agree on sentence 21.
-    assert asked[5:] == [("local/dear", 0), ("local/dear", 5)]
-    assert judging_of(draft).sources == ((6, 21),)
-    assert said_in(judging_of(draft).rounds[1]) == [(0, [6]), (5, [6])]
+        made.judge(draft_of(GOLD), JudgeSettings())
+    assert len(made.sender.asked) == len(GOLD) * 5
 
 
 def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "cache")
     made = Bench(tmp_path, GoldJudge(GOLD), cache=cache)
-    for settings in (JudgeSettings(), JudgeSettings(at_once=True), JudgeSettings(votes=2)):
+    for settings in (JudgeSettings(), JudgeSettings(at_once=True)):
         before = len(made.sender.asked)
         rounds = judging_of(made.judge(draft_of(GOLD), settings)).rounds
         kept = [request for one in rounds for request in requests_of(one)]
@@ -284,18 +228,53 @@ def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_pat
     assert [asked[key] for key in requests_of(one)] == [(a, start) for a in GOLD for start in range(0, 23, 5)]
 
 
-def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judges_its_sentences(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_window_that_no_reply_answers_is_asked_with_another_seed_and_then_stays_unjudged(
+    tmp_path: Path, *, at_once: bool
+) -> None:
     def answer(request: ChatRequest) -> str:
-        return "I would rather not say." if min(shown_in(request)) == 5 else GoldJudge(GOLD)(request)
+        start = min(shown_in(request))
+        if start == 5 or (start == 15 and request.seed == 0):
+            return "I would rather not say."
+        return GoldJudge(GOLD)(request)
 
-    draft = Bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
+    made = Bench(tmp_path, answer)
+    draft = made.judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
     judging = judging_of(draft)
     assert (draft.dropped, judging.sources) == ("", ((0, 7), (), (22,)))
     assert said_in(judging.rounds[0], 1) == [(0, []), (5, None), (10, []), (15, []), (20, [])]
     assert requests_of(judging.rounds[0])[1] == ""
-    unread = Bench(tmp_path, lambda asked: "ANSWER: []" if min(shown_in(asked)) else "I would rather not say.")
-    draft = unread.judge(draft_of(GOLD), JudgeSettings())
-    assert (draft.dropped, draft.detail) == ("sentences without a readable judgment", "0, 1, 2, 3, 4")
+    seeds = Counter((min(shown_in(request)), request.seed) for request in made.sender.asked)
+    assert {start for start, seed in seeds if seed} == {5, 15}
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(
+    ("reply", "is_none"),
+    [
+        ("None of the sentences is a source of any of the aspects.", True),
+        ("I compared each. Sentence 7 comes near [7].\n\nSo none of these sentences is a source.", True),
+        ("No aspect has a source here.\n\n**None of the sentences.**", True),
+        ("none", True),
+        ("None of these but 7", False),
+        ("None of these but the seventh", False),
+        ("No sentence, except sentence 7.", False),
+        ("I compared each.\n\nNone of the other sentences is a source.", False),
+        ("Sentence 7 states it.\n\nOthers:\n\nNone.", False),
+        ("There is no sentence 7.", False),
+        ("No.", False),
+        ("I have none to give, sorry.", False),
+    ],
+)
+def test_none_in_words_is_none_and_nothing_else_is(tmp_path: Path, reply: str, *, is_none: bool, at_once: bool) -> None:
+    gold = dict.fromkeys(GOLD, frozenset[int]())
+    made = Bench(tmp_path, lambda _: reply, 10).judge(draft_of(gold), JudgeSettings(at_once=at_once, overlap=0))
+    assert said_in(judging_of(made).rounds[0]) == [(0, [] if is_none else None)]
+
+
+def test_what_may_be_none_of_one_aspect_is_not_none_of_all() -> None:
+    for reply in ("No sentence states this.", "None of these sentences holds the aspect."):
+        assert (says_none(reply), says_none(reply, of_all=True)) == (True, False)
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -339,7 +318,7 @@ def test_papers_outside_of_the_folder_or_missing_are_told(tmp_path: Path, paper_
         made.judge(draft_of(GOLD, paper_file=paper_file), JudgeSettings())
 
 
-@pytest.mark.parametrize("settings", [{"overlap": 10}, {"overlap": -1}, {"window": 0}, {"votes": 0}])
+@pytest.mark.parametrize("settings", [{"overlap": 10}, {"overlap": -1}, {"window": 0}])
 def test_windows_that_do_not_go_forward_are_refused(settings: dict[str, int]) -> None:
     with pytest.raises(SystemSpecError, match="judge"):
         JudgeSettings(**settings)  # type: ignore[arg-type]
@@ -411,13 +390,3 @@ def test_judgments_made_otherwise_are_not_gone_on_with(tmp_path: Path) -> None:
     run(made, work)
     with pytest.raises(RunMismatchError, match="overlap was 5, now 4"):
         run(made, work, JudgeSettings(overlap=4))
-    source, asker = open_drafts(work / "aspects.jsonl"), made.asker()
-
-    def judge_with(temperature: float | None) -> None:
-        second = Asker(client=asker.client, chat=replace(CHAT, temperature=temperature), repairs=0)
-        step = judge_step(JudgeSettings(), PaperFolder(tmp_path), second=second)
-        run_step(step, source, work / "second.jsonl", asker=asker)
-
-    judge_with(None)
-    with pytest.raises(RunMismatchError, match="second temperature"):
-        judge_with(0.5)

@@ -171,7 +171,10 @@ def assemble(
         if not kept:
             all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
             losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
-            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {losses}")
+            judged = next((file for file in before if file.header.step == "recheck"), source)
+            doubt = estimate_noise(judged[draft_id] for draft_id in judged.offsets).warning
+            why = f"{losses or 'the first step found no passage'}{f'; {doubt}' if doubt else ''}"
+            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         ids = [candidate.id for candidate in kept.values()]
         members, counts, warnings = choose_splits(
             [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
@@ -330,8 +333,8 @@ def datasheet(
             windows[draft.judging.window, draft.judging.overlap] += 1
             for number, judged in enumerate(draft.judging.rounds, 1):
                 at_once = ", all aspects at once" if judged.asks_all else ""
-                decides = ", where windows disagreed" if judged.decides else ""
-                parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
+                again = ", asked again" if number > 1 else ""
+                parts[f"judge, round {number}{at_once}{again}", judged.model, judged.prompt] += 1
     edits = "People corrected what steps had made: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
     edits = edits if edited else "No person changed what the steps had made"
     chain = _paragraph("chain")

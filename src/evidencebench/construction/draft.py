@@ -55,13 +55,13 @@ class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     prompt: str  # SHA-256 of the prompt's file
     votes: tuple[tuple[WindowVote, ...], ...]  # aspect by aspect, of the windows that were asked
     asks_all: bool = False  # whether one request asked for all aspects
-    decides: bool = False  # whether these votes stand in place of those of the rounds before, where they were asked
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
     """Which sentences of the paper hold which aspects, as models voted.
 
-    Windows begin at sentences 0, ``window - overlap``, ``2 * (window - overlap)``, and so on to the end of the paper.
+    Windows of the first round begin at sentences 0, ``window - overlap``, ``2 * (window - overlap)``, and so on to the
+    end of the paper; those of later rounds anywhere.
     """
 
     paper_sha256: str  # of the paper's file: its sentences must be the same when the data set is assembled
@@ -331,6 +331,7 @@ STEP_FILES: Mapping[str, str] = {
     "hypotheses": "hypotheses.jsonl",
     "aspects": "aspects.jsonl",
     "judge": "judgments.jsonl",
+    "recheck": "rechecked.jsonl",
     "label-results": "results.jsonl",
     "filter": "filtered.jsonl",
 }

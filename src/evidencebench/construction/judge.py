@@ -1,16 +1,16 @@
 """The step ``judge``: which sentences hold which aspects, window by window; a source is what any window says."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 
 from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.step import ModelStep, ask_object, settings_of_asker, step_prompt
+from evidencebench.construction.step import ModelStep, ask_object, step_prompt
 from evidencebench.construction.writing import MOST_ASPECTS, numbered_aspects
 from evidencebench.errors import SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
@@ -26,73 +26,84 @@ def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]
     return [range(start, min(start + window, n_sentences)) for start in range(0, n_sentences, window - overlap)]
 
 
-def window_votes(rounds: Sequence[JudgingRound], aspect: int, windows: Sequence[range]) -> list[frozenset[int] | None]:
-    """Return, for each window, the sentences that it says are sources of an aspect; None where nothing was read.
+@dataclass(slots=True)
+class SentenceVotes:
+    """What was said of one sentence and one aspect."""
 
-    Rounds that do not decide vote by majority, sentence by sentence, a tie being a no; a later round that ``decides``
-    stands in their place where it was read. A window that was never asked says none.
+    yes: int = 0
+    no: int = 0
+    unread: int = 0
+    at_first: bool = False  # whether any window of the first round says that it is a source
+    is_asked_again: bool = False  # and was read
+
+    def add(self, vote: WindowVote, index: int, *, is_first: bool) -> None:
+        if vote.sentences is None:
+            self.unread += 1
+            return
+        is_source = index in vote.sentences
+        self.yes += is_source
+        self.no += not is_source
+        self.at_first |= is_source and is_first
+        self.is_asked_again |= not is_first
+
+    @property
+    def n_read(self) -> int:
+        return self.yes + self.no
+
+    @property
+    def is_source(self) -> bool:
+        return self.yes > self.no if self.is_asked_again and self.yes != self.no else self.at_first
+
+
+def sentence_votes(judging: Judging, aspect: int) -> list[SentenceVotes]:
+    """Return the votes on each sentence of the paper."""
+    of_sentences = [SentenceVotes() for _ in range(judging.n_sentences)]
+    for number, judged in enumerate(judging.rounds):
+        for vote in judged.votes[aspect]:
+            for index in window_of(judging, vote.start):
+                of_sentences[index].add(vote, index, is_first=number == 0)
+    return of_sentences
+
+
+def window_of(judging: Judging, start: int) -> range:
+    return range(max(0, start), min(start + judging.window, judging.n_sentences))
+
+
+def voted_sources(judging: Judging, aspect: int) -> tuple[int, ...]:
+    """Return the sentences that hold an aspect by the rule.
+
+    Of those that were asked again, the majority decides, and the first round where votes are even; of others, any
+    window.
     """
-    votes = [(voted.decides, {vote.start: vote.sentences for vote in voted.votes[aspect]}) for voted in rounds]
-    sources: list[frozenset[int] | None] = []
-    for window in windows:
-        asked = [(decides, of_round[window.start]) for decides, of_round in votes if window.start in of_round]
-        read = [(decides, sentences) for decides, sentences in asked if sentences is not None]
-        voting = [sentences for decides, sentences in read if decides][-1:] or [sentences for _, sentences in read]
-        n_votes = Counter(index for sentences in voting for index in set(sentences))
-        majority = frozenset(index for index, n in n_votes.items() if 2 * n > len(voting))
-        sources.append(None if asked and not read else majority)
-    return sources
-
-
-def sources_of_votes(votes: Sequence[frozenset[int] | None]) -> tuple[int, ...]:
-    """Return the sentences that any window says are sources, in paper order."""
-    return tuple(sorted(frozenset[int]().union(*(vote for vote in votes if vote is not None))))
-
-
-def unjudged(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> set[int]:
-    """Return the sentences of which no window could be read."""
-    read = {index for vote, window in zip(votes, windows, strict=True) if vote is not None for index in window}
-    return {index for window in windows for index in window} - read
-
-
-def _overlaps(windows: Sequence[range]) -> Iterator[tuple[int, int, range]]:
-    """Yield the places of each two windows that share sentences, and these."""
-    for place, window in enumerate(windows):
-        for other in range(place + 1, len(windows)):
-            if windows[other].start >= window.stop:
-                break
-            yield place, other, range(windows[other].start, min(window.stop, windows[other].stop))
-
-
-def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> list[int]:
-    """Return the places of the windows that disagree with another window on a sentence, or were not read."""
-    doubted = {place for place, vote in enumerate(votes) if vote is None}
-    for place, other, shared in _overlaps(windows):
-        vote, theirs = votes[place], votes[other]
-        if vote is not None and theirs is not None and not (vote ^ theirs).isdisjoint(shared):
-            doubted |= {place, other}
-    return sorted(doubted)
+    return tuple(index for index, votes in enumerate(sentence_votes(judging, aspect)) if votes.is_source)
 
 
 _MOST_AT_ONCE = 64  # requests of a draft: an open request holds its prompt, and a paper can have very many
+_UNREAD_SEED = 1_000  # is added to the seed where no reply could be read
+# All words that say that no sentence is a source: no numbers, and no exceptions.
+_NONE = re.compile(
+    r"(?:(?:so|thus|hence|therefore|overall|answer) )?(?:there (?:is|are) )?(?:none|no(?= ))(?: (?:of|in|for|the|these"
+    r"|those|shown|given|listed|above|here|such|sentences?|is|are|an?|any|sources?|stated?|states|holds?|supports?|match"
+    r"|matches|has|have|this|that|it|them|aspects?|window))*"
+)
 _USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.DUPLICATE)
 
 Outcome = TypeVar("Outcome")
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class JudgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     window: int = 10  # sentences that are judged together
     overlap: int = 5  # of them, shown again in the next window
     at_once: bool = False  # one request asks for all aspects of a summary, which costs an eighth
-    votes: int = 1  # how often each window is asked, with another seed each time; the majority decides
+    precision: Share = 0.9  # of the labels, as estimated: below it, doubtful sentences are asked again; 0: never
+    check: Share = 0.1  # of the windows, which a second model is asked whatever the first one said
 
     def __post_init__(self) -> None:
         if not 0 <= self.overlap < self.window:
             raise SystemSpecError(
                 f"judge: overlap: expected 0 or more and less than the window of {self.window}, got {self.overlap}"
             )
-        if self.votes < 1:
-            raise SystemSpecError(f"judge: votes: expected at least 1, got {self.votes}")
 
 
 class _AspectSources(msgspec.Struct):
@@ -104,62 +115,71 @@ class _AllSources(msgspec.Struct):
     aspects: list[_AspectSources]
 
 
-def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | None = None) -> ModelStep:
-    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
-    if second is not None:
-        own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
-    prompts = ("judge_all" if settings.at_once else "judge_one", "judge_rule")
-    return ModelStep(name="judge", prompts=prompts, work=partial(_judge, settings, papers, second), settings=own)
+def judge_step(settings: JudgeSettings, papers: PaperFolder) -> ModelStep:
+    own = {"window": settings.window, "overlap": settings.overlap}
+    return ModelStep(
+        name="judge", prompts=judge_prompts(settings), work=partial(_judge, settings, papers), settings=own
+    )
 
 
-def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, asker: Asker, draft: Draft) -> Draft:
+def judge_prompts(settings: JudgeSettings) -> tuple[str, ...]:
+    return ("judge_all" if settings.at_once else "judge_one", "judge_rule")
+
+
+def _judge(settings: JudgeSettings, papers: PaperFolder, asker: Asker, draft: Draft) -> Draft:
     if not draft.aspects:
         return dropped(draft, "no aspects")
     if len(draft.aspects) > MOST_ASPECTS:
         return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
     paper, sha256 = papers.paper_of(draft)
     sentences = paper.query_for(draft.hypothesis, wish="study").sentences
-    spans = windows_of_paper(len(sentences), settings.window, settings.overlap)
-    windows = [Excerpt(shown={index: prompt_line(sentences[index]) for index in span}) for span in spans]
-    aspects = range(len(draft.aspects))
-    everything = [list(range(len(windows)))] * len(aspects)
-    askers = [replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)) for vote in range(settings.votes)]
-    rounds = _ask_together(  # so that one batch holds all votes
-        asker, [partial(_round, voter, draft, windows, everything, at_once=settings.at_once) for voter in askers]
-    )
-    if second is not None:
-        doubts = [doubtful(window_votes(rounds, aspect, spans), spans) for aspect in aspects]
-        decided = _round(second, draft, windows, doubts, at_once=settings.at_once)
-        rounds.append(msgspec.structs.replace(decided, decides=True))
-    votes = [window_votes(rounds, aspect, spans) for aspect in aspects]
+    aspects = tuple(range(len(draft.aspects)))
+    windows = windows_of_paper(len(sentences), settings.window, settings.overlap)
+    looks = [Look(window, aspects) for window in windows]
     judging = Judging(
         paper_sha256=sha256,
         n_sentences=len(sentences),
         window=settings.window,
         overlap=settings.overlap,
-        rounds=tuple(rounds),
-        sources=tuple(map(sources_of_votes, votes)),
+        rounds=(ask_round(asker, draft, sentences, looks, at_once=settings.at_once),),
+        sources=(),
     )
-    made = msgspec.structs.replace(draft, judging=judging)
-    if unread := sorted(set[int]().union(*(unjudged(of_aspect, spans) for of_aspect in votes))):
-        return dropped(made, "sentences without a readable judgment", ", ".join(map(str, unread)))
-    return made
+    sources = tuple(voted_sources(judging, aspect) for aspect in aspects)
+    return msgspec.structs.replace(draft, judging=msgspec.structs.replace(judging, sources=sources))
 
 
-def _round(
-    asker: Asker, draft: Draft, windows: Sequence[Excerpt], asked: Sequence[Sequence[int]], *, at_once: bool
+class Look(NamedTuple):
+    """A window to be asked, and for which aspects."""
+
+    window: range
+    aspects: tuple[int, ...]
+
+
+def ask_round(
+    asker: Asker, draft: Draft, sentences: Sequence[str], looks: Sequence[Look], *, at_once: bool
 ) -> JudgingRound:
-    """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
-    aspects = range(len(draft.aspects))
-    if at_once:
-        places = sorted({place for of_aspect in asked for place in of_aspect})
-        answers = _ask_together(asker, [partial(_ask_all, asker, draft, windows[place]) for place in places])
-        votes = [[answer[aspect] for answer in answers] for aspect in aspects]
-    else:
-        pairs = [(aspect, place) for aspect in aspects for place in asked[aspect]]
-        work = [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs]
-        said = dict(zip(pairs, _ask_together(asker, work), strict=True))
-        votes = [[said[aspect, place] for place in asked[aspect]] for aspect in aspects]
+    """Return the votes of a model. A window without a reply that can be read is asked with another seed."""
+    other = reseeded(asker, _UNREAD_SEED)
+
+    def ask(excerpt: Excerpt, aspects: tuple[int, ...]) -> list[WindowVote]:
+        for asked in (asker, other):
+            try:
+                if at_once:
+                    return _ask_all(asked, draft, aspects, excerpt)
+                return _ask_one(asked, draft, aspects[0], excerpt)
+            except UnreadableReplyError:
+                continue
+        return [WindowVote(min(excerpt.shown), None)] * len(aspects)
+
+    questions: list[tuple[Excerpt, tuple[int, ...]]] = []
+    for window, aspects in looks:
+        excerpt = Excerpt(shown={index: prompt_line(sentences[index]) for index in window})
+        questions += [(excerpt, aspects)] if at_once else [(excerpt, (aspect,)) for aspect in aspects]
+    votes: list[list[WindowVote]] = [[] for _ in draft.aspects]
+    answers = _ask_together(asker, [partial(ask, *question) for question in questions])
+    for (_, aspects), answer in zip(questions, answers, strict=True):
+        for aspect, vote in zip(aspects, answer, strict=True):
+            votes[aspect].append(vote)
     return JudgingRound(
         model=asker.chat.model,
         prompt=step_prompt("judge_all" if at_once else "judge_one").digest,
@@ -168,39 +188,56 @@ def _round(
     )
 
 
-def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> WindowVote:
+def reseeded(asker: Asker, by: int) -> Asker:
+    return replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + by))
+
+
+def says_none(text: str, *, of_all: bool = False) -> bool:
+    r"""Whether a reply, or its last paragraph, says in words that no sentence is a source; ``of_all``: of any aspect.
+
+    >>> says_none("I compared each.\n\n**No sentence states this.**"), says_none("None of these but the last")
+    (True, False)
+    """
+    paragraphs = [" ".join(re.findall(r"\w+", part.lower())) for part in re.split(r"\n\s*\n", text.strip())]
+    last = set(paragraphs[-1].split())
+    if of_all and (last & {"this", "that", "it"} or ("aspect" in last and "any" not in last)):
+        return False
+    is_whole = len(paragraphs) == 1 or not last.isdisjoint(("sentence", "sentences", "aspects"))
+    return is_whole and _NONE.fullmatch(paragraphs[-1]) is not None
+
+
+def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> list[WindowVote]:
     structured, start, n_sentences = asks_json(asker.chat), min(window.shown), max(window.shown) + 1
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
         reading = read_selection(reply, window.shown, budget=None, n_sentences=n_sentences)
         if reading.reply_class in _USABLE:
             return reading.indices, ""
+        if reading.why.startswith("no list") and says_none(reply.text):
+            return (), ""
         return (), f"{reading.reply_class}: {reading.why}"
 
     form = form_text("answer", structured=structured, n_sentences=n_sentences)
-    try:
-        answer, request = ask_until_read(
-            asker,
-            step_prompt("judge_one").render(
-                rule=step_prompt("judge_rule").render(),
-                summary=prompt_line(draft.summary),
-                aspect=prompt_line(draft.aspects[aspect]),
-                lines=window.block,
-                form=form,
-            ),
-            schema=schema_of("answer"),
-            stand_in=well_formed("answer", [], structured=structured),
-            read=read,
-            again=lambda why: step_prompt("again").render(why=why, form=form),
-            what="judgment",
-        )
-    except UnreadableReplyError:
-        return WindowVote(start, None)
-    return WindowVote(start, tuple(sorted(set(answer))), request)
+    answer, request = ask_until_read(
+        asker,
+        step_prompt("judge_one").render(
+            rule=step_prompt("judge_rule").render(),
+            summary=prompt_line(draft.summary),
+            aspect=prompt_line(draft.aspects[aspect]),
+            lines=window.block,
+            form=form,
+        ),
+        schema=schema_of("answer"),
+        stand_in=well_formed("answer", [], structured=structured),
+        read=read,
+        again=lambda why: step_prompt("again").render(why=why, form=form),
+        what="judgment",
+    )
+    return [WindowVote(start, tuple(sorted(set(answer))), request)]
 
 
-def _ask_all(asker: Asker, draft: Draft, window: Excerpt) -> list[WindowVote]:
-    numbers, first, last = range(1, len(draft.aspects) + 1), min(window.shown), max(window.shown)
+def _ask_all(asker: Asker, draft: Draft, aspects: tuple[int, ...], window: Excerpt) -> list[WindowVote]:
+    numbers, first, last = range(1, len(aspects) + 1), min(window.shown), max(window.shown)
 
     def wrong_with(answer: _AllSources) -> str:
         answered = [sources.aspect for sources in answer.aspects]
@@ -210,23 +247,22 @@ def _ask_all(asker: Asker, draft: Draft, window: Excerpt) -> list[WindowVote]:
             return f"no sentence of the number {unseen[0]} is shown: they are {first} to {last}"
         return "an aspect occurs twice" if len(set(answered)) < len(answered) else ""
 
-    try:
-        answer, source = ask_object(
-            asker,
-            "judge_all",
-            {
-                "rule": step_prompt("judge_rule").render(),
-                "summary": prompt_line(draft.summary),
-                "aspects": numbered_aspects(draft.aspects),
-                "lines": window.block,
-            },
-            example=_AllSources([_AspectSources(aspect=len(numbers) + 7, sentences=[last + 7])]),
-            stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in numbers]),
-            check=wrong_with,
-            what="judgments",
-        )
-    except UnreadableReplyError:
-        return [WindowVote(first, None) for _ in numbers]
+    nothing = _AllSources([_AspectSources(aspect=n, sentences=[]) for n in numbers])
+    answer, source = ask_object(
+        asker,
+        "judge_all",
+        {
+            "rule": step_prompt("judge_rule").render(),
+            "summary": prompt_line(draft.summary),
+            "aspects": numbered_aspects(tuple(draft.aspects[aspect] for aspect in aspects)),
+            "lines": window.block,
+        },
+        example=_AllSources([_AspectSources(aspect=len(numbers) + 7, sentences=[last + 7])]),
+        stand_in=nothing,
+        check=wrong_with,
+        in_words=lambda text: nothing if says_none(text, of_all=len(numbers) > 1) else None,
+        what="judgments",
+    )
     sentences = {sources.aspect: tuple(sorted(set(sources.sentences))) for sources in answer.aspects}
     return [WindowVote(first, sentences.get(n, ()), source.request) for n in numbers]
 

@@ -1,5 +1,6 @@
 """All steps of a construction, one after the other, each gone on with where it was stopped; and its status."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -26,6 +27,7 @@ from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import explained, filter_drafts
+from evidencebench.construction.recheck import asks_again, lead_in, recheck_step
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -39,7 +41,14 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import key_for, place_of_key, server_of
 from evidencebench.systems.llm.asking import Asker
 
-MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")  # that ask a model, in their order
+MODEL_STEPS = (
+    "summaries",
+    "hypotheses",
+    "aspects",
+    "judge",
+    "recheck",
+    "label-results",
+)  # that ask a model, in their order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +67,23 @@ def steps_of(config: Config) -> tuple[str, ...]:
     return MODEL_STEPS[1 if config.file.table else 0 :]
 
 
-def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None) -> ModelStep:
+def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None, lead: int = 0) -> ModelStep:
+    if name == "judge":
+        return judge_step(judge, PaperFolder(papers))
+    if name == "recheck":
+        second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
+        return recheck_step(judge, PaperFolder(papers), lead=lead, second=second)
     if name == "hypotheses":
         return hypotheses_step(PaperFolder(papers))
-    if name != "judge":
-        return next(step for step in (SUMMARIES, ASPECTS, LABEL_RESULTS) if step.name == name)
-    second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
-    return judge_step(judge, PaperFolder(papers), second=second)
+    return next(step for step in (SUMMARIES, ASPECTS, LABEL_RESULTS) if step.name == name)
 
 
 def configured_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
-    """Return a step, and the model that it asks."""
+    """Return a step as it was last run, and the model that it asks."""
     judge = config.file.judge
-    own_model = judge.model if name == "judge" else None
-    return model_step(name, judge, config.papers, client), own_model or config.file.model
+    own_model = judge.model if name in ("judge", "recheck") else None
+    lead = lead_in(output_of("recheck", config.work))
+    return model_step(name, judge, config.papers, client, lead), own_model or config.file.model
 
 
 def construct(
@@ -147,18 +159,21 @@ def construct(
             on_paper = progress_of(on_progress, "comparing")
             met = {} if is_done else papers_elsewhere(source, config.papers, against, on_paper)
             step = _without(step, met, against)
-        report = run_step(
-            step,
-            source,
-            target,
+        run = functools.partial(
+            run_step,
+            source=source,
+            target=target,
             asker=asker_from(model, client=client),
             edits=edits,
             waiting=waiting,
-            overwrite=overwrite,
             limit=limit,
             drops_failed=drops_failed,
             on_progress=progress_of(on_progress, name),
         )
+        report = run(step, overwrite=overwrite)
+        while name == "recheck" and not report.failures and asks_again(target, config.file.judge.precision):
+            step = model_step(name, config.file.judge, config.papers, client, lead_in(target) + 1)
+            report = run(step, overwrite=True)
         reports.append(report)
         if report.failures or name == until:
             break
@@ -198,9 +213,8 @@ def _require_all(config: Config, client: ChatClient, *, asks: bool) -> list[Data
     models = (config.file.model, judge.model, judge.second_model)
     servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
     keyless = [server for server in servers if server.key_env and place_of_key(server.key_env) is None]
-    if asks and len(keyless) < len(
-        servers
-    ):  # without any key, the first request says so, unless all replies are stored
+    # Without any key, the first request says so, unless all replies are stored.
+    if asks and len(keyless) < len(servers):
         for server in keyless:
             key_for(server)
     paths = [(config.folder / name, name) for name in config.file.assemble.against]

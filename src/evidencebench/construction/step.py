@@ -162,13 +162,14 @@ def ask_object(
     example: Answered,
     stand_in: Answered,
     check: Callable[[Answered], str],
+    in_words: Callable[[str], Answered | None] = lambda _: None,
     what: str,
 ) -> tuple[Answered, ReplySource]:
     """Return the object that a model answers with, and the reply that it was read from.
 
     ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
-    pass the ``check``, which returns what is wrong with an object, in words for the model. ``stand_in`` is what
-    estimates take for the reply; ``what`` names it in messages.
+    pass the ``check``, which returns what is wrong with an object, in words for the model. ``in_words`` reads a reply
+    without one. ``stand_in`` is what estimates take for the reply; ``what`` names it in messages.
     """
     shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
     form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
@@ -179,7 +180,10 @@ def ask_object(
         if reply.text == stand_in_text:
             return stand_in, ""
         answer = read_object(reply, kind)
-        return (example, answer) if isinstance(answer, str) else (answer, check(answer))
+        if not isinstance(answer, str):
+            return answer, check(answer)
+        said = None if "{" in reply.text or fault_of_end(reply.finish, reply.text) else in_words(reply.text)
+        return (example, answer) if said is None else (said, "")
 
     answered, request = ask_until_read(
         asker,

@@ -96,7 +96,7 @@ def estimate(
         batches = priced(left)["cost_in_batches_usd"]
         in_batches = "unknown" if batches is None else shown_usd(batches)
         notes = [
-            *_notes(steps, assumed, has_second=config.file.judge.second_model is not None),
+            *_notes(steps, assumed),
             f"In batches, which take up to a day each: {in_batches}.",
             f"Hours at {requests_per_minute:g} requests a minute (--requests-per-minute).",
             f"Prices as of {day}: check them (--prices). Nothing was sent.",
@@ -156,7 +156,7 @@ def _short(tokens: int) -> str:
     return f"{tokens}"
 
 
-def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: bool) -> Iterator[str]:
+def _notes(steps: Sequence[StepEstimate], assumed: Assumptions) -> Iterator[str]:
     guessed = [step.step for step in steps if step.n_drafts and not step.n_pilot]
     if n_pilot := max(step.n_pilot for step in steps):
         yield f"Corrected by {counted(n_pilot, 'draft')} whose replies are stored. Between: a 95 % interval."
@@ -166,5 +166,5 @@ def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: b
             f"{assumed.completion_tokens} tokens (--assume-tokens), no draft dropped. A pilot would tell: "
             "'construct run CONFIG.toml --limit 20'."
         )
-    if "judge" in guessed and has_second:
-        yield "How often the second model is asked is not known without a pilot; it is left out."
+    if "recheck" in guessed:
+        yield "How often doubtful sentences are asked again is not known without a pilot; it is left out."

@@ -196,6 +196,11 @@ _NONE = re.compile(
     r"|(?:there\s+(?:is|are)\s+)?(?:no|zero|0)\s+(?:[a-z]+\s+){0,4}?(?:sentences?|evidence|indices|selection))(?![^\W_])",
     re.IGNORECASE,
 )
+_EXCEPT = re.compile(
+    r"(?<![^\W_])(?:except\w*|(?:other\s+than|apart\s+from|aside\s+from|save\s+for|besides)"
+    r"|but\s+(?:for\s+)?(?:the\s+)?(?:sentences?|last|\w+th|first|second|third|one|two|three))(?![^\W_])",
+    re.IGNORECASE,
+)
 _REFUSAL = re.compile(
     r"(?<![^\W_])(?:i(?:'m|\s+am)?\s+(?:[a-z]+\s+)?(?:can(?:\s?not|'t)|won't|will\s+not|must\s+not|(?:un|not\s+)able)"
     r"\s+(?:to\s+)?(?:help|assist|comply|answer|provide|fulfill?|do|engage|complete|continue|process|respond|give)"
@@ -208,9 +213,10 @@ _ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
 
 
 def says_none(text: str) -> bool:
-    """Whether a text begins by saying that no sentence is selected, and no digit follows in its paragraph."""
+    """Whether a text begins by saying that no sentence is selected; its paragraph has no digit and no exception."""
     none = _NONE.match(text[:_WINDOW])
-    return none is not None and not has_digit(text[none.end() : _WINDOW].split("\n\n", 1)[0])
+    rest = "" if none is None else text[none.end() : _WINDOW].split("\n\n", 1)[0]
+    return none is not None and not has_digit(rest) and _EXCEPT.search(rest) is None
 
 
 def refuses(text: str) -> bool:
