@@ -28,7 +28,7 @@ from evidencebench.construction.demo import synthetic_studies, write_synthetic_r
 from evidencebench.construction.draft import DATASET_FOLDER, STEP_FILES
 from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.data.sample import load_sample
-from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings
+from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings, read_prompt
 from evidencebench.integrations.fake_server import FakeServer, PatientConnection
 from evidencebench.web.serving import listening_socket, served_in_thread
 
@@ -44,10 +44,14 @@ class CountingModel(FakeModel):
 
     def __init__(self) -> None:
         super().__init__(load_sample(), Settings(latency_seconds=LATENCY), synthetic_studies())
+        self.steps = Counter[str]()  # step, in their order -> its requests
         self.answered = Counter[tuple[str, str]]()  # the text of a request, and the key that its seed is in, too
 
     def reply(self, call: Call, key: str) -> Reply:
-        self.answered["\n".join(message.content for message in call.messages), key] += 1
+        request = "\n".join(message.content for message in call.messages), key
+        if request not in self.answered:
+            self.steps[read_prompt(call.messages).step] += 1
+        self.answered[request] += 1
         return super().reply(call, key)
 
 
@@ -72,7 +76,7 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
             write_synthetic_review(work, model=f"local/any,base_url={address}")
         _edit(alone)
         _finish(alone)
-        n_requests, began = len(model.answered), time.monotonic()
+        steps, began = [*model.steps.values()], time.monotonic()
         _finish(alone)  # all replies are stored: so long does a run take that asks nothing
         seconds = time.monotonic() - began
         model.answered.clear()
@@ -81,9 +85,10 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
         for number in range(n_kills):
             if number == n_kills // 2:
                 _edit(killed)
-            share = (number + chance.random()) / n_kills * 1.25  # of the requests; beyond 1: behind them all
-            n_answered = share * n_requests if share < 1 else 0
-            most = LATENCY if share < 1 else seconds
+            place = (number + chance.random()) / n_kills * (len(steps) + 1)  # in each step as often, and behind them
+            step = int(place)
+            n_answered = sum(steps[:step]) + (place - step) * (steps[step] if step < len(steps) else 0)
+            most = LATENCY if step < len(steps) else seconds
             found.kills[_kill(killed, model, n_answered, chance.uniform(0.3, 1) * most)] += 1
             stored.append(_stored(killed))
             sent.append(Counter(model.answered))
@@ -125,7 +130,7 @@ def _finish(folder: Path) -> None:
 def _kill(folder: Path, model: CountingModel, n_answered: float, seconds: float) -> str:
     """Kill a run so many seconds after so many answers, and return in which step."""
     with _start(folder) as process:
-        while process.poll() is None and model.answered.total() < n_answered:
+        while process.poll() is None and len(model.answered) < n_answered:
             time.sleep(0.001)
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
