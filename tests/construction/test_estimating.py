@@ -153,7 +153,8 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(
 
 def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
     second = "openai/gpt-4o"
-    config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=JudgeTable(at_once=True, second_model=second))
+    judge = JudgeTable(at_once=True, second_model=second, precision=0, check=0.5)
+    config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=judge)
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     ran(config, model, cache, until="aspects")
@@ -174,7 +175,7 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
     few, _ = estimate_construction(config, prices=PRICES, cache=cache, assumptions=Assumptions(n_sample=25))
     assert left(few).requests == pytest.approx(whole.requests, rel=0.15)
     assert left(few).requests != whole.requests
-    margins = [one.margin for one in few]
+    margins = [one.margin for one in few if one.step != "recheck"]  # nothing is in doubt
     assert all(margin is not None and 0 < margin < 0.5 for margin in margins)
 
 
