@@ -51,7 +51,7 @@ from evidencebench.training.folds import paper_folds, split_at_fold
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 WINDOW, OVERLAP = 10, 5
 N_FOLDS, SEED = 5, 0
-N_SENTENCES, N_SOURCES, N_ASPECTS, N_SIMULATED = 170, 3, 8, 150  # papers
+N_SENTENCES, N_SOURCES, N_ASPECTS, N_SIMULATED = 170, 3, 8, 100  # papers
 N_SUMMARY_WORDS, N_ASPECT_WORDS = 120, 15
 MODEL = "openai/gpt-4o-mini"
 
@@ -296,7 +296,7 @@ def simulated(always: float) -> Table:
     return Table(columns=["way", "precision", "recall", "F1", "cheap requests", "dear"], rows=rows)
 
 
-def dropped_drafts(share: float, n_drafts: int = 2_000) -> tuple[float, float]:
+def dropped_drafts(share: float, n_drafts: int = 1_000) -> tuple[float, float]:
     """Return the share of drafts that unreadable windows drop: were one sentence enough, and as it is."""
     n_any = n_dropped = 0
     for number in range(n_drafts):

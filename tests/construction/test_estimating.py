@@ -157,7 +157,8 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_say
 
 def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
     second = "openai/gpt-4o"
-    config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=JudgeTable(at_once=True, second_model=second))
+    judge = JudgeTable(at_once=True, second_model=second, precision=0, check=0.5)
+    config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=judge)
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     ran(config, model, cache, until="aspects")
@@ -178,7 +179,8 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
     few, _ = estimate_construction(config, prices=PRICES, cache=cache, assumptions=Assumptions(n_sample=25))
     assert left(few).requests == pytest.approx(whole.requests, rel=0.15)
     assert left(few).requests != whole.requests
-    assert all(one.factor is not None and 1 < one.factor < 2 for one in few)
+    factors = [one.factor for one in few if one.step != "recheck"]  # where nothing is in doubt
+    assert all(factor is not None and 1 < factor < 2 for factor in factors)
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:

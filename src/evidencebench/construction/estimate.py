@@ -13,6 +13,7 @@ import numpy as np
 from evidencebench.construction.checks import words_of
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
+from evidencebench.construction.noise import student_quantile
 from evidencebench.construction.pipeline import configured_step, steps_of
 from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects
 from evidencebench.errors import DataError, ReplyError
@@ -266,9 +267,9 @@ def interval_factor(counted: Sequence[float], used: Sequence[float], errors: Ite
     if n < 2 or not all_used:  # noqa: PLR2004 - one says nothing of how they differ
         return float("inf")
     residuals = (np.array(used) / all_used - shares) / (1 - np.minimum(shares, 0.9))
-    z = 1.96 * (8 * n - 5) / (8 * n - 7)
-    t = sqrt((n - 1) * (exp(z * z / (n - 1)) - 1))  # Wallace 1959: 4 % too large for 3 drafts, less for more
-    squares = t**2 * float(residuals @ residuals) * (n - 1) / n + 1.96**2 * sum(error**2 for error in errors)
+    squares = student_quantile(0.975, n - 1) ** 2 * float(residuals @ residuals) * (n - 1) / n + 1.96**2 * sum(
+        error**2 for error in errors
+    )
     return exp(min(50.0, sqrt(squares)))
 
 

@@ -5,11 +5,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from evidencebench.construction.noise import MarkedAspect
 from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation
 from evidencebench.construction.people.labels import AspectLabels, Labelled, read_labels, validation_folder
 from evidencebench.construction.people.tasks import AnnotationTask, read_tasks
@@ -145,16 +146,6 @@ def matched(tasks: Sequence[AnnotationTask], labels: Labelled) -> list[Annotatio
         if known is not None and len(task.sentences) in {0, known.n_sentences}:
             found.append(task)
     return found
-
-
-class MarkedAspect(NamedTuple):
-    """An aspect of which people marked every sentence of the paper that holds it."""
-
-    paper: str
-    weight: float  # how many aspects of that paper it was drawn from
-    labelled: frozenset[int]
-    marked: frozenset[int]
-    n_sentences: int
 
 
 def marked_aspects(source: str | Path, folder: Path | None = None) -> tuple[MarkedAspect, ...]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import NamedTuple, TypeVar
@@ -174,4 +175,5 @@ def _draw_passages(work: Path, n: int, random: Random) -> tuple[str, list[Annota
         )
 
     ids, counts = _reservoirs((("kept", draft_id) for draft_id in sorted(drafts.going_on)), n, random)
-    return drafts.sha256, [task(drafts[draft_id]) for draft_id in ids], counts
+    digest = sha256(msgspec.json.encode(drafts.header)).hexdigest()
+    return digest, [task(drafts[draft_id]) for draft_id in ids], counts
