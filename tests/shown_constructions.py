@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.construction.draft import (
+    STEP_FILES,
     CitedPassage,
     Draft,
     DraftHeader,
@@ -12,6 +13,7 @@ from evidencebench.construction.draft import (
     ReplySource,
     WindowVote,
     open_drafts,
+    output_of,
     writing_drafts,
 )
 from evidencebench.files.disk import file_sha256
@@ -19,6 +21,7 @@ from evidencebench.files.disk import file_sha256
 HOSTILE = "<img src=x onerror=alert(1)></script>\x1b[2J \u202e"
 SUMMARY = f"Tea lowered pressure [7]. {HOSTILE}"
 CONFIG = 'name = "tea"\nreviews = ["reviews"]\npapers = "papers"\nmodel = "local/any,base_url=http://127.0.0.1:9/v1"\n'
+MARKED_AT = next(step for step in ("recheck", "judge") if step in STEP_FILES)  # the step whose sources people edit
 DOUBTFUL, KEPT, DROPPED = "review.xml:B7:1", "review.xml:B8:1", "review.xml:B9:1"
 
 
@@ -37,21 +40,18 @@ def make_construction(folder: Path, *, n_more: int = 0) -> Path:
     ]
     dropped = _draft(papers, DROPPED, dropped="no usable reply", detail=HOSTILE, judging=None)
     lost = Draft(id="lost", review_id="pmc_1", paper_id="pmc_3", dropped="in a methods section")
-    step_files = {
-        "passages": ("harvest", [_passage(one) for one in (*drafts, dropped)] + [lost]),
-        "summaries": ("summaries", [_passage(one) for one in (*drafts, dropped)]),
-        "hypotheses": ("hypotheses", [*drafts, dropped]),
-        "aspects": ("aspects", drafts),
-        "judgments": ("judge", drafts),
-        "results": ("label-results", drafts),
+    of_steps = {
+        "harvest": [*(_passage(one) for one in (*drafts, dropped)), lost],
+        "summaries": [_passage(one) for one in (*drafts, dropped)],
+        "hypotheses": [*drafts, dropped],
     }
     made_of = None
-    for name, (step, of_step) in step_files.items():
-        with writing_drafts(work / f"{name}.jsonl", DraftHeader(step=step), made_of=made_of) as writer:
-            for draft in of_step:
+    for step in [step for step in STEP_FILES if step != "filter"]:
+        with writing_drafts(output_of(step, work), DraftHeader(step=step), made_of=made_of) as writer:
+            for draft in of_steps.get(step, drafts):
                 writer.append(draft)
             writer.finish()
-        made_of = open_drafts(work / f"{name}.jsonl").sums
+        made_of = open_drafts(output_of(step, work)).sums
     return work
 
 

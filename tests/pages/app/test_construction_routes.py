@@ -14,7 +14,7 @@ from evidencebench.pages.app.construction import make_construction_app
 from evidencebench.pages.app.server import address_of
 from evidencebench.pages.construction import open_construction
 from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
-from shown_constructions import DOUBTFUL, make_construction
+from shown_constructions import DOUBTFUL, MARKED_AT, make_construction
 
 Ask = Callable[..., tuple[int, Any]]
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
@@ -57,13 +57,13 @@ def test_what_does_not_fit_is_refused_and_not_kept(ask: Ask, work: Path) -> None
         (400, "hypothesis: expected a text, got an empty one", {"step": "hypotheses", "hypothesis": "  "}),
         (400, "aspects: expected a text", {"step": "aspects", "aspects": []}),
         (400, "expected Results aspects in 0..1, got aspect 2", {"step": "label-results", "results": [2]}),
-        (400, "expected sources of 2 aspects, got of 1", {"step": "judge", "sources": [[0]]}),
+        (400, "expected sources of 2 aspects, got of 1", {"step": MARKED_AT, "sources": [[0]]}),
         (
             400,
             "expected sentences 0..43 as sources of aspect 1, got sentence 44",
-            {"step": "judge", "sources": [[], [44]]},
+            {"step": MARKED_AT, "sources": [[], [44]]},
         ),
-        (400, "not what the page sends", {"step": "judge", "sources": "all"}),
+        (400, "not what the page sends", {"step": MARKED_AT, "sources": "all"}),
         (400, "not what the page sends", {"step": "judge", "nonsense": 1}),
         (409, "This draft was changed meanwhile", {"step": "aspects", "aspects": ["One."], "seen": "old"}),
     ):
@@ -78,7 +78,7 @@ def test_files_that_change_or_break_while_it_runs_are_told(ask: Ask, work: Path)
     results = work / "results.jsonl"
     before = results.read_bytes()
     results.unlink()
-    assert {row["step"] for row in ask("")[1]["rows"]} == {"judge", "hypotheses"}
+    assert {row["step"] for row in ask("")[1]["rows"]} == {MARKED_AT, "hypotheses"}
     results.write_text("{}\n")
     status, reply = ask("")
     assert (status, "results.jsonl" in reply["error"]) == (503, True)

@@ -14,7 +14,7 @@ from evidencebench.pages.app.construction import make_construction_app
 from evidencebench.pages.app.server import address_of
 from evidencebench.pages.construction import open_construction
 from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
-from shown_constructions import DOUBTFUL, HOSTILE, make_construction
+from shown_constructions import DOUBTFUL, HOSTILE, MARKED_AT, make_construction
 
 RUN = "evidencebench construct run construction.toml"
 
@@ -105,7 +105,7 @@ def test_sentences_and_results_are_changed_and_voided_by_other_aspects(draft: Pa
     draft.get_by_role("button", name="Done").click()
     expect(draft.locator("#s-9")).to_contain_text("aspect 1: 0 yes, 2 no")
     expect(draft.locator("#s-7")).to_contain_text("aspect 1: 1 yes, 1 no (split), no source")
-    assert edit(work, "judge").sources == ((8, 9), ())
+    assert edit(work, MARKED_AT).sources == ((8, 9), ())
     draft.get_by_role("button", name="Remove: aspect 2").click()
     expect(draft.locator(".bench-aspects > li")).to_have_count(1)
     assert set(read_edits(work)) == {(DOUBTFUL, "aspects")}
