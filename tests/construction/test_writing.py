@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
-from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, read_object, run_step
+from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, run_step
 from evidencebench.construction.writing import (
     ASPECTS,
     HYPOTHESES,
@@ -25,6 +25,7 @@ from evidencebench.construction.writing import (
 )
 from evidencebench.errors import EndpointError, StopError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.objects import read_object
 from evidencebench.systems.llm.asking import Asker
 from examples import examples
 from malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES

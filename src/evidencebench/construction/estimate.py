@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
 from evidencebench.construction.pipeline import configured_step, steps_of
+from evidencebench.construction.step import step_asker
 from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects, words_of
 from evidencebench.errors import DataError, ReplyError
-from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
@@ -137,7 +137,7 @@ class _Estimator:
         self._steps, self._files = {}, {}
         for name in self._names:
             step, model = configured_step(config, name, client)
-            self._steps[name] = step, asker_from(model, client=client)
+            self._steps[name] = step, step_asker(model, client=client)
             if (path := output_of(name, config.work)).is_file():
                 self._files[name] = open_drafts(path, must_be_finished=False)
         self._inputs = {self._names[0]: open_drafts(input_of(self._names[0], config.work))}  # step -> what it reads

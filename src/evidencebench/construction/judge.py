@@ -10,9 +10,9 @@ import msgspec
 
 from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.step import ModelStep, ask_object, settings_of_asker, step_prompt
+from evidencebench.construction.step import ModelStep, ask_object, numbered_sentences, settings_of_asker, step_prompt
 from evidencebench.construction.writing import MOST_ASPECTS, numbered_aspects
-from evidencebench.errors import SystemSpecError, UnreadableReplyError
+from evidencebench.errors import RefusedReplyError, SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.providers import asks_json
 from evidencebench.models.llm.reading import ReplyClass, read_selection
@@ -190,7 +190,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, a
     paper, sha256 = papers.paper_of(draft)
     sentences = paper.query_for(draft.hypothesis, wish="study").sentences
     spans = windows_of_paper(len(sentences), settings.window, settings.overlap)
-    windows = [Excerpt(shown={index: prompt_line(sentences[index]) for index in span}) for span in spans]
+    windows = [numbered_sentences({index: sentences[index] for index in span}) for span in spans]
     aspects = range(len(draft.aspects))
     everything = [list(range(len(windows)))] * len(aspects)
     askers = [replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)) for vote in range(settings.votes)]
@@ -245,6 +245,8 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> Window
         reading = read_selection(reply, window.shown, budget=None, n_sentences=n_sentences)
         if reading.reply_class in _USABLE:
             return reading.indices, ""
+        if reading.reply_class is ReplyClass.REFUSED:
+            raise RefusedReplyError(f"no judgment: {reading.why}")
         return (), f"{reading.reply_class}: {reading.why}"
 
     form = form_text("answer", structured=structured, n_sentences=n_sentences)

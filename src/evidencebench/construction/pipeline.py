@@ -25,13 +25,12 @@ from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import filter_drafts
-from evidencebench.construction.step import ModelStep, StepReport, run_step
+from evidencebench.construction.step import ModelStep, StepReport, run_step, step_asker
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.asking import Waiting
-from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.files.disk import PathText
 from evidencebench.models.llm.client import ChatClient
@@ -59,7 +58,7 @@ def steps_of(config: Config) -> tuple[str, ...]:
 def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None) -> ModelStep:
     if name != "judge":
         return next(step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS) if step.name == name)
-    second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
+    second = None if judge.second_model is None else step_asker(judge.second_model, client=client)
     return judge_step(judge, PaperFolder(papers), second=second)
 
 
@@ -135,7 +134,7 @@ def construct(
             step,
             source,
             target,
-            asker=asker_from(model, client=client),
+            asker=step_asker(model, client=client),
             waiting=waiting,
             overwrite=overwrite,
             limit=limit,
@@ -174,7 +173,7 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
     if dataset.exists():
         require_replaceable_folder(dataset, marker=MANIFEST, overwrite=True)
     models = (config.file.model, judge.model, judge.second_model)
-    servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
+    servers = [server_of(step_asker(model, client=client).chat) for model in models if model is not None]
     keyless = [server for server in servers if server.key_env and place_of_key(server.key_env) is None]
     if len(keyless) < len(servers):  # without any key, the first request says so, unless all replies are stored
         for server in keyless:

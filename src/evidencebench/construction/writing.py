@@ -6,11 +6,11 @@ import unicodedata
 import msgspec
 
 from evidencebench.construction.draft import Draft, dropped
-from evidencebench.construction.step import ModelStep, ask_object
+from evidencebench.construction.step import ModelStep, ask_object, numbered_sentences
 from evidencebench.files.disk import packaged_table
 from evidencebench.papers.blocks import sentence_spans
 from evidencebench.systems.llm.asking import Asker
-from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
+from evidencebench.systems.llm.excerpts import prompt_line
 
 FEWEST_WORDS, MOST_WORDS = 5, 50  # of a hypothesis
 NO_WORDS = "no words"  # why a draft is dropped whose summary says nothing: see `has_words`
@@ -107,11 +107,10 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
     if draft.passage is not None:  # a summary from a table is delimited already
         text, cited = _text_around(draft)
         numbers = str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}"
-        shown = {number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}
         delimited, sources["summaries delimit"] = ask_object(
             asker,
             "delimit",
-            {"numbers": numbers, "lines": Excerpt(shown=shown).block},
+            {"numbers": numbers, "lines": numbered_sentences(dict(enumerate(text, 1))).block},
             example=_Delimited([len(text) + 3, len(text) + 4]),
             stand_in=_Delimited(cited),
             check=lambda answer: _wrong_with(answer.sentences, len(text)),

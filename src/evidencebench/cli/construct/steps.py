@@ -19,9 +19,8 @@ from evidencebench.construction.draft import STEP_FILES, input_of, open_drafts, 
 from evidencebench.construction.judge import WindowAgreement, windows_agree
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, construct, construction_status, model_step
-from evidencebench.construction.step import StepReport, run_step
+from evidencebench.construction.step import StepReport, run_step, step_asker
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
-from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
@@ -46,7 +45,7 @@ class StepOptions:
         source = open_drafts(input_of(name, self.folder))
 
         def step(client: ChatClient | None, path: Path, **how: Any) -> StepReport:
-            asker = asker_from(self.model, client=client)
+            asker = step_asker(self.model, client=client)
             made_step = model_step(name, judge or JudgeTable(), papers, client)
             return run_step(made_step, source, path, asker=asker, limit=self.limit, **how)
 
