@@ -39,7 +39,7 @@ ASKED_AGAIN: dict[str, Shape] = {
     "twice encoded": json.dumps,
     "taken back by half an object": lambda text: f"{text}\nOr rather: {text[:-1]}",
     "an equals sign": lambda text: text.replace('": "', '" = "', 1),
-    "another object": lambda _: '{"answer": "yes"}',
+    "another object": lambda _: '{"answer": {"so": [["yes"]]}}',
     "nothing in braces": lambda _: "{}",
     "a brace": lambda _: "{",
     "braces": lambda _: "{" * 5000,

@@ -152,6 +152,10 @@ class UnreadableReplyError(ReplyError):
     """Replies came, and none of them can be read: asking the same again brings the same stored replies."""
 
 
+class RefusedReplyError(UnreadableReplyError):
+    """The model, or its provider, declines to answer."""
+
+
 class ProgramError(EvidenceBenchError):
     """A system that is a program of its own cannot be started, or says that it has no answer."""
 

@@ -14,7 +14,7 @@ from evidencebench.construction.checks import is_foreign, wrong_with_aspect, wro
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
-from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, read_object, run_step
+from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, run_step
 from evidencebench.construction.writing import (
     ASPECTS,
     LABEL_RESULTS,
@@ -23,6 +23,7 @@ from evidencebench.construction.writing import (
 )
 from evidencebench.errors import EndpointError, StopError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.objects import read_object
 from evidencebench.systems.llm.asking import Asker
 from examples import examples
 from malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES

@@ -15,9 +15,9 @@ from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
 from evidencebench.construction.noise import student_quantile
 from evidencebench.construction.pipeline import configured_step, steps_of
+from evidencebench.construction.step import step_asker
 from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects
 from evidencebench.errors import DataError, ReplyError
-from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
@@ -142,7 +142,7 @@ class _Rehearsal:
         self._steps, self._files = {}, {}
         for name in self._names:
             step, model = configured_step(config, name, client)
-            self._steps[name] = step, asker_from(model, client=client)
+            self._steps[name] = step, step_asker(model, client=client)
             if (path := output_of(name, config.work)).is_file():
                 self._files[name] = open_drafts(path, must_be_finished=False)
         first = open_drafts(input_of(self._names[0], config.work))

@@ -10,9 +10,9 @@ import msgspec
 
 from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.step import ModelStep, ask_object, step_prompt
+from evidencebench.construction.step import ModelStep, ask_object, numbered_sentences, step_prompt
 from evidencebench.construction.writing import MOST_ASPECTS, numbered_aspects
-from evidencebench.errors import SystemSpecError, UnreadableReplyError
+from evidencebench.errors import RefusedReplyError, SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.providers import asks_json
 from evidencebench.models.llm.reading import ReplyClass, read_selection
@@ -173,7 +173,7 @@ def ask_round(
 
     questions: list[tuple[Excerpt, tuple[int, ...]]] = []
     for window, aspects in looks:
-        excerpt = Excerpt(shown={index: prompt_line(sentences[index]) for index in window})
+        excerpt = numbered_sentences({index: sentences[index] for index in window})
         questions += [(excerpt, aspects)] if at_once else [(excerpt, (aspect,)) for aspect in aspects]
     votes: list[list[WindowVote]] = [[] for _ in draft.aspects]
     answers = _ask_together(asker, [partial(ask, *question) for question in questions])
@@ -213,6 +213,8 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> list[W
         reading = read_selection(reply, window.shown, budget=None, n_sentences=n_sentences)
         if reading.reply_class in _USABLE:
             return reading.indices, ""
+        if reading.reply_class is ReplyClass.REFUSED:
+            raise RefusedReplyError(f"no judgment: {reading.why}")
         if reading.why.startswith("no list") and says_none(reply.text):
             return (), ""
         return (), f"{reading.reply_class}: {reading.why}"

@@ -28,13 +28,12 @@ from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import explained, filter_drafts
 from evidencebench.construction.recheck import asks_again, lead_in, recheck_step
-from evidencebench.construction.step import ModelStep, StepReport, run_step
+from evidencebench.construction.step import ModelStep, StepReport, run_step, step_asker
 from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.asking import Waiting
-from evidencebench.execution.rewriting import asker_from
 from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.files.disk import PathText
 from evidencebench.models.llm.client import ChatClient
@@ -71,7 +70,7 @@ def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | 
     if name == "judge":
         return judge_step(judge, PaperFolder(papers))
     if name == "recheck":
-        second = None if judge.second_model is None else asker_from(judge.second_model, client=client)
+        second = None if judge.second_model is None else step_asker(judge.second_model, client=client)
         return recheck_step(judge, PaperFolder(papers), lead=lead, second=second)
     if name == "hypotheses":
         return hypotheses_step(PaperFolder(papers))
@@ -163,7 +162,7 @@ def construct(
             run_step,
             source=source,
             target=target,
-            asker=asker_from(model, client=client),
+            asker=step_asker(model, client=client),
             edits=edits,
             waiting=waiting,
             limit=limit,
@@ -211,7 +210,7 @@ def _require_all(config: Config, client: ChatClient, *, asks: bool) -> list[Data
     if dataset.exists():
         require_replaceable_folder(dataset, marker=MANIFEST, overwrite=True)
     models = (config.file.model, judge.model, judge.second_model)
-    servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
+    servers = [server_of(step_asker(model, client=client).chat) for model in models if model is not None]
     keyless = [server for server in servers if server.key_env and place_of_key(server.key_env) is None]
     # Without any key, the first request says so, unless all replies are stored.
     if asks and len(keyless) < len(servers):

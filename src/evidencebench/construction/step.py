@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,15 +14,18 @@ import msgspec
 
 from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, ReplySource, dropped, writing_drafts
 from evidencebench.construction.edits import Edit, sums_after
-from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
+from evidencebench.errors import DataError, RefusedReplyError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
+from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
-from evidencebench.models.llm.grammar import json_at, visible_text
-from evidencebench.models.llm.grammar_lists import ShownSentences
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.objects import is_refusal, read_object, schema_of_object
 from evidencebench.systems.llm.asking import Asker, ask_until_read
+from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 from evidencebench.systems.llm.prompts import prompt_named
 
 NO_REPLY = "no usable reply"  # why a draft is dropped whose replies came, however often they were asked for
+REFUSED = "the model refused"  # why a draft is dropped that the model, or its provider, declines to answer
 FORM_PROMPTS = ("form_object", "again")  # the prompts that are parts of every question
 
 
@@ -139,7 +142,7 @@ def _made_of(draft: Draft, step: ModelStep, asker: Asker, edit: Edit | None, *, 
     try:
         made = step.work(asker, draft)
     except UnreadableReplyError as error:
-        return dropped(draft, NO_REPLY, str(error))
+        return dropped(draft, REFUSED if isinstance(error, RefusedReplyError) else NO_REPLY, str(error))
     except (ReplyError, DataError) as error:
         if not drops_failed:
             raise
@@ -147,11 +150,21 @@ def _made_of(draft: Draft, step: ModelStep, asker: Asker, edit: Edit | None, *, 
     return made if edit is None else edit.lay_over(made)
 
 
-_MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object
-_DECODER = json.JSONDecoder(strict=False)
-_OBJECT_BEGINS = re.compile(r"\{\s*(?:[\"'/#]|\w+\s*:)")  # {"keeps", {'keeps', {keeps:, {// it does; but not {any}
+_MARK = re.compile(r"\[(\d[\d\s,;\N{EN DASH}-]{0,60})\]")  # such as [16] and [2, 5-7]
 
 Answered = TypeVar("Answered", bound=msgspec.Struct)
+
+
+def step_asker(model: str, client: ChatClient | None = None) -> Asker:
+    """Return who is asked by a step: at temperature 0, unless the model's options say otherwise or it reasons first."""
+    asker = asker_from(model, client=client)
+    is_free = asker.chat.temperature is None and asker.chat.reasoning_effort is None
+    return replace(asker, chat=replace(asker.chat, temperature=0.0)) if is_free else asker
+
+
+def numbered_sentences(sentences: Mapping[int, str]) -> Excerpt:
+    """Return sentences behind their numbers; a reference's mark in them, such as [16], stands in braces: {16}."""
+    return Excerpt(shown={number: _MARK.sub(r"{\1}", prompt_line(text)) for number, text in sentences.items()})
 
 
 def ask_object(
@@ -179,70 +192,22 @@ def ask_object(
     def read(reply: ChatReply) -> tuple[Answered, str]:
         if reply.text == stand_in_text:
             return stand_in, ""
+        if is_refusal(reply):
+            raise RefusedReplyError(f"no {what}: the model refuses to answer")
         answer = read_object(reply, kind)
         if not isinstance(answer, str):
-            return answer, check(answer)
+            is_form = answer == example and shown["reasoning"] in reply.text
+            return answer, "it only repeats the form" if is_form else check(answer)
         said = None if "{" in reply.text or fault_of_end(reply.finish, reply.text) else in_words(reply.text)
         return (example, answer) if said is None else (said, "")
 
     answered, request = ask_until_read(
         asker,
         step_prompt(prompt).render(**fields, form=form),
-        schema=_schema_of(kind),
+        schema=schema_of_object(kind),
         stand_in=stand_in_text,
         read=read,
         again=lambda why: step_prompt("again").render(why=why, form=form),
         what=what,
     )
     return answered, ReplySource(prompt=step_prompt(prompt).digest, model=asker.chat.model, request=request)
-
-
-def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
-    r"""Return the last object of a kind in a reply, or why there is none; no reply makes it raise.
-
-    A comma too many is forgiven. Another object that is malformed takes back those before it, and those within it: only
-    one that begins a later line counts then.
-
-    >>> class Kept(msgspec.Struct):
-    ...     keeps: bool
-    >>> read_object(ChatReply(text='{"keeps": false}? It does.\n```json\n{"keeps": true,}\n```'), Kept)
-    Kept(keeps=True)
-    >>> read_object(ChatReply(text='{"keeps": false}? It does: {"keeps": true'), Kept)
-    'its JSON object is malformed'
-    """
-    if fault := fault_of_end(reply.finish, reply.text):
-        return fault
-    text = visible_text(reply.text, ShownSentences({}))
-    result: Answered | str = "the reply holds no JSON object"
-    is_broken, end = False, 0
-    starts = [index for index, letter in enumerate(text) if letter == "{"]
-    for start in starts[-_MOST_PLACES:]:
-        if start < end:  # within the object before
-            continue
-        value = json_at(text, start, _DECODER)
-        if value is None:
-            if _OBJECT_BEGINS.match(text, start):
-                result, is_broken = "its JSON object is malformed", True
-            continue
-        end = value[1]
-        if is_broken and text[text.rfind("\n", 0, start) + 1 : start].strip(" \t`"):
-            continue
-        try:
-            converted = msgspec.convert(value[0], kind)
-            msgspec.json.encode(converted)  # no half of a character, which no file can hold
-            result = converted
-        except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-            if isinstance(result, str):
-                result = f"its JSON object is of another form: {error}"
-    return result
-
-
-def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON schema of a reply, as providers that promise one want it: all keys required, no others."""
-    (root,), parts = msgspec.json.schema_components((kind,), ref_template="#/$defs/{name}")
-    whole = parts.pop(root["$ref"].rpartition("/")[2])
-    for part in (whole, *parts.values()):
-        part |= {"additionalProperties": False, "required": list(part["properties"])}
-    whole["properties"] = {"reasoning": {"type": "string"}, **whole["properties"]}
-    whole["required"] = list(whole["properties"])
-    return {**whole, "$defs": parts} if parts else whole

@@ -19,12 +19,12 @@ from evidencebench.construction.checks import (
 )
 from evidencebench.construction.draft import Draft, ReplySource, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.step import ModelStep, ask_object
+from evidencebench.construction.step import ModelStep, ask_object, numbered_sentences
 from evidencebench.errors import UnreadableReplyError
 from evidencebench.papers.blocks import sentence_spans
 from evidencebench.query import Kind
 from evidencebench.systems.llm.asking import Asker
-from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
+from evidencebench.systems.llm.excerpts import prompt_line
 
 MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
 ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data
@@ -82,7 +82,7 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
             stand_in=_Delimited(cited),
             check=lambda answer: _wrong_with(answer.sentences, len(text)),
             numbers=str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}",
-            lines=Excerpt(shown={number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}).block,
+            lines=numbered_sentences(dict(enumerate(text, 1))).block,
         )
         if not delimited.sentences:
             return dropped(draft, "the passage is not about the paper")
@@ -163,13 +163,13 @@ def _make_hypothesis(papers: PaperFolder | None, asker: Asker, draft: Draft) -> 
         paper, _ = papers.paper_of(draft)
         # Headings and abstract, then the beginning: a retriever would favour the papers in which it finds something.
         places = sorted(range(len(paper.sentences)), key=lambda place: (paper.kinds[place] is Kind.BODY, place))
-        shown = {place: prompt_line(paper.sentences[place]) for place in sorted(places[:_MOST_SHOWN])}
+        shown = {place: paper.sentences[place] for place in sorted(places[:_MOST_SHOWN])}
         with suppress(UnreadableReplyError):  # nothing speaks against the paper then
             can_answer = questions.ask(
                 "answerable",
                 _Answerable(can_answer=True),
                 hypothesis=prompt_line(hypothesis),
-                lines=Excerpt(shown=shown).block,
+                lines=numbered_sentences(shown).block,
             ).can_answer
     made = questions.made(purpose=" ".join(purpose.split()), hypothesis=" ".join(hypothesis.split()))
     return made if can_answer else dropped(made, "the paper cannot answer the hypothesis", made.hypothesis)

@@ -45,6 +45,7 @@ _BUDGET = re.compile(rf"at most ({_DIGITS}) sentences?\b|as many sentences as ne
 _STEP = re.compile(r"Building step: (.*)")
 _ASPECT_LINE = re.compile(r"^([0-9]{1,5})\. (.*)$", re.MULTILINE)
 _ESCAPED = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"  # in place of <, so that no sentence can end the paper
+_IN_BRACES = re.compile(r"\{(\d[\d\s,;\N{EN DASH}-]*)\}")  # a reference's mark in prompts of construction
 _MODES: dict[str, Literal["score", "order", "rewrite"]] = {
     "score every sentence": "score",
     "order every sentence": "order",
@@ -109,8 +110,8 @@ def read_prompt(messages: Sequence[ServedMessage]) -> ServedPrompt:
 
 
 def normalised(text: str) -> str:
-    """Return a sentence on one line, and with ``<`` where a prompt writes another sign for it."""
-    return " ".join(text.split()).replace(_ESCAPED, "<")
+    """Return a sentence on one line, with ``<`` and ``[16]`` where a prompt writes other signs for them."""
+    return _IN_BRACES.sub(r"[\1]", " ".join(text.split()).replace(_ESCAPED, "<"))
 
 
 class KnownPaper:

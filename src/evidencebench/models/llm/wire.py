@@ -22,6 +22,7 @@ _TOOL = "reply"
 _STREAM_OPTIONS = "stream_options"
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")  # the longest reply, in the words of servers
 Form = frozenset[str]  # how a body differs from the usual one: names of fields that the server does not take, and
+_TEMPERATURE = "temperature"
 _SCHEMA, KEEP = "schema", "keep"  # to ask for no schema, and to ask the provider to keep the beginning of the prompt
 # What servers say beside the name of a field that they do not take, or of one that they want; of schemas, those names.
 _REFUSED = re.compile("(un|not |n't )support|unrecogni|unknown|unexpected|extra_forbidden|not (permitt|allow)ed")
@@ -47,7 +48,7 @@ def request_body(request: ChatRequest, form: Form = frozenset()) -> dict[str, An
     }
     body |= _anthropic_fields(request) if provider.wire == "anthropic" else _openai_fields(request, provider)
     for name in ("temperature", "top_p"):
-        if (value := getattr(request, name)) is not None:
+        if (value := getattr(request, name)) is not None and name not in form:
             body[name] = value
     if KEEP in form and provider.wire == "anthropic":
         beginning, rest = shared_beginning(request)
@@ -82,6 +83,8 @@ def untaken_field(request: ChatRequest, form: Form, said: str) -> str | None:
         is_named = (name in names and is_refused) or (other in names and is_wanted)
         if name in body and other not in form and is_named:
             return name
+    if "temperature" in names and request.temperature == 0 and _TEMPERATURE not in form:
+        return _TEMPERATURE  # models that reason take none
     return _SCHEMA if request.schema is not None and _SCHEMA not in form and _OF_SCHEMA.search(said) else None
 
 
