@@ -8,6 +8,7 @@ In reading order:
 * `step`: A step that asks a model: run over drafts, gone on with after a stop
 * `writing`: The steps that write summaries, hypotheses, aspects and labels of Results
 * `judge`: The step that judges sentences, window by window
+* `recheck`: asks doubtful sentences again, in other windows or of a second model
 * `noise`: How many labels are right, and how many are missing
 * `estimate`: What the steps that are left will cost
 * `demo`: A synthetic review, and the data set that must come of it
