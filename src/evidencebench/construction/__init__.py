@@ -10,6 +10,7 @@ In reading order:
 * `writing`: The steps that write summaries, hypotheses, aspects and labels of Results
 * `checks`: Checks of what a model wrote, without a model
 * `judge`: The step that judges sentences, window by window
+* `recheck`: asks doubtful sentences again, in other windows or of a second model
 * `noise`: How many labels are right, and how many are missing
 * `estimate`: What the steps that are left will cost
 * `demo`: A synthetic review, and the data set that must come of it
