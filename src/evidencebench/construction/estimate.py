@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from evidencebench.construction.checks import words_of
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
 from evidencebench.construction.pipeline import configured_step, steps_of
@@ -22,6 +21,7 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.papers.language import words_of
 
 
 @dataclass(frozen=True, slots=True)
