@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidencebench.construction.checks import is_foreign, wrong_with_aspect, wrong_with_hypothesis
+from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
@@ -24,6 +24,7 @@ from evidencebench.construction.writing import (
 from evidencebench.errors import EndpointError, StopError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.objects import read_object
+from evidencebench.papers.language import is_foreign
 from evidencebench.systems.llm.asking import Asker
 from examples import examples
 from malformed_replies import ASKED_AGAIN, REPAIRED, SHAPES

@@ -1,25 +1,21 @@
 """Checks of texts that a model wrote, without a model: words, language, numbers, and what gives a finding away."""
 
 import re
-import unicodedata
 from difflib import SequenceMatcher
 from itertools import pairwise
 
 from evidencebench.files.disk import packaged_table
 from evidencebench.papers.blocks import sentence_spans
-from evidencebench.papers.language import language_of
+from evidencebench.papers.language import UNSPACED, is_foreign, words_of
 from evidencebench.papers.numbers import DIGITS, Number, numbers_in, plain
 
 FEWEST_WORDS, MOST_WORDS = 5, 50  # of a hypothesis
 NO_WORDS = "no words"  # why a draft is dropped whose summary says nothing: see `has_words`
-_LEAST_SHARED = 0.3  # of a text's words stand in the text that it was made from, where one's language is not clear
-_STEM = 6  # the first letters of a longer word that make two words alike: "lowers" and "lowered"
 _FEWEST_COPIED, _MOST_COPIED, _ROW = 7, 0.9, 3  # words of a hypothesis, their share, and how many are in a row
 _ROUNDED = 0.05  # of a number: how far what it is rounded to may be from it
 
 _TABLE = packaged_table(__file__)
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Thai, Chinese, ...
-_LETTER = rf"(?:(?![{_UNSPACED}])[^\W\d_])"
+_LETTER = rf"(?:(?![{UNSPACED}])[^\W\d_])"
 
 
 def _any_of(words: str) -> str:
@@ -37,36 +33,6 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 _PATTERNS = {name: _regex("|".join(patterns)) for name, patterns in _TABLE["patterns"].items()}
-_PART = rf"(?:(?![{_UNSPACED}])[^\W_])+"
-_WORD = re.compile(rf"[{_UNSPACED}]|{_PART}(?:['\N{{RIGHT SINGLE QUOTATION MARK}}-]{_PART})*")
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text without accents; a letter is one in scripts that write no space between words."""
-    if not text.isascii():
-        letters = (letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter)[0] != "M")
-        text = unicodedata.normalize("NFKC", "".join(letters))
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
-def has_words(text: str) -> bool:
-    """Say whether a text says anything: it has at least three words that are no numbers."""
-    words = words_of(text)
-    return sum(word.isalpha() and (len(word) > 1 or word >= "\u0e00") for word in words) >= 3  # noqa: PLR2004 - said
-
-
-def is_foreign(text: str, source: str) -> bool:
-    """Say whether a text is in another language than its source, or hardly any of its words stands there."""
-    words, known = words_of(text), set(words_of(source))
-    if not words or not known:
-        return False
-    own, language = language_of(text), language_of(source)  # None: English, or not clear
-    if own is not None and language is not None:
-        is_japanese = "Japanese" in own and "Japanese" in language  # a text of it may have no letter of its own
-        return own != language and not is_japanese
-    stems = {word[:_STEM] for word in known}
-    shared = sum(word in known or (len(word) > _STEM and word[:_STEM] in stems) for word in words)
-    return shared == 0 if own == language else shared < _LEAST_SHARED * len(words)
 
 
 def _is_a(kind: str, number: Number) -> bool:

@@ -10,7 +10,6 @@ from math import exp, sqrt
 import msgspec
 import numpy as np
 
-from evidencebench.construction.checks import words_of
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
 from evidencebench.construction.noise import student_quantile
@@ -22,6 +21,7 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.papers.language import words_of
 
 
 @dataclass(frozen=True, slots=True)

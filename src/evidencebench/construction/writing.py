@@ -9,19 +9,13 @@ from typing import TypeVar
 
 import msgspec
 
-from evidencebench.construction.checks import (
-    NO_WORDS,
-    has_words,
-    is_foreign,
-    words_of,
-    wrong_with_aspect,
-    wrong_with_hypothesis,
-)
+from evidencebench.construction.checks import NO_WORDS, wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.construction.draft import Draft, ReplySource, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.step import ModelStep, ask_object, numbered_sentences
 from evidencebench.errors import UnreadableReplyError
 from evidencebench.papers.blocks import sentence_spans
+from evidencebench.papers.language import has_words, is_foreign, words_of
 from evidencebench.query import Kind
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import prompt_line

@@ -1,4 +1,4 @@
-"""The language that a text is in, by its most frequent words and its script."""
+"""The language that a text is in, by its most frequent words and its script; its words, in any script."""
 
 import re
 import unicodedata
@@ -13,6 +13,9 @@ _ENGLISH = _WORDS.pop("English")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _MOST_CHARACTERS = 200_000
 _LEAST_SHARE = 0.3  # of the letters, in a script of its own
+_LEAST_SHARED = 0.3  # of a text's words stand in the text that it was made from, where one's language is not clear
+_STEM = 6  # the first letters of a longer word that make two words alike: "lowers" and "lowered"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Thai, Chinese, ...
 
 
 def language_of(text: str) -> str | None:
@@ -37,3 +40,35 @@ def language_of(text: str) -> str | None:
     own, english = n_words(_WORDS[language] - _ENGLISH), n_words(_ENGLISH - _WORDS[language])
     n_different = len(_WORDS[language] & n_of.keys()) + is_accented
     return language if n_different > 1 and own > 2 * english else None
+
+
+_PART = rf"(?:(?![{UNSPACED}])[^\W_])+"
+_WORD = re.compile(rf"[{UNSPACED}]|{_PART}(?:['\N{{RIGHT SINGLE QUOTATION MARK}}-]{_PART})*")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text without accents; a letter is one in scripts that write no space between words."""
+    if not text.isascii():
+        letters = (letter for letter in unicodedata.normalize("NFD", text) if unicodedata.category(letter)[0] != "M")
+        text = unicodedata.normalize("NFKC", "".join(letters))
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def has_words(text: str) -> bool:
+    """Say whether a text says anything: it has at least three words that are no numbers."""
+    words = words_of(text)
+    return sum(word.isalpha() and (len(word) > 1 or word >= "\u0e00") for word in words) >= 3  # noqa: PLR2004 - said
+
+
+def is_foreign(text: str, source: str) -> bool:
+    """Say whether a text is in another language than its source, or hardly any of its words stands there."""
+    words, known = words_of(text), set(words_of(source))
+    if not words or not known:
+        return False
+    own, language = language_of(text), language_of(source)  # None: English, or not clear
+    if own is not None and language is not None:
+        is_japanese = "Japanese" in own and "Japanese" in language  # a text of it may have no letter of its own
+        return own != language and not is_japanese
+    stems = {word[:_STEM] for word in known}
+    shared = sum(word in known or (len(word) > _STEM and word[:_STEM] in stems) for word in words)
+    return shared == 0 if own == language else shared < _LEAST_SHARED * len(words)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from evidencebench.construction.checks import NO_WORDS, has_words
+from evidencebench.construction.checks import NO_WORDS
 from evidencebench.construction.draft import Draft, output_of
 from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, write_passages
 from evidencebench.construction.harvest.papers import PaperAtHand, PapersAtHand
@@ -17,6 +17,7 @@ from evidencebench.construction.harvest.references import normal_ids, paper_id_o
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_text
 from evidencebench.papers.ids import public_id
+from evidencebench.papers.language import has_words
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
