@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
@@ -124,7 +125,7 @@ def _as_struct(value: Any, kind: type[msgspec.Struct]) -> Any:
     made: dict[str, Any] = {}
     left = {key: inner for key, inner in value.items() if _letters(key) not in _THOUGHTS}
     for field in fields:
-        key = field.name if field.name in left else _only(left, lambda key, name=field.name: _is_meant(key, name))
+        key = field.name if field.name in left else _only(left, partial(_is_meant, name=field.name))
         if key is not None:
             made[field.name] = brought(left.pop(key), field.type)
     if not made and len(left) == 1:
