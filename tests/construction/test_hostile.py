@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from test_writing import ANSWERS, PROMPTS, UNREAD, given_to, run, step_of, written
 
+from construction.test_writing import ANSWERS, PROMPTS, UNREAD, given_to, run, step_of, written
 from evidencebench.construction.step import NO_REPLY, REFUSED, numbered_sentences
 from evidencebench.errors import EndpointError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
