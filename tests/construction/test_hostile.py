@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from construction.test_writing import ANSWERS, PROMPTS, UNREAD, given_to, run, step_of, written
+from construction.test_writing import ANSWERS, PROMPTS, given_to, run, step_of, told, written
 from evidencebench.construction.step import NO_REPLY, REFUSED, numbered_sentences
 from evidencebench.errors import EndpointError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
@@ -53,8 +53,8 @@ def test_no_reply_breaks_a_step_or_loses_a_draft(tmp_path: Path, prompt: str, sh
     else:
         assert made is not None
         assert report.dropped.total() + report.n_kept == 1
-        reasons = {UNREAD.get(prompt, NO_REPLY), REFUSED, ""}
-        assert made.dropped in reasons
+        assert made.dropped in {NO_REPLY, REFUSED, ""}
+        assert made.dropped != REFUSED or "refusal" in shape
 
 
 def test_the_prompt_itself_as_the_reply_is_no_answer(tmp_path: Path) -> None:
@@ -65,7 +65,42 @@ def test_the_prompt_itself_as_the_reply_is_no_answer(tmp_path: Path) -> None:
             return request.messages[-1].text
 
         made, _, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: repeated}, name=prompt)
-        assert made.dropped in (UNREAD.get(prompt, NO_REPLY), "sentences without a readable judgment")
+        votes = [vote for judged in made.judging.rounds for vote in judged.votes[0]] if "judge" in prompt else []
+        assert all(vote.sentences is None for vote in votes)
+        assert made.dropped == ("" if votes or prompt == "can the paper answer" else NO_REPLY), prompt
+
+
+def each_number(value: Any, change: Callable[[int], object]) -> Any:
+    if isinstance(value, dict):
+        return {key: each_number(inner, change) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [each_number(inner, change) for inner in value]
+    return change(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+READ: dict[str, Hostile] = {
+    "prose around it": lambda text: f"Well, let me think. It is clear.\n\n{text}\n\nI hope that this helps!",
+    "in a fence": lambda text: f"```json\n{text}\n```",
+    "no reason to end": lambda text: ChatReply(text=text, finish="other"),
+    "numbers as texts": lambda text: json.dumps(each_number(json.loads(text), str)),
+    "numbers in brackets": lambda text: json.dumps(each_number(json.loads(text), lambda number: f"[{number}]")),
+    "yes for true": lambda text: text.replace("true", '"Yes."'),
+    "capitals": lambda text: json.dumps({key.title(): value for key, value in json.loads(text).items()}),
+    "one level down": lambda text: json.dumps({"answer": json.loads(text)}),
+    "another key beside it": lambda text: f'{{"confidence": 0.9, {text[1:]}',
+    "thoughts in tags": lambda text: f'<think>{{"sentences": [1]}}</think>{text}',
+    "twice": lambda text: f"{text}\nOnce more:\n{text}",
+}
+
+
+@pytest.mark.parametrize("shape", READ)
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_reply_that_means_one_thing_is_read_as_it(tmp_path: Path, prompt: str, shape: str) -> None:
+    step = step_of(prompt, tmp_path)
+    good, _, _ = run(tmp_path, step, given_to(step), ANSWERS, name="good")
+    made, _, sender = run(tmp_path, step, given_to(step), ANSWERS | {prompt: READ[shape](written(prompt))}, name="made")
+    assert told(made) == told(good)
+    assert all(len(request.messages) == 1 for request in sender.asked), "nothing is asked again"
 
 
 class Pair(msgspec.Struct):

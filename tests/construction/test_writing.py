@@ -469,8 +469,6 @@ ANSWERS: dict[str, Any] = GOOD | {
     "judge one aspect": {"sentences": [2]},
     "judge all aspects": {"aspects": [{"aspect": 1, "sentences": [2]}, {"aspect": 2, "sentences": [2]}]},
 }
-UNREAD = {"judge one aspect": "sentences without a readable judgment"}
-UNREAD |= {"judge all aspects": UNREAD["judge one aspect"]}
 
 
 def step_of(prompt: str, folder: Path) -> ModelStep:
@@ -504,7 +502,7 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
     mended, _, sender = run(tmp_path, step, given_to(step), ANSWERS | {prompt: at_first}, name="mended")
     always, report, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: reply}, name="always")
     if prompt == "judge one aspect":  # read as the replies of strategies are: "{}" names no sentence
-        assert (mended.dropped, always.dropped in ("", UNREAD[prompt])) == ("", True)
+        assert (mended.dropped, always.dropped) == ("", "")
         return
     assert told(mended) == told(good)
     n_again = sum(len(request.messages) > 1 for request in sender.asked)
@@ -512,8 +510,10 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
     if prompt == "can the paper answer":  # nothing speaks against the paper then
         assert told(always) == told(good)
         return
-    reason = UNREAD.get(prompt, NO_REPLY)
-    assert (told(always), report.dropped) == (told(good), {}) if shape in REPAIRED else report.dropped == {reason: 1}
+    if prompt == "judge all aspects" and shape not in REPAIRED:  # a window stays unread; recheck drops the draft
+        assert always.judging.rounds[0].votes[0][0].sentences is None
+        return
+    assert (told(always), report.dropped) == (told(good), {}) if shape in REPAIRED else report.dropped == {NO_REPLY: 1}
 
 
 def told(made: Draft) -> tuple[object, ...]:

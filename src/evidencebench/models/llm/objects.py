@@ -119,7 +119,7 @@ def _as_struct(value: Any, kind: type[msgspec.Struct]) -> Any:
     fields = msgspec.structs.fields(kind)
     only = fields[0] if len(fields) == 1 else None
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        value = value[0] if only is None or get_origin(only.type) is not list else value
+        value = value[0] if only is None or get_origin(only.type) is not list or only.name in value[0] else value
     if not isinstance(value, dict):  # without its wrapper
         return {only.name: brought(value, only.type)} if only and isinstance(value, list) else value
     made: dict[str, Any] = {}
@@ -153,7 +153,9 @@ def _as_list(value: Any, item: Any) -> Any:
         return []
     if isinstance(value, str | int | dict) and not (item is str and isinstance(value, dict) and len(value) > 1):
         value = [value]
-    return [brought(inner, item) for inner in value] if isinstance(value, list) else value
+    if not isinstance(value, list) or any(isinstance(inner, list) for inner in value):
+        return value
+    return [brought(inner, item) for inner in value]
 
 
 def _numbers_from(first: int, last: int | None) -> Iterable[int | None]:
