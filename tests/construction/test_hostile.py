@@ -11,7 +11,7 @@ import pytest
 from construction.test_writing import ANSWERS, PROMPTS, given_to, run, step_of, told, written
 from evidencebench.construction.step import NO_REPLY, REFUSED, numbered_sentences
 from evidencebench.errors import EndpointError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.objects import brought, read_object
 
 Hostile = Callable[[str], Any]
@@ -57,17 +57,14 @@ def test_no_reply_breaks_a_step_or_loses_a_draft(tmp_path: Path, prompt: str, sh
         assert made.dropped != REFUSED or "refusal" in shape
 
 
-def test_the_prompt_itself_as_the_reply_is_no_answer(tmp_path: Path) -> None:
-    for prompt in PROMPTS:
-        step = step_of(prompt, tmp_path)
-
-        def repeated(request: ChatRequest) -> str:
-            return request.messages[-1].text
-
-        made, _, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: repeated}, name=prompt)
-        votes = [vote for judged in made.judging.rounds for vote in judged.votes[0]] if "judge" in prompt else []
-        assert all(vote.sentences is None for vote in votes)
-        assert made.dropped == ("" if votes or prompt == "can the paper answer" else NO_REPLY), prompt
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_the_prompt_itself_as_the_reply_is_no_answer(tmp_path: Path, prompt: str) -> None:
+    step = step_of(prompt, tmp_path)
+    made, _, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: lambda request: request.messages[-1].text})
+    rounds = made.judging.rounds if made.judging is not None else ()
+    votes = [vote for judged in rounds for vote in judged.votes[0]]
+    assert all(vote.sentences is None for vote in votes)
+    assert made.dropped == ("" if votes or prompt == "can the paper answer" else NO_REPLY)
 
 
 def each_number(value: Any, change: Callable[[int], object]) -> Any:

@@ -183,7 +183,11 @@ def test_a_higher_lead_asks_what_a_lower_one_asked_and_more(tmp_path: Path, *, a
             for votes in sentence_votes(judging, aspect):
                 # A neighbour may be shown more often than it is asked for.
                 assert votes.n_read >= MOST_VOTES or abs(votes.yes - votes.no) >= lead or not votes.yes
-    assert [set(one) for one in judging.sources] == list(GOLD.values())
+    wrong, first = (
+        [len(set(one) ^ gold) for one, gold in zip(found.sources, GOLD.values(), strict=True)]
+        for found in (judging, judging_of(judged))
+    )
+    assert sum(wrong) < sum(first) / 2
 
 
 @given(st.data())

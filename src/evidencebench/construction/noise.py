@@ -223,8 +223,9 @@ def _read_cells(drafts: Iterable[Draft]) -> tuple[_Cells, Counter[str], list[str
     papers: defaultdict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
     counts, models = Counter[str](), list[str]()
     for draft in drafts:
-        for aspect, sources in enumerate(draft.judging.sources if draft.judging else ()):
-            assert draft.judging is not None, "it has sources"
+        if draft.judging is None or not draft.edited.keys().isdisjoint(("judge", "recheck")):  # people said its sources
+            continue
+        for aspect, sources in enumerate(draft.judging.sources):
             votes = _votes(draft.judging, aspect, models, counts)
             is_label = np.zeros(votes.shape[1], dtype=np.int64)
             is_label[[index for index in sources if 0 <= index < len(is_label)]] = 1
