@@ -170,7 +170,8 @@ def construct(
             on_progress=progress_of(on_progress, name),
         )
         report = run(step, overwrite=overwrite)
-        while name == "recheck" and not report.failures and asks_again(target, config.file.judge.precision):
+        can_ask = name == "recheck" and limit != 0
+        while can_ask and not report.failures and asks_again(target, config.file.judge.precision):
             step = model_step(name, config.file.judge, config.papers, client, lead_in(target) + 1)
             report = run(step, overwrite=True)
         reports.append(report)
