@@ -164,7 +164,7 @@ def student_quantile(share: float, degrees: int) -> float:
     """Return the quantile of Student's t by Wallace (1959): 4 % too large for 2 degrees, less for more.
 
     >>> round(student_quantile(0.975, 10), 2)
-    2.24
+    2.23
     """
     z = NormalDist().inv_cdf(share) * (8 * degrees + 3) / (8 * degrees + 1)
     return sqrt(degrees * expm1(z * z / degrees))

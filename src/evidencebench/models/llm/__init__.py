@@ -15,6 +15,7 @@ In reading order:
 * `batch_apis`: The batch interfaces of OpenAI and Anthropic
 * `batches`: BatchSender: queue, submit once, collect
 * `reading`: read_selection, read_order, read_scores
+* `objects`: read_object: the object that a reply holds, in the form that was asked for
 * `grammar`: Where an answer or scores stand in a reply
 * `grammar_lists`: Numbers, items, quoted sentences
 """

@@ -92,7 +92,7 @@ def brought(value: Any, kind: Any) -> Any:
     """Return a JSON value in the form of a type where it can mean one thing only, else as it is, to be refused.
 
     >>> brought({"1": "[3]"}, list[int]), brought(["sentence 3", {"id": 4}], list[int]), brought({"text": "Tea"}, str)
-    ({'1': '[3]'}, [3, 4], 'Tea')
+    ([3], [3, 4], 'Tea')
     """
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return _as_struct(value, kind)

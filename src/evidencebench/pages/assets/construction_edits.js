@@ -26,7 +26,7 @@ function editsOf(overview, record, source, { draw, renew }) {
   const aspects = draft.aspects ?? [];
   const stepNames = overview.steps.map(({ step }) => step);
   const sources = record.votes.map((ofAspect) => ofAspect.filter((vote) => vote.is_source).map((vote) => vote.sentence));
-  const isJudged = stepNames.indexOf(row.step) >= stepNames.indexOf("judge") && stepNames.includes("judge") && isSame(aspects, record.judged);
+  const isJudged = stepNames.indexOf(row.step) >= stepNames.indexOf("judge") && stepNames.includes("judge") && haveSameTexts(aspects, record.judged);
   const lastStep = row.step === "filter" ? "label-results" : row.step; // of those whose drafts people edit
   const told = h("p.bench-told", { role: "alert", hidden: true });
   let { revision, edits } = record;
@@ -174,7 +174,7 @@ function editsOf(overview, record, source, { draw, renew }) {
   }
 }
 
-function isSame(texts, others) {
+function haveSameTexts(texts, others) {
   return texts.length === others.length && texts.every((one, place) => one === others[place]);
 }
 
