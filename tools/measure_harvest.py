@@ -58,10 +58,10 @@ def main() -> None:
 def print_counts(what: str, reviews: list[Path], folder: Path, rules: HarvestRules) -> None:
     """Harvest the reviews into a folder, and print what became of the passages."""
     report = harvest(reviews, folder, rules=rules)
-    print(f"{what}: {report.n_reviews} reviews, {len(report.unreadable)} not read, {report.n_papers} papers")
-    for reason, n in [("kept", report.n_kept), *report.dropped.most_common()]:
+    found = open_drafts(output_of("harvest", folder))
+    print(f"{what}: {len(reviews)} reviews, {len(report.unreadable)} not read")
+    for reason, n in [("kept", report.n_kept), *found.dropped.items()]:
         print(f"  {n:>6,}  {reason}")
-    print(f"  {report.n_marks_elsewhere:>6,}  marks in headings, tables, figures and notes")
 
 
 def draw(path: Path, seed: int) -> list[Draft]:

@@ -5,8 +5,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -120,52 +119,45 @@ class HarvestRules:
         return "" if paper.licence in self.licences else PAPER_LICENCE
 
 
-def reason_to_drop(
-    source: ReviewSource,
-    passage: Passage,
-    cited: Mapping[tuple[tuple[str, ...], str], int],
-    rules: HarvestRules,
-    paper: PaperAtHand | None,
-) -> str:
-    """Return why a passage is dropped: the first reason that holds; an empty text: it is kept.
+def reasons_to_drop(
+    source: ReviewSource, found: Passage | StudyRow, n_cited: int, rules: HarvestRules, paper: PaperAtHand | None
+) -> Iterator[str]:
+    """Yield why a passage or a row of a table is dropped, or at last an empty text; only the first counts.
 
-    ``cited`` is how many passages of a section cite a reference; ``paper`` is the one that it cites, if it is at hand.
+    ``n_cited`` is how many passages of the section, or rows, cite its reference; ``paper`` is that, where at hand.
     """
+    listed = [source.listed[reference] for reference in found.references]
+    if isinstance(found, Passage) and not all(mark.references for mark in found.marks):
+        yield UNRESOLVED
+    if len(listed) > 1 or listed[0].lists_several:
+        yield SEVERAL_PAPERS
+    if n_cited > 1:
+        yield CITED_AGAIN
+    if isinstance(found, Passage):
+        yield from _reasons_in_text(source, found)
+    if not listed[0].ids:
+        yield NO_ID
+    if source.licence not in rules.licences:
+        yield REVIEW_LICENCE
+    yield rules.reason_against(paper)
+
+
+def _reasons_in_text(source: ReviewSource, passage: Passage) -> Iterator[str]:
     review, first = source.paper, passage.first
     place, sentences = review.places[first], review.sentences[first : passage.last + 1]
-    listed = [source.listed[reference] for reference in passage.references]
     is_behind_another = (
         first > 0
         and review.places[first - 1].paragraph == place.paragraph
         and review.kinds[first - 1] is not Kind.HEADING
     )
-    return _first_reason(
-        (UNRESOLVED, lambda: not all(mark.references for mark in passage.marks)),
-        (SEVERAL_PAPERS, lambda: len(listed) > 1 or listed[0].lists_several),
-        (CITED_AGAIN, lambda: cited[place.section, listed[0].id] > 1),
-        (METHODS, lambda: any(_METHODS.search(plain_title(title)) for title in place.section)),
-        (OWN_VOICE, lambda: any(map(is_own, sentences)) or THIS_STUDY.search(sentences[0])),
-        (POINTS_BACK, lambda: is_behind_another and POINTING_BACK.match(sentences[0])),
-        (PART_OF_SENTENCE, lambda: any(_is_for_part(source, mark) for mark in passage.marks)),
-        (NO_ID, lambda: not listed[0].ids),
-        (REVIEW_LICENCE, lambda: source.licence not in rules.licences),
-    ) or rules.reason_against(paper)
-
-
-def _reason_against(
-    source: ReviewSource, row: StudyRow, cited: Mapping[str, int], rules: HarvestRules, paper: PaperAtHand | None
-) -> str:
-    listed = [source.listed[reference] for reference in row.references]
-    return _first_reason(
-        (SEVERAL_PAPERS, lambda: len(listed) > 1 or listed[0].lists_several),
-        (CITED_AGAIN, lambda: cited[listed[0].id] > 1),
-        (NO_ID, lambda: not listed[0].ids),
-        (REVIEW_LICENCE, lambda: source.licence not in rules.licences),
-    ) or rules.reason_against(paper)
-
-
-def _first_reason(*checks: tuple[str, Callable[[], object]]) -> str:
-    return next((reason for reason, holds in checks if holds()), "")
+    if any(_METHODS.search(plain_title(title)) for title in place.section):
+        yield METHODS
+    if any(map(is_own, sentences)) or THIS_STUDY.search(sentences[0]):
+        yield OWN_VOICE
+    if is_behind_another and POINTING_BACK.match(sentences[0]):
+        yield POINTS_BACK
+    if any(_is_for_part(source, mark) for mark in passage.marks):
+        yield PART_OF_SENTENCE
 
 
 def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
@@ -182,12 +174,8 @@ def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
 MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 
-class ReviewHarvest(NamedTuple):
-    drafts: list[Draft]  # one a passage
-    n_marks_elsewhere: int  # in headings, tables, figures and notes, but for rows of studies
-
-
-def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewHarvest:
+def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> list[Draft]:
+    """Return a draft for each passage, and for each row of a table of studies; those that are dropped say why."""
     source = read_review(content, file=file)
     review, passages = source.paper, list(passages_of(source.paper, source.text.marks, source.listed))
     cited = Counter((review.places[passage.first].section, ref) for passage in passages for ref in passage.references)
@@ -197,54 +185,48 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewH
         for number, members in groupby(body, key=lambda index: review.places[index].paragraph)
     }
     numbers: Counter[str] = Counter()
+    drafts: list[Draft] = []
 
-    def draft(
-        references: Sequence[str],
-        summary: str,
-        context: Callable[[], str],
-        reason: Callable[[PaperAtHand | None], str],
-        where: Mapping[str, Any],
-    ) -> Draft:
-        first, *others = references or ("?",)
+    def add(found: Passage | StudyRow, summary: str, context: str, n_cited: int, **where: Any) -> None:
+        first, *others = found.references or ("?",)
         name = f"{first}+{len(others)}" if others else first
         numbers[name] += 1
-        ids = source.listed[first].ids if len(references) == 1 else {}
+        ids = source.listed[first].ids if len(found.references) == 1 else {}
         paper = rules.papers.find(ids) if rules.papers else None
-        dropped = reason(paper)
+        dropped = next(reasons_to_drop(source, found, n_cited, rules, paper))
         ids = {**(paper.ids if paper else {}), **ids}
-        return Draft(
+        draft = Draft(
             id=f"{review.name}:{name}:{numbers[name]}",
             review_id=source.id,
             paper_id=paper_id_of(ids),
             paper_file="" if paper is None else paper.file,
             paper_ids=ids,
             summary=summary,
-            context="" if dropped else context(),
-            passage=CitedPassage(review_file=review.name, reference=" ".join(references), **where),
+            context="" if dropped else context,
+            passage=CitedPassage(review_file=review.name, reference=" ".join(found.references), **where),
             dropped=dropped,
         )
+        drafts.append(draft)
 
-    drafts = []
     for passage in passages:
         place = review.places[passage.first]
         summary = " ".join(review.sentences[passage.first : passage.last + 1])
-        where = {
-            "start": review.spans[passage.first].start,
-            "stop": review.spans[passage.last].stop,
-            "marks": tuple(mark.text for mark in passage.marks),
-            "section": place.section,
-        }
-        context = partial(_context, paragraphs, place.paragraph, summary)
-        reason = partial(reason_to_drop, source, passage, cited, rules)
-        drafts.append(draft(passage.references, summary, context, reason, where))
+        add(
+            passage,
+            summary,
+            _context(paragraphs, place.paragraph, summary),
+            cited[place.section, "".join(passage.references[:1])],
+            start=review.spans[passage.first].start,
+            stop=review.spans[passage.last].stop,
+            marks=tuple(mark.text for mark in passage.marks),
+            section=place.section,
+        )
     in_tables = Counter(reference for row in source.rows for reference in row.references)
     for row in source.rows:
+        context, n_cited = f"{row.caption[:MOST_CONTEXT]}\n\n{row.text}", in_tables[row.references[0]]
         where = {"start": row.start, "stop": row.stop, "marks": row.marks, "section": (*row.section, row.caption)}
-        context = partial("{}\n\n{}".format, row.caption[:MOST_CONTEXT], row.text)
-        drafts.append(
-            draft(row.references, row.text, context, partial(_reason_against, source, row, in_tables, rules), where)
-        )
-    return ReviewHarvest(drafts, max(0, source.text.n_elsewhere - sum(len(row.marks) for row in source.rows)))
+        add(row, row.text, context, n_cited, **where)
+    return drafts
 
 
 def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
@@ -256,40 +238,33 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
     return before[max(0, len(before) - room) :] + summary + behind[:room]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarvestReport:
-    n_reviews: int = 0  # that were read, with passages or not
+class HarvestReport(NamedTuple):
     n_kept: int  # drafts that go on
-    n_papers: int  # that these speak of
-    dropped: Counter[str]  # reason -> drafts
-    n_marks_elsewhere: int = 0  # in headings, tables, figures and notes, which are in no draft
-    unreadable: tuple[str, ...] = ()  # why files could not be read
     # Of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once, in the order of a pilot.
     ids: tuple[str, ...]
+    unreadable: Sequence[str] = ()  # why files could not be read
 
 
 def write_passages(
     output: Path, drafts: Iterable[Draft], *, settings: Mapping[str, object], rules: HarvestRules, overwrite: bool
 ) -> HarvestReport:
-    """Write drafts, those that are not in the file yet, and count all; ``settings`` and the rules decide them."""
+    """Write drafts, those that are not in the file yet; ``settings`` and the rules decide them."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{output.parent}: cannot be made: {error.strerror}") from error
     papers = rules.papers.sha256[:12] if rules.papers else ""
     header = DraftHeader(step="harvest", settings={**settings, "licences": sorted(rules.licences), "papers": papers})
-    reasons, cited, ids = Counter[str](), set[str](), dict[bytes, str]()
+    n_kept, ids = 0, dict[bytes, str]()
     with writing_drafts(output, header, overwrite=overwrite) as writer:
         for draft in drafts:
             if draft.id not in writer.done:
                 writer.append(draft)
-            reasons[draft.dropped] += 1
-            cited.update([] if draft.dropped else [draft.paper_id])
+            n_kept += not draft.dropped
             if draft.paper_ids and not draft.paper_file and draft.dropped in ("", NOT_AT_HAND):
                 ids[hashlib.sha256(draft.id.encode()).digest()] = id_to_fetch(draft.paper_ids)
         writer.finish()
-    wanted = dict.fromkeys(ids[digest] for digest in sorted(ids))
-    return HarvestReport(n_kept=reasons.pop("", 0), n_papers=len(cited), dropped=reasons, ids=tuple(wanted))
+    return HarvestReport(n_kept, tuple(dict.fromkeys(ids[digest] for digest in sorted(ids))))
 
 
 def harvest(
@@ -312,24 +287,16 @@ def harvest(
             digest.update(f"{path.name} {file_sha256(path)}\n".encode())
         except OSError:  # told when it is harvested
             digest.update(f"{path.name}\n".encode())
-    unreadable, counts = list[str](), list[int]()  # of each review, its marks elsewhere
+    unreadable: list[str] = []
 
     def drafts() -> Iterator[Draft]:
         for number, path in enumerate(reviews, 1):
             try:
-                of_review, n_elsewhere = harvest_review(read_bytes(path), file=path.name, rules=rules)
+                yield from harvest_review(read_bytes(path), file=path.name, rules=rules)
             except UnreadableError as error:
                 unreadable.append(str(error))
-            else:
-                yield from of_review
-                counts.append(n_elsewhere)
             on_review(number, len(reviews))
 
     output, settings = output_of("harvest", folder), {"reviews": digest.hexdigest()[:12]}
     report = write_passages(output, drafts(), settings=settings, rules=rules, overwrite=overwrite)
-    return replace(
-        report,
-        n_reviews=len(counts),
-        n_marks_elsewhere=sum(counts),
-        unreadable=tuple(unreadable),
-    )
+    return report._replace(unreadable=unreadable)

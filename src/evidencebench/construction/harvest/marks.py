@@ -35,7 +35,6 @@ class MarkedText:
 
     marks: list[CitationMark] = field(default_factory=list)  # in order
     pieces: list[Characters] = field(default_factory=list)  # with `LINK` for each mark that is a link
-    n_elsewhere: int = 0  # links in headings, tables, figures and notes, which are in no sentence of a paragraph
 
     def between(self, start: int, stop: int) -> str:
         """Return the text outside links at start..stop-1 of the file, whole pieces where they are not cut."""
@@ -57,13 +56,10 @@ def marked_text(body: Element, listed: ReferenceList, *, file: str) -> MarkedTex
     """Return the text of a body with its marks, ranges filled from the reference list."""
     text = MarkedText()
     n_cited, n_before, stop = 0, 0, 0
-    for node, is_running in _nodes(body, listed):
+    for node in _nodes(body, listed):
         if isinstance(node, Characters):
             text.pieces.append(node)
             stop = node.stop
-            continue
-        if not is_running:
-            text.n_elsewhere += 1
             continue
         characters = list(node.characters())
         begins, ends = (characters[0].start, characters[-1].stop) if characters else (stop, stop)
@@ -128,16 +124,14 @@ def _filled(first: CitationMark, last: CitationMark, listed: ReferenceList) -> C
     return CitationMark(first.start, last.stop, f"{first.text}-{last.text}", ids)
 
 
-def _nodes(body: Element, listed: ReferenceList) -> Iterator[tuple[Characters | Element, bool]]:
-    """Yield text and links in order, links in place of their text; those outside of running text with False."""
+def _nodes(body: Element, listed: ReferenceList) -> Iterator[Characters | Element]:
+    """Yield running text and its links in order, links in place of their text."""
     waiting: list[Element | Characters] = [body]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Characters) or _is_citing(node, listed):
-            yield node, True
-        elif node.tag in LEFT_OUT or node.tag == "title":
-            yield from ((link, False) for link in node.all("xref") if _is_citing(link, listed))
-        else:
+            yield node
+        elif node.tag not in LEFT_OUT and node.tag != "title":
             waiting.extend(reversed(node.children))
 
 

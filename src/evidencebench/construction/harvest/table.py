@@ -4,7 +4,6 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -39,8 +38,7 @@ def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: b
     rows = _lines_of_csv(path, text, delimiter) if delimiter else _lines_of_json(path, text)
     drafts = list(_drafts(path, rows, rules))
     settings = {"table": file_sha256(path)[:12]}
-    report = write_passages(output_of("summaries", folder), drafts, settings=settings, rules=rules, overwrite=overwrite)
-    return replace(report, n_reviews=len({draft.review_id for draft in drafts}))
+    return write_passages(output_of("summaries", folder), drafts, settings=settings, rules=rules, overwrite=overwrite)
 
 
 def _lines_of_csv(path: Path, text: str, delimiter: str) -> Iterator[_Row]:

@@ -57,7 +57,8 @@ def _rows(table: Element, section: tuple[str, ...], listed: ReferenceList) -> It
         return
     n_head = sum(1 for head in table.all("thead") for _ in head.all("tr")) or 1
     grid = _grid(list(table.all("tr")), listed)
-    names = [" ".join(dict.fromkeys(filter(None, column))) for column in _columns(grid[:n_head])]
+    heads = [[cell.text for cell in row] for row in grid[:n_head]]
+    names = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*heads, strict=True)]
     bodies = [row for row in grid[n_head:] if len({cell.text for cell in row if cell.text}) > 1]
     column = next((n for n in range(len(names)) if sum(bool(row[n].references) for row in bodies) * 2 > len(bodies)), 0)
     if not names or not (_STUDY.search(names[column]) or (column == 0 and _STUDIES.search(title))):
@@ -94,7 +95,7 @@ def _grid(rows: Sequence[Element], listed: ReferenceList) -> list[list[_Cell]]:
                 x += 1
             named = (name for link in _links(element, listed) for name in link.attributes.get("rid", "").split())
             cell = _Cell(
-                element.text, element, tuple(dict.fromkeys(name for name in named if name in listed.positions))
+                element.text, element, tuple(name for name in dict.fromkeys(named) if name in listed.positions)
             )
             height, width = (_span(element, name) for name in ("rowspan", "colspan"))
             height = min(height, len(rows) - y)
@@ -106,10 +107,6 @@ def _grid(rows: Sequence[Element], listed: ReferenceList) -> list[list[_Cell]]:
     if n_columns * len(rows) > MOST_CELLS:
         return []
     return [[spanned.get((y, x), _EMPTY) for x in range(n_columns)] for y in range(len(rows))]
-
-
-def _columns(rows: Sequence[Sequence[_Cell]]) -> list[list[str]]:
-    return [[cell.text for cell in column] for column in zip(*rows, strict=True)]
 
 
 def _links(element: Element, listed: ReferenceList) -> Iterator[Element]:
