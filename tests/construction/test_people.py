@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import CitedPassage, Draft, Judging, JudgingRound, WindowVote
-from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation, read_annotations
+from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation
 from evidencebench.construction.people.exchange import TOOLS, collect_annotations
 from evidencebench.construction.people.labels import AspectLabels, read_labels
 from evidencebench.construction.people.sampling import draw_tasks
@@ -294,21 +294,18 @@ def test_decisions_are_kept_apart_from_annotators(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("adjudicated", marked(1))
     folder.decide("Cleo", marked(0))
-    found = read_annotations(folder.folder, folder.tasks)
+    found = folder.read()
     assert set(found.by_annotator) == {"adjudicated"}
     assert (found.adjudicated["task_1"].sentences, found.adjudicated["task_1"].decided_by) == ((0,), "Cleo")
     assert (folder.folder / ADJUDICATED).exists()
 
 
-def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_path: Path) -> None:
+def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("Ada", marked(1))
     write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
     with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
-        read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UnreadableError, match="evidencebench construct validate"):
-        read_annotations(tmp_path / "empty", read_tasks(tmp_path / "tasks.jsonl"))
+        AnnotationFolder(folder.folder, read_tasks(tmp_path / "tasks.jsonl")).read()
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,8 @@ def report(
 
 def _cautions(report: AuditReport) -> Iterator[str]:
     n_drawn = report.header.n_drawn
-    if report.n_audited < n_drawn:
-        yield f"{report.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
+    if report.excused.n < n_drawn:
+        yield f"{report.excused.n} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
     if report.tied:
         yield (
             f"auditors are even about {counted(len(report.tied), 'miss', 'misses')} {first_few(report.tied)}, which "
@@ -151,7 +151,7 @@ def _tables(report: AuditReport) -> Iterator[Table]:
     yield Table(
         columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
         rows=rows,
-        title=f"{report.n_audited} audited misses of {report.header.n_misses:,}, by {auditors}",
+        title=f"{report.excused.n} audited misses of {report.header.n_misses:,}, by {auditors}",
         notes=("points: what these misses, and those that they stand for, take from the score",),
     )
     if report.pairs:
@@ -172,7 +172,6 @@ _PAIRS: list[Column[AuditorPair]] = [
     Column("", "auditors", lambda pair: f"{pair.first}, {pair.second}"),
     Column("", "both judged", lambda pair: pair.n_both),
     Column("", "same cause", lambda pair: pair.n_same_cause),
-    Column("", "same fault", lambda pair: pair.n_same_fault),
     Column("", "kappa of fault", lambda pair: "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}"),
 ]
 

@@ -110,7 +110,6 @@ def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> Floats:
 class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: int  # of the instance among those that count
     aspect_id: str
-    chance: float
     loss: float  # what it takes from the instance's recall
 
 
@@ -140,7 +139,7 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
             is_drawn = sources.isdisjoint(selection.certain)
             chance = is_drawn * missed_by_draws(holders, len(selection.tied), selection.n_drawn)
             if sources and chance > 0:
-                yield FoundMiss(position=position, aspect_id=aspect, chance=chance, loss=chance / len(aspects))
+                yield FoundMiss(position=position, aspect_id=aspect, loss=chance / len(aspects))
 
 
 def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -> tuple[list[int], Floats]:
@@ -233,7 +232,6 @@ def sample_misses(
             selected=(*selection.certain, *selection.tied),
             is_result=miss.aspect_id in labels.results,
             limit=limit_of(instance, miss.aspect_id, task, selection),
-            chance=miss.chance,
             loss=miss.loss / n_instances,
             stands_for=float(stands_for[index]),
         )
@@ -267,7 +265,6 @@ class AuditorPair:
     second: str
     n_both: int  # misses that both judged
     n_same_cause: int
-    n_same_fault: int
     kappa_fault: float | None  # None where it is undefined
 
 
@@ -275,9 +272,8 @@ class AuditorPair:
 class AuditReport:
     header: MissesHeader
     auditors: dict[str, int]  # name -> how many misses the auditor judged
-    n_audited: int  # misses with a verdict
     causes: tuple[CauseShare, ...]
-    excused: Proportion  # of them not the system's fault
+    excused: Proportion  # of the misses with a verdict, not the system's fault
     tied: tuple[str, ...]  # misses on which auditors are even about whose fault it is: they count as the system's
     pairs: tuple[AuditorPair, ...]
     corrected: CorrectedScore
@@ -318,7 +314,6 @@ def audit_report(
     return AuditReport(
         header=misses.header,
         auditors={name: len(of_auditor) for name, of_auditor in verdicts.items()},
-        n_audited=len(causes),
         causes=tuple(
             CauseShare(
                 cause=cause,
@@ -366,6 +361,5 @@ def _pair(first: str, second: str, verdicts: Mapping[str, Mapping[str, Cause]]) 
         second=second,
         n_both=len(causes),
         n_same_cause=sum(cause is other for cause, other in causes),
-        n_same_fault=sum(one is other for one, other in faults),
         kappa_fault=None if np.isnan(kappa) else kappa,
     )

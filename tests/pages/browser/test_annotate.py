@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from browsing import NewPage, assert_accessible, assert_asks_before_leaving, say_name
-from evidencebench.construction.people.answers import read_annotations
+from evidencebench.construction.people.answers import AnnotationFolder
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
@@ -82,7 +82,7 @@ def saved(page: Page) -> None:
 
 
 def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...] | None]]:
-    found = read_annotations(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl"))
+    found = AnnotationFolder(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")).read()
     return {
         name: {task: one.sentences for task, one in of_one.items() if one.is_done}
         for name, of_one in found.by_annotator.items()
@@ -132,9 +132,8 @@ def test_two_annotators_differ_and_one_decides(
         saved(page)
         page.get_by_role("button", name="Done").click()
         expect(page.get_by_text("All disputes are decided. Thank you!")).to_be_visible()
-    (decision,) = read_annotations(
-        tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")
-    ).adjudicated.values()
+    found = AnnotationFolder(tmp_path / "sentences", read_tasks(tmp_path / "sentences.jsonl")).read()
+    (decision,) = found.adjudicated.values()
     assert (decision.sentences, decision.note, decision.decided_by) == ((2, 3), "It says so.", "Bo")
     assert decision.is_done
 
@@ -312,7 +311,9 @@ def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, 
         page.keyboard.press("x")
         page.keyboard.press("Enter")
         expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
-    found = read_annotations(tmp_path / "hypotheses", read_tasks(tmp_path / "hypotheses.jsonl")).by_annotator["Ada"]
+    found = (
+        AnnotationFolder(tmp_path / "hypotheses", read_tasks(tmp_path / "hypotheses.jsonl")).read().by_annotator["Ada"]
+    )
     assert [one.ratings for one in found.values()] == 2 * [{"valuable": True, "relevant": False}]
     assert all(one.is_done for one in found.values())
 
@@ -329,7 +330,9 @@ def test_a_pair_shows_the_sentence_among_those_around_it(serving: Serving, tmp_p
         page.keyboard.press("y")
         page.keyboard.press("Enter")
         expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of")
-    (answer,) = read_annotations(tmp_path / "pairs", read_tasks(tmp_path / "pairs.jsonl")).by_annotator["Ada"].values()
+    (answer,) = (
+        AnnotationFolder(tmp_path / "pairs", read_tasks(tmp_path / "pairs.jsonl")).read().by_annotator["Ada"].values()
+    )
     assert (answer.task, answer.ratings, answer.is_done) == (first.id, {"holds": True}, True)
 
 

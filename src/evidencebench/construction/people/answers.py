@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from evidencebench.construction.people.tasks import QUESTIONS, MissesFile, TasksFile
-from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError, UnreadableError
+from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError
 from evidencebench.files.disk import read_bytes
 from evidencebench.files.records import RecordFormat, Records, open_journal
 from evidencebench.runs.people import Clock, checked_name, file_stem, require_no_link, utc_now
@@ -173,15 +173,6 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
 
     def read(self) -> Annotations:
         return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
-
-
-def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
-    annotations = AnnotationFolder(folder, tasks).read()
-    if not annotations.by_annotator:
-        raise UnreadableError(
-            f"{folder}: expected a folder with annotations, which 'evidencebench construct validate' writes, got none"
-        )
-    return annotations
 
 
 def _check_note(note: str) -> None:

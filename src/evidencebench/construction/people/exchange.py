@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
-from evidencebench.construction.people.answers import Annotations, TaskAnnotation, check_annotation, read_annotations
+from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation, check_annotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, decoded, packaged_table, read_bytes
@@ -282,27 +282,22 @@ TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = {
 def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> tuple[Annotations, list[str]]:
     """Return what folders and exports hold together, and problems; an annotator answers a task in one of them only."""
     merged: dict[str, dict[str, TaskAnnotation]] = {}
-    adjudicated: dict[str, TaskAnnotation] = {}
     problems = []
-
-    def merge(into: dict[str, TaskAnnotation], answers: Mapping[str, TaskAnnotation], what: str) -> None:
-        for task, annotation in answers.items():
-            if task in into:
-                raise RunFormatError(f"{what} to task '{task}'; give each once")
-            into[task] = annotation
-
     for path in sources:
         if path.is_dir():
-            ours = read_annotations(path, tasks)
-            by_annotator: Mapping[str, Mapping[str, TaskAnnotation]] = ours.by_annotator
-            merge(adjudicated, ours.adjudicated, f"{path}: a second decision")
+            ours = AnnotationFolder(path, tasks).read()
+            by_annotator = {**ours.by_annotator, "": ours.adjudicated}
         else:
             foreign = _read_foreign(path, tasks)
-            by_annotator = foreign.by_annotator
+            by_annotator = {**foreign.by_annotator}
             problems += [f"{path}: {problem}: {n:,}" for problem, n in foreign.problems.items()]
         for name, answers in by_annotator.items():
-            merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
-    return Annotations(by_annotator=merged, adjudicated=adjudicated), problems
+            known = merged.setdefault(name, {})
+            if twice := known.keys() & answers.keys():
+                what = f"answer of '{name}'" if name else "decision"
+                raise RunFormatError(f"{path}: a second {what} to task '{min(twice)}'; give each once")
+            known |= answers
+    return Annotations(adjudicated=merged.pop("", {}), by_annotator=merged), problems
 
 
 def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:

@@ -57,7 +57,7 @@ def datasets_of(source: str | Path) -> list[Dataset]:
 
 
 def read_labels(source: str | Path) -> Labelled:
-    drafts = newest_drafts(Path(source), "judge") if is_work_folder(Path(source)) else None
+    drafts = newest_drafts(Path(source), "judge")
     return dict(_labels_of_data(datasets_of(source)) if drafts is None else _labels_of_drafts(drafts))
 
 

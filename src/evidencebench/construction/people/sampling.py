@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.people.labels import Labelled, datasets_of, is_work_folder, newest_drafts, read_labels
+from evidencebench.construction.people.labels import Labelled, datasets_of, newest_drafts, read_labels
 from evidencebench.construction.people.tasks import CRITERIA, AnnotationTask, FileDigest, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -47,15 +47,15 @@ def draw_tasks(
         source_sha256, tasks, population = _draw_passages(Path(source), n, random)
     else:
         datasets = datasets_of(source)
-        labels = read_labels(source) if is_work_folder(Path(source)) and sort == "pairs" else {}
+        labels = read_labels(source) if sort == "pairs" else {}
         summaries = _summaries(source) if sort == "aspects" else {}
         if not summaries:
             criteria = tuple(criterion for criterion in criteria if criterion.name != "faithful")
         places = _places(datasets, sort, labels)
-        if sort in {"pairs", "results"}:
-            chosen, population = _reservoirs(places, n // 2, random)
-        else:
-            chosen, population = _one_a_paper(places, n, random)
+        is_halved = sort in {"pairs", "results"}
+        chosen, population = _reservoirs(places, n // 2 if is_halved else 1, random)
+        if not is_halved:
+            chosen, population = chosen[:n], {"papers": len(chosen)}
         tasks = [_task(datasets[place.dataset][place.instance_id], place, sort, summaries) for place in chosen]
         digests = [dataset.sha256 for dataset in datasets]
         source_sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
@@ -101,14 +101,6 @@ def _pairs(instance: Instance, aspect: str, doubted: Iterable[int]) -> Iterator[
     yield from ((UNLABELLED, number) for number in sorted(likely - sources) if 0 <= number <= last)
 
 
-def _one_a_paper(places: Iterable[tuple[str, _Place]], n: int, random: Random) -> tuple[list[_Place], dict[str, int]]:
-    of_paper: dict[str, list[_Place]] = {}
-    for paper, place in places:
-        of_paper.setdefault(paper, []).append(place)
-    papers = random.sample(sorted(of_paper), min(n, len(of_paper)))
-    return [random.choice(sorted(of_paper[paper])) for paper in papers], {"papers": len(of_paper)}
-
-
 def _reservoirs(items: Iterable[tuple[str, Item]], n: int, random: Random) -> tuple[list[Item], dict[str, int]]:
     """Return ``n`` items of each group, all equally likely, in random order, and how many there were."""
     counts: Counter[str] = Counter()
@@ -151,14 +143,16 @@ def _task(instance: Instance, place: _Place, sort: TaskSort, summaries: dict[tup
 
 
 def _summaries(source: str | Path) -> dict[tuple[str, str], str]:
-    drafts = newest_drafts(Path(source), "aspects") if is_work_folder(Path(source)) else None
-    if drafts is None:
-        return {}
-    return {(draft.paper_id, aspect): draft.summary for draft in drafts.drafts() for aspect in draft.aspects}
+    drafts = newest_drafts(Path(source), "aspects")
+    return (
+        {}
+        if drafts is None
+        else {(draft.paper_id, aspect): draft.summary for draft in drafts.drafts() for aspect in draft.aspects}
+    )
 
 
 def _draw_passages(work: Path, n: int, random: Random) -> tuple[str, list[AnnotationTask], dict[str, int]]:
-    drafts = newest_drafts(work, "harvest", "summaries") if is_work_folder(work) else None
+    drafts = newest_drafts(work, "harvest", "summaries")
     if drafts is None:
         raise DataError(f"{work}: expected the work folder of a construction, whose drafts hold the passages, got none")
 

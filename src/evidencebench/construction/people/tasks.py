@@ -129,7 +129,6 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kinds: tuple[Kind, ...]  # one a sentence
     sources: tuple[int, ...]  # the sentences that hold the aspect, by the labels
     selected: tuple[int, ...]  # the selected sentences, in the run's order
-    chance: float  # with which the selection misses the aspect: 1, or less where it is cut by chance
     is_result: bool = False  # whether the aspect is labelled a result
     limit: str = ""  # where no selection of its size could have done better, the words that say so
     loss: float  # what it takes from the mean score

@@ -49,6 +49,6 @@ def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
 
 
 def _shown(miss: Miss) -> dict[str, object]:
-    left_out = {"loss", "stands_for", "chance"}  # how it was drawn does not matter to an auditor
+    left_out = {"loss", "stands_for"}  # how it was drawn does not matter to an auditor
     fields = {name: value for name, value in msgspec.structs.asdict(miss).items() if name not in left_out}
     return {**fields, "kinds": kind_letters(miss.kinds)}
