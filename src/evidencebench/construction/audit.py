@@ -278,6 +278,7 @@ class AuditReport:
     n_audited: int  # misses with a verdict
     causes: tuple[CauseShare, ...]
     excused: Proportion  # of them not the system's fault
+    n_limited: int  # of them, no selection of that size could do without, as computed: see `limit_of`
     tied: tuple[str, ...]  # misses on which auditors are even about whose fault it is: they count as the system's
     pairs: tuple[AuditorPair, ...]
     corrected: CorrectedScore
@@ -328,6 +329,7 @@ def audit_report(
             for cause in CAUSES.values()
         ),
         excused=share_of(not cause.is_fault for cause in causes.values()),
+        n_limited=sum(bool(miss.limit) for miss in causes),
         tied=tuple(tied),
         pairs=tuple(_pair(first, second, verdicts) for first, second in combinations(verdicts, 2)),
         corrected=corrected_score(
