@@ -144,7 +144,7 @@ class ShownConstruction:
         said += f"; {n['dropped']:,} dropped" * bool(n["dropped"])
         said += f"; {n['waiting']:,} wait for their next step" * bool(n["waiting"])
         n_lost = sum(len(draft.dropped_aspects) for _, draft in drafts)
-        said += f"; {counted(n_lost, 'aspect')} failed verification and were left out" * bool(n_lost)
+        said += f"; left out: {counted(n_lost, 'aspect')} that failed verification" * bool(n_lost)
         return {
             "title": f"Construction in {self.work.resolve().name}",
             "answer": f"{said}.",
