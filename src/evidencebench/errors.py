@@ -72,6 +72,14 @@ class ChangedDataError(DataError):
     """A data file has changed since it was opened."""
 
 
+class NothingKeptError(DataError):
+    """No draft of a construction is left for a data set; ``explained`` says step by step why."""
+
+    def __init__(self, message: str, explained: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.explained = tuple(explained)
+
+
 class FormatError(DataError):
     """A data file parses as JSON but breaks the published format."""
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from command_line import Command
-from evidencebench.construction.draft import DRAFTS
+from evidencebench.construction.draft import DRAFTS, Draft
 from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.pages.construction import open_construction
 from served_constructions import served_construction
 from shown_constructions import DOUBTFUL, make_construction
+from trial_constructions import write_drafts
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -41,6 +42,15 @@ def test_a_draft_is_printed_with_its_passage_votes_and_reasons_in_80_columns(com
         assert words in text, text
     text = " ".join(command("construct show work B9").out.split())
     assert "(3 of 3): dropped at 'hypotheses': no usable reply: <img" in text
+
+
+def test_aspects_that_were_left_out_are_counted_and_told_with_why(command: Command) -> None:
+    lost = Draft(id="d", review_id="r", paper_id="p", aspects=("a",), dropped_aspects=(("It fell", "it is vague"),))
+    Path("lost").mkdir()
+    write_drafts(Path("lost/aspects.jsonl"), [lost], step="aspects")
+    assert "Aspect left out: It fell (it is vague)" in command("construct show lost d").out
+    assert command("construct show lost").done
+    assert "; left out: 1 aspect that failed verification" in Path("lost/drafts.html").read_text()
 
 
 def test_json_has_all_of_a_draft(command: Command) -> None:

@@ -15,10 +15,16 @@ from command_line import Command, start, until
 from evidencebench import open_dataset
 from evidencebench.construction.demo import expected_instances
 from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
-from evidencebench.construction.leakage import BY_ID, BY_TEXT
+from evidencebench.construction.leakage import BY_HYPOTHESIS, BY_ID, BY_TEXT
+from evidencebench.construction.noise import estimate_noise
+from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
+from evidencebench.construction.people.labels import read_labels
+from evidencebench.construction.people.tasks import read_tasks
+from evidencebench.construction.recheck import lead_in
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.integrations.fake_model import FakeModel, GoldStudies
+from evidencebench.wording import counted
 from examples import IS_THOROUGH
 from fake_models import RunningServer
 from malformed_replies import SHAPES
@@ -142,6 +148,21 @@ def test_reviews_that_cannot_be_read_are_told_and_where_nothing_is_left_the_end_
         assert "harvest: no passage that cites a paper" in command(RUN).err
 
 
+def test_where_the_data_set_would_repeat_others_the_end_says_why(command: Command) -> None:
+    labels, theirs = Labels(aspects=("a",), sources={"a": (0,)}), list[Instance]()
+    for n, one in enumerate(expected_instances()):
+        query = replace(one.query, paper_id=f"other-{n}", sentences=("One.", "Two."), kinds=one.query.kinds[:2])
+        theirs.append(replace(one, query=query, labels=labels))
+    write_dataset("theirs.json", theirs)
+    with served_construction(HERE):
+        configure(("[assemble]", '[assemble]\nagainst = ["theirs.json"]'))
+        found = command(RUN)
+    why = " ".join(found.err.split())
+    assert found.code == 1, why
+    assert f"assemble: {counted(len(theirs), 'draft')}: 0 kept; dropped: {BY_HYPOTHESIS}" in why
+    assert not (WORK / "dataset").exists()
+
+
 OWN = "Whether a cup of tea is drunk decides what the trial of it measures."
 
 
@@ -216,6 +237,21 @@ def test_a_rejected_draft_goes_no_further_and_an_edit_that_fits_nothing_stops_th
             assert why in command(RUN).refusal
             path = WORK / "edits.jsonl"
             path.write_bytes(b"\n".join(lines_of(path)[:3]) + b"\n")
+
+
+def test_what_people_marked_says_how_many_labels_are_right(command: Command) -> None:
+    with served_construction(HERE):
+        assert command(RUN).code == 0
+        assert command("construct validate work -n 4 --for csv").code == 0
+        tasks, labels = read_tasks("work/validation/sentences.jsonl"), read_labels("work")
+        folder = AnnotationFolder(Path("work/validation/sentences"), tasks)
+        for task in tasks.records:
+            sources = tuple(sorted(labels[task.paper_id, task.aspect].sources))
+            folder.append("Ada", TaskAnnotation(task=task.id, sentences=sources, is_done=True))
+        texts = [command(RUN).out, command("construct status work").out, Path("work/dataset/datasheet.md").read_text()]
+    assert command("construct show work").done
+    for text in (*texts, Path("work/drafts.html").read_text()):
+        assert "By people, who marked 4 aspects and are taken to be right." in " ".join(text.split())
 
 
 def test_what_is_done_can_be_a_partial_data_set_without_a_request(command: Command) -> None:
@@ -339,6 +375,25 @@ def numbered_from(first: int) -> Callable[[Judged], Judged]:
         return numbered
 
     return changed
+
+
+@pytest.mark.parametrize("target", [0.8, 0.0])
+def test_sentences_are_asked_again_until_the_labels_are_as_precise_as_wanted(command: Command, target: float) -> None:
+    with served_construction(HERE) as server:
+        judge = f'model = "local/noisy-0.1-0.03,base_url={server.base_url}"\nprecision = {target}\n'
+        configure(("[judge]\n", f"[judge]\n{judge}"))
+        assert command(f"{RUN} --until judge").done
+        n_judged, first = _n_paid(server).total(), estimate_noise(open_drafts(WORK / "judgments.jsonl"))
+        assert command(f"{RUN} --until recheck").done
+        n_paid, path = _n_paid(server), WORK / "rechecked.jsonl"
+        assert command(f"{RUN} --until recheck").done
+        assert _n_paid(server) == n_paid
+    reached = estimate_noise(open_drafts(path)).precision_if_errors_differ
+    assert first.precision_if_errors_differ is not None
+    assert reached is not None
+    assert n_paid.total() == len(n_paid)
+    assert first.precision_if_errors_differ < 0.8
+    assert (lead_in(path) > 0, n_paid.total() > n_judged, reached >= 0.8) == (target > 0,) * 3
 
 
 DOUBTS = ("so that the labels say nothing", "of the labels may be wrong", "could not be read")

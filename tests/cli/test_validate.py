@@ -4,6 +4,7 @@ import csv
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from command_line import SAMPLE, Command
@@ -174,6 +175,9 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
     (marked,) = marked_aspects(work)
     assert (set(marked.marked), set(marked.labelled), marked.weight) == (set(held), set(held[1:]), len(texts))
     assert marked_aspects(tmp_path / "nothing") == ()
+    others = tuple(f"{text} again" for text in texts)
+    write_drafts(work / "filtered.jsonl", [msgspec.structs.replace(draft, aspects=others)])
+    assert marked_aspects(work) == ()
 
 
 @pytest.mark.parametrize(

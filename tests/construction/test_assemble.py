@@ -44,7 +44,7 @@ from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.validation import validate_files
 from evidencebench.engine.processes import Processes
-from evidencebench.errors import ChangedDataError, RunFormatError
+from evidencebench.errors import ChangedDataError, NothingKeptError, RunFormatError
 from evidencebench.papers.read import read_paper
 from evidencebench.query import Kind, Query
 from examples import examples
@@ -410,6 +410,14 @@ def test_a_hypothesis_and_a_draft_are_met_again_whatever_their_case_marks_and_id
     other = judged_draft(papers, "copy.txt", random, id="other")
     found = _met(tmp_path, [*drafts, twin, other], [_instance(0, hypothesis=f' "{claimed.hypothesis.upper()[:-1]}"!')])
     assert found == {"d0": (BY_HYPOTHESIS, "other_id_0 of others.json"), "twin": (DUPLICATE, "d1")}
+
+
+def test_where_all_drafts_are_met_elsewhere_the_error_says_what_became_of_them(tmp_path: Path) -> None:
+    drafts = _drafts(tmp_path, 2, Random(0))
+    others = [_instance(n, hypothesis=draft.hypothesis) for n, draft in enumerate(drafts)]
+    with pytest.raises(NothingKeptError, match="got none that is left") as error:
+        _met(tmp_path, drafts, others)
+    assert error.value.explained[-1] == f"assemble: 2 drafts: 0 kept; dropped: {BY_HYPOTHESIS} (2)"
 
 
 _hashes = st.lists(st.integers(0, 40), max_size=30).map(lambda found: np.array(sorted(set(found)), dtype=np.uint64))

@@ -123,7 +123,7 @@ def test_a_drawn_miss_is_one(bm25: Path) -> None:
     ],
 )
 def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
-    tmp_path: Path, picked: list[int], limits: dict[str, str]
+    tmp_path: Path, command: Command, picked: list[int], limits: dict[str, str]
 ) -> None:
     texts = {name: name for name in "abcde"}
     sources = {"a": (0,), "b": (1, 3), "c": (1,), "d": (2,), "e": (2,)}
@@ -131,12 +131,22 @@ def test_a_miss_that_no_selection_could_do_without_is_told_to_the_auditor(
     query = replace(paper("one", 4).query, sentences=tuple("vwxyz"), kinds=(Kind.BODY,) * 5)
     write_dataset(tmp_path / "data.json", [Instance(query=query, labels=labels)])
     (tmp_path / "run.json").write_text(json.dumps({"one": picked}))
-    _, misses = sample_misses(
+    header, misses = sample_misses(
         tmp_path / "run.json", open_dataset(tmp_path / "data.json"), task_named("er_at_2"), n=9, seed=0
     )
     found = {miss.aspect: miss.limit for miss in misses}
     assert {name: found[name] for name in limits} == limits
     assert not any(miss.is_result for miss in misses)
+    run, data = tmp_path / "run.json", tmp_path / "data.json"
+    write_misses(tmp_path / "misses.jsonl", header, misses)
+    drawn = read_misses(tmp_path / "misses.jsonl")
+    for miss in misses:
+        verdict_folder(tmp_path / "audit", drawn).append("Ada", Verdict(task=miss.id, cause="missed"))
+    n_limited = audit_report(drawn, tmp_path / "audit", run, open_dataset(data)).n_limited
+    assert n_limited == sum(bool(limit) for limit in found.values())
+    call = f"audit report {drawn.path} --folder {tmp_path / 'audit'} --run {run} --data {data} --draws 200"
+    told = f"{n_limited} of these misses no selection of that size avoids"
+    assert (told in " ".join(command(call).out.split())) == (n_limited > 0)
 
 
 def test_a_run_without_misses_or_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
@@ -293,6 +303,7 @@ def test_the_commands_say_what_is_audited_and_what_is_not(misses: MissesFile, ju
     assert found["excused"] == {"k": 0, "n": 2, "low": 0.0, "high": pytest.approx(1 - 0.025**0.5)}
     assert found["corrected"]["covered"]["mean"] == pytest.approx(0.375)
     assert len(found["warnings"]) == 2
+    assert (found["n_limited"], "no selection of that size" in told.out) == (0, False)
 
 
 @pytest.mark.usefixtures("misses")

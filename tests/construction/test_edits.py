@@ -70,7 +70,9 @@ def test_an_edit_is_laid_over_a_draft_and_one_that_does_not_fit_it_says_so() -> 
         (Edit(draft="d", step=JUDGED, sources=((9,), ())), "got sentence 9"),
         (Edit(draft="d", step=JUDGED, sources=((8,),)), "sources of 2 aspects, got of 1"),
     ):
-        with pytest.raises(DataError, match=rf"the edit of 'd' at '{edit.step}' does not fit it: .*{why}"):
+        with pytest.raises(
+            DataError, match=rf"the edit of 'd' at '{edit.step}' does not fit it: .*{why}.*; take it back"
+        ):
             edit.lay_over(DRAFT)
     judging = Edit(draft="d", step=JUDGED, sources=((8, 7), (0,))).lay_over(DRAFT).judging
     assert judging is not None

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -246,6 +246,26 @@ def test_a_window_that_no_reply_answers_is_asked_with_another_seed_and_then_stay
     assert requests_of(judging.rounds[0])[1] == ""
     seeds = Counter((min(shown_in(request)), request.seed) for request in made.sender.asked)
     assert {start for start, seed in seeds if seed} == {5, 15}
+
+
+@pytest.mark.parametrize(("temperature", "anew"), [(0.0, None), (0.7, 0.7), (None, None)])
+def test_where_the_same_is_asked_again_a_temperature_of_0_is_left_out(
+    tmp_path: Path, temperature: float | None, anew: float | None
+) -> None:
+    made = Bench(tmp_path, lambda _: "I would rather not say.", 5)
+    asker = replace(made.asker(), chat=replace(CHAT, temperature=temperature))
+    judge_step(JudgeSettings(), PaperFolder(tmp_path)).work(asker, draft_of({"a": frozenset()}))
+    assert [request.temperature for request in made.sender.asked] == [temperature, anew]
+
+
+def test_a_mark_of_a_reference_that_a_reply_quotes_is_no_sentence(tmp_path: Path) -> None:
+    made = Bench(tmp_path, lambda _: 'It says "as others found [16]".\n\nANSWER: [2]', 23)
+    lines = [f"Sentence number {n} says a little{', as others found [16]' * (n == 2)}.\n" for n in range(23)]
+    (tmp_path / "paper.txt").write_text("".join(lines), encoding="utf-8")
+    judging = judging_of(made.judge(draft_of({"a": frozenset()}), JudgeSettings(window=23)))
+    assert said_in(judging.rounds[0])[0] == (0, [2])
+    assert "[16] Sentence number 16" in made.sender.asked[0].messages[0].text
+    assert "as others found {16}." in made.sender.asked[0].messages[0].text
 
 
 @pytest.mark.parametrize("at_once", [False, True])

@@ -24,7 +24,7 @@ from evidencebench.construction.draft import (
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step, sentence_votes, window_of, windows_of_paper
 from evidencebench.construction.recheck import MOST_LEAD, MOST_VOTES, looks_again, recheck_step
-from evidencebench.construction.step import StepReport, run_step
+from evidencebench.construction.step import StepReport, run_step, step_asker
 from evidencebench.errors import DataError, RunFormatError, RunMismatchError, StopError
 from evidencebench.models.llm.chat import ChatModel, ChatRequest
 from evidencebench.models.llm.client import ChatClient
@@ -147,6 +147,18 @@ def test_doubtful_sentences_are_asked_until_their_votes_lead_and_the_majority_de
     assert len({request.seed for request in made.sender.asked}) == len(judging.rounds) - 1
 
 
+def test_at_temperature_0_another_look_has_the_models_own_unless_another_model_takes_it(tmp_path: Path) -> None:
+    made = Bench(tmp_path, answering(flips(12, [True, False, True, True])))
+    made.asker, made.second = (
+        replace(asker, chat=replace(asker.chat, temperature=0.0)) for asker in (made.asker, made.second)
+    )
+    judged = made.judge()
+    assert {request.temperature for request in made.sender.asked} == {0.0}
+    for has_second, temperature in ((False, None), (True, 0.0)):
+        made.recheck(judged, 1, JudgeSettings(check=0), has_second=has_second)
+        assert {request.temperature for request in made.sender.asked} == {temperature}
+
+
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_window_covers_doubtful_sentences_that_are_near_and_asks_only_doubtful_aspects(
     tmp_path: Path, *, at_once: bool
@@ -267,6 +279,13 @@ def test_what_people_labelled_stays(tmp_path: Path) -> None:
     assert {aspect for _, aspects in made.asked() for aspect in aspects} == {
         "It lasted a year"
     }  # another that has sources
+
+
+@pytest.mark.parametrize(
+    ("options", "temperature"), [("", 0.0), (",temperature=0.5", 0.5), (",reasoning_effort=low", None)]
+)
+def test_a_step_asks_at_temperature_0_unless_told_otherwise(options: str, temperature: float | None) -> None:
+    assert step_asker(f"openai/gpt-4o-mini{options}").chat.temperature == temperature
 
 
 def test_votes_that_do_not_fit_and_papers_that_changed_are_told(tmp_path: Path) -> None:

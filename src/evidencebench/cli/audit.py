@@ -152,7 +152,10 @@ def _tables(report: AuditReport) -> Iterator[Table]:
         columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
         rows=rows,
         title=f"{report.excused.n} audited misses of {report.header.n_misses:,}, by {auditors}",
-        notes=("points: what these misses, and those that they stand for, take from the score",),
+        notes=(
+            "points: what these misses, and those that they stand for, take from the score",
+            *([f"{report.n_limited:,} of these misses no selection of that size avoids"] if report.n_limited else []),
+        ),
     )
     if report.pairs:
         yield table_for_readers(_PAIRS, report.pairs)

@@ -26,11 +26,13 @@ from evidencebench.construction.leakage import (
 from evidencebench.construction.losses import (
     StepLosses,
     dropped_csv,
+    explained,
     loss_table,
     losses_of,
     steps_before,
 )
 from evidencebench.construction.noise import LabelNoise, estimate_noise
+from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
@@ -38,7 +40,7 @@ from evidencebench.data.sources import DataFile
 from evidencebench.data.statistics import Description, Spread, describe
 from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, map_in_order
-from evidencebench.errors import DataError
+from evidencebench.errors import NothingKeptError
 from evidencebench.files.atomic import whole_folder, write_whole
 from evidencebench.files.disk import file_sha256, packaged_table
 from evidencebench.tables import Cell, Table, as_markdown, printable, shortened
@@ -169,12 +171,9 @@ def assemble(
                     met[candidate.id] = Met(DUPLICATE, first.id)
         reasons = Counter(why.reason for why in met.values())
         if not kept:
-            all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
-            losses = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
-            judged = next((file for file in before if file.header.step == "recheck"), source)
-            doubt = estimate_noise(judged[draft_id] for draft_id in judged.offsets).warning
-            why = f"{losses or 'the first step found no passage'}{f'; {doubt}' if doubt else ''}"
-            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
+            told = explained(source, reasons)
+            why = " ".join(["expected a draft for the data set, got none that is left.", *told])
+            raise NothingKeptError(f"{source.path}: {why}", explained=told)
         ids = [candidate.id for candidate in kept.values()]
         members, counts, warnings = choose_splits(
             [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
@@ -211,7 +210,7 @@ def assemble(
                 for split in named
             },
             n_papers=len({paper for paper, _ in kept}),
-            noise=estimate_noise(map(source.__getitem__, ids)),
+            noise=estimate_noise(map(source.__getitem__, ids), marked_aspects(source.path.parent)),
             against=against,
             papers=papers,
         )

@@ -274,6 +274,7 @@ class AuditReport:
     auditors: dict[str, int]  # name -> how many misses the auditor judged
     causes: tuple[CauseShare, ...]
     excused: Proportion  # of the misses with a verdict, not the system's fault
+    n_limited: int  # of them, no selection of that size could do without, as computed: see `limit_of`
     tied: tuple[str, ...]  # misses on which auditors are even about whose fault it is: they count as the system's
     pairs: tuple[AuditorPair, ...]
     corrected: CorrectedScore
@@ -323,6 +324,7 @@ def audit_report(
             for cause in CAUSES.values()
         ),
         excused=share_of(not cause.is_fault for cause in causes.values()),
+        n_limited=sum(bool(miss.limit) for miss in causes),
         tied=tuple(tied),
         pairs=tuple(_pair(first, second, verdicts) for first, second in combinations(verdicts, 2)),
         corrected=corrected_score(

@@ -74,9 +74,10 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         return made
 
     def _misfit(self, why: str) -> DataError:
+        taken_back = msgspec.json.encode({"draft": self.draft, "step": self.step}).decode()
         return DataError(
-            f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: {why}; add a line that fits, or "
-            f'{{"draft": ..., "step": "{self.step}"}} alone, which takes the edit back'
+            f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: {why}; take it back in "
+            f"'construct show --open', or add the line {taken_back}"
         )
 
 

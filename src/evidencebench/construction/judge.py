@@ -158,8 +158,8 @@ class Look(NamedTuple):
 def ask_round(
     asker: Asker, draft: Draft, sentences: Sequence[str], looks: Sequence[Look], *, at_once: bool
 ) -> JudgingRound:
-    """Return the votes of a model. A window without a reply that can be read is asked with another seed."""
-    other = reseeded(asker, _UNREAD_SEED)
+    """Return the votes of a model. A window without a reply that can be read is asked anew, with another seed."""
+    other = reseeded(looking_anew(asker), _UNREAD_SEED)
 
     def ask(excerpt: Excerpt, aspects: tuple[int, ...]) -> list[WindowVote]:
         for asked in (asker, other):
@@ -190,6 +190,11 @@ def ask_round(
 
 def reseeded(asker: Asker, by: int) -> Asker:
     return replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + by))
+
+
+def looking_anew(asker: Asker) -> Asker:
+    """Ask without a temperature in place of 0, at which another seed gives the same reply."""
+    return replace(asker, chat=replace(asker.chat, temperature=asker.chat.temperature or None))
 
 
 def says_none(text: str, *, of_all: bool = False) -> bool:

@@ -1,5 +1,6 @@
 """What the steps drop: the filter, and the losses of all steps whose files lie in the work folder."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -109,12 +110,12 @@ _REMEDIES = {  # reason -> what to do where nothing is kept; the first counts
 _MOST_REASONS = 3
 
 
-def explained(last: DraftFile) -> tuple[str, ...]:
+def explained(last: DraftFile, assembly: Counter[str] | None = None) -> tuple[str, ...]:
     """Return what became of the drafts, a sentence for each step up to the first that keeps none; nothing if some are.
 
-    ``last`` is the file of the last step that was run.
+    ``last`` is the file of the last step that was run; ``assembly``: for which reasons it then left out all drafts.
     """
-    if last.going_on or not (last.marks or last.is_finished):
+    if not assembly and (last.going_on or not (last.marks or last.is_finished)):
         return ()
     sentences = list[str]()
     for file in steps_before(last):
@@ -127,12 +128,16 @@ def explained(last: DraftFile) -> tuple[str, ...]:
             told = (
                 told if file.marks else "no passage that cites a paper, of which a review speaks with a mark like [7]"
             )
-        reasons = [f"{reason} ({n:,})" for reason, n in file.dropped.most_common()]
-        others = [f"and {counted(len(reasons) - _MOST_REASONS, 'other reason')}"]
-        listed = ", ".join(reasons[:_MOST_REASONS] + (others if len(reasons) > _MOST_REASONS else []))
         remedy = next((remedy for reason, remedy in _REMEDIES.items() if reason in file.dropped), "")
-        told += f"; dropped: {listed}" if listed else ""
+        told += _listed(file.dropped)
         if not n_kept:
             return (*sentences, f"{file.header.step}: {told}" + (f": {remedy}" if remedy else ""))
         sentences.append(f"{file.header.step}: {told}")
-    return tuple(sentences)
+    return (*sentences, f"assemble: {counted(len(last.going_on), 'draft')}: 0 kept{_listed(assembly or Counter())}")
+
+
+def _listed(dropped: Counter[str]) -> str:
+    reasons = [f"{reason} ({n:,})" for reason, n in dropped.most_common()]
+    others = [f"and {counted(len(reasons) - _MOST_REASONS, 'other reason')}"]
+    listed = ", ".join(reasons[:_MOST_REASONS] + (others if len(reasons) > _MOST_REASONS else []))
+    return f"; dropped: {listed}" if listed else ""

@@ -32,7 +32,7 @@ from evidencebench.construction.step import ModelStep, StepReport, run_step, ste
 from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import UnreadableError
+from evidencebench.errors import NothingKeptError, UnreadableError
 from evidencebench.execution.asking import Waiting
 from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.files.disk import PathText
@@ -191,17 +191,20 @@ def construct(
     made = replace(made, explained=explained(filtered))
     if made.explained or until == "filter" or not (limit is None or partial):
         return made
-    dataset = assemble(
-        filtered,
-        config.papers,
-        config.work / DATASET_FOLDER,
-        config.assembly_settings(today),
-        against=against,
-        overwrite=True,
-        jobs=jobs,
-        engine=engine,
-        on_progress=on_progress,
-    )
+    try:
+        dataset = assemble(
+            filtered,
+            config.papers,
+            config.work / DATASET_FOLDER,
+            config.assembly_settings(today),
+            against=against,
+            overwrite=True,
+            jobs=jobs,
+            engine=engine,
+            on_progress=on_progress,
+        )
+    except NothingKeptError as error:
+        return replace(made, explained=error.explained)
     return replace(made, dataset=dataset)
 
 

@@ -15,6 +15,7 @@ from evidencebench.construction.judge import (
     SentenceVotes,
     ask_round,
     judge_prompts,
+    looking_anew,
     reseeded,
     sentence_votes,
     voted_sources,
@@ -83,9 +84,10 @@ class _Recheck:
 
         if self.second is not None and (looks := _checked(self.settings.check, draft, judging)):
             judging = asked(judging, self.second, looks)
+        again = self.second or looking_anew(asker)
         for lead in range(1, self.lead + 1):  # so that a higher lead begins with the requests of a lower one
             while looks := looks_again(judging, aspects, lead, at_once=self.settings.at_once):
-                judging = asked(judging, reseeded(self.second or asker, len(judging.rounds)), looks)
+                judging = asked(judging, reseeded(again, len(judging.rounds)), looks)
         sources = list(judging.sources)
         for aspect in aspects:
             sources[aspect] = voted_sources(judging, aspect)

@@ -19,6 +19,7 @@ from evidencebench.construction.edits import Edit, read_edits, sums_after
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.losses import losses_of
 from evidencebench.construction.noise import estimate_noise
+from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.errors import CacheError, DataError, EvidenceBenchError
 from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import ReplyCache
@@ -136,12 +137,14 @@ class ShownConstruction:
         """Return the answer and the list: what became of the drafts, how far labels can be trusted, the cost."""
         drafts = [self.draft(draft_id) for draft_id in self.numbers]
         rows = [self._shown(step, draft)[0] for step, draft in drafts]
-        noise = estimate_noise(draft for _, draft in drafts)
+        noise = estimate_noise((draft for _, draft in drafts), marked_aspects(self.work))
         n, states = Counter(row.state for row in rows), get_args(State)
         said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} go on"
         said += f", votes are split on sentences of {n['doubtful']:,} of them" * bool(n["doubtful"])
         said += f"; {n['dropped']:,} dropped" * bool(n["dropped"])
         said += f"; {n['waiting']:,} wait for their next step" * bool(n["waiting"])
+        n_lost = sum(len(draft.dropped_aspects) for _, draft in drafts)
+        said += f"; left out: {counted(n_lost, 'aspect')} that failed verification" * bool(n_lost)
         return {
             "title": f"Construction in {self.work.resolve().name}",
             "answer": f"{said}.",

@@ -136,6 +136,19 @@ def test_a_field_that_a_server_refuses_is_understood_once_and_nothing_is_paid_tw
     assert time.slept == []
 
 
+def test_a_server_that_takes_no_temperature_is_asked_without_0_and_with_another_says_so() -> None:
+    refusal = refusing("Unsupported value: 'temperature' does not support 0 with this model.")
+    with served(refusal, replies()) as (server, sender, _):
+        address = server.address("v1")
+        asked = [request_to(address, model="openai/m", key_env="", temperature=0.0, seed=seed) for seed in (0, 1)]
+        found = sent(sender, *asked)
+    assert [reply.text for reply in found if isinstance(reply, ChatReply)] == ["ANSWER: [1]"] * 2
+    assert ["temperature" in json.loads(exchange.body) for exchange in server.log] == [True, False, False]
+    with served(refusal, refusal) as (server, sender, _):
+        (error,) = sent(sender, request_to(server.address("v1"), model="openai/m", key_env="", temperature=0.7))
+    assert "temperature" in str(error)
+
+
 # As llama-cpp-python 0.3.36 says it, with status 500.
 LLAMA_CPP_PYTHON = (
     "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input "

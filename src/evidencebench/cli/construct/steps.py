@@ -16,9 +16,11 @@ from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.cli.papers import wait_for_service
 from evidencebench.construction.config import Config, read_config
-from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
+from evidencebench.construction.draft import STEP_FILES
 from evidencebench.construction.losses import StepLosses, loss_table
 from evidencebench.construction.noise import LabelNoise, estimate_noise
+from evidencebench.construction.people.labels import newest_drafts
+from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs
 from evidencebench.papers.fetching import BASE_URL, EuropePmc, FetchedPaper, fetch_papers, read_index
 from evidencebench.papers.ids import public_id
@@ -34,8 +36,8 @@ _WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
 
 def noise_in(work: Path) -> LabelNoise | None:
     """Return the noise of the labels in a work folder; None where nothing is judged yet."""
-    judged = [path for step in ("recheck", "judge") if step in STEP_FILES and (path := output_of(step, work)).is_file()]
-    return estimate_noise(open_drafts(judged[0], must_be_finished=False)) if judged else None
+    judged = newest_drafts(work, "judge", "recheck")
+    return None if judged is None else estimate_noise(judged, marked_aspects(work))
 
 
 def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:

@@ -159,7 +159,9 @@ def marked_aspects(source: str | Path, folder: Path | None = None) -> tuple[Mark
         return ()
     tasks = read_tasks(folder / "sentences.jsonl")
     labels = read_labels(source)
-    marks = collect_marks(known := matched(tasks.records, labels), AnnotationFolder(folder / "sentences", tasks).read())
+    if not (known := matched(tasks.records, labels)):
+        return ()
+    marks = collect_marks(known, AnnotationFolder(folder / "sentences", tasks).read())
     n_aspects, found = Counter(paper for paper, _ in labels), list[MarkedAspect]()
     for number, task in enumerate(known if marks.raters else ()):
         own = marks.together[marks.task_of == number]
