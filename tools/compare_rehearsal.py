@@ -65,8 +65,12 @@ def compared(drafts: DraftFile, gold: dict[str, Instance]) -> list[Cell]:
             n_others += judging.n_sentences - len(true)
     right = f"{100 * n_found / (n_found + n_invented):.1f}"
     estimated = estimate_noise(drafts.drafts()).precision
-    said = "" if estimated is None else str(estimated)
-    return [f"{n_found} of {n_sources}", f"{n_invented} of {n_others:,}", right, said]
+    return [
+        f"{n_found} of {n_sources}",
+        f"{n_invented} of {n_others:,}",
+        right,
+        "" if estimated is None else str(estimated),
+    ]
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ def outcome(folder: Path, prompt: str, reply: Any) -> str:
     if made is None:
         return "failed"
     if made.dropped:
-        return made.dropped
+        return str(made.dropped)
     rounds = made.judging.rounds if made.judging is not None else ()
     if any(vote.sentences is None for judged in rounds for votes in judged.votes for vote in votes):
         return "unread"

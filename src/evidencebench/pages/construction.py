@@ -33,7 +33,7 @@ MOST_PAPERS = 200
 """Of so many drafts, the doubtful ones first, a page holds the paper's text; a text takes about 10 kB."""
 
 
-class SentenceVotes(msgspec.Struct, frozen=True, kw_only=True):
+class VotedSentence(msgspec.Struct, frozen=True, kw_only=True):
     """What windows said of a sentence and an aspect, as places in the draft's ``voters``."""
 
     sentence: int
@@ -42,7 +42,7 @@ class SentenceVotes(msgspec.Struct, frozen=True, kw_only=True):
     no: tuple[int, ...]
 
 
-Votes = tuple[SentenceVotes, ...]
+Votes = tuple[VotedSentence, ...]
 """On the sentences that hold an aspect by some vote or by the step's rule."""
 
 Warned = tuple[str, str]
@@ -300,7 +300,7 @@ def _votes_of(draft: Draft) -> list[Votes]:
         ]
         sources = frozenset[int](*judging.sources[aspect : aspect + 1])
         votes = (
-            SentenceVotes(
+            VotedSentence(
                 sentence=index,
                 is_source=index in sources,
                 yes=tuple(place for place, _, said in read if index in said),
