@@ -40,7 +40,7 @@ EDITS = (
 
 
 class CountingModel(FakeModel):
-    """Knows the right answers, and counts how often each request was answered."""
+    """Knows the right answers, errs as it is named, and counts how often each request was answered."""
 
     def __init__(self) -> None:
         super().__init__(load_sample(), Settings(latency_seconds=LATENCY), synthetic_studies())
