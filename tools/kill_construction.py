@@ -40,7 +40,7 @@ EDITS = (
 
 
 class CountingModel(FakeModel):
-    """Knows the right answers, and counts how often each request was answered."""
+    """Knows the right answers, errs as it is named, and counts how often each request was answered."""
 
     def __init__(self) -> None:
         super().__init__(load_sample(), Settings(latency_seconds=LATENCY), synthetic_studies())
@@ -73,7 +73,7 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
         alone, killed = folder / "alone", folder / "killed"
         for work in (alone, killed):
             work.mkdir(parents=True)
-            write_synthetic_review(work, model=f"local/any,base_url={address}")
+            write_synthetic_review(work, model=f"local/noisy-0.2-0.02,base_url={address}")
         _edit(alone)
         _finish(alone)
         steps, began = [*model.steps.values()], time.monotonic()

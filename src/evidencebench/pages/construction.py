@@ -34,7 +34,7 @@ MOST_PAPERS = 200
 """Of so many drafts, the doubtful ones first, a page holds the paper's text; a text takes about 10 kB."""
 
 
-class ShownVotes(msgspec.Struct, frozen=True, kw_only=True):
+class VotedSentence(msgspec.Struct, frozen=True, kw_only=True):
     """What windows said of a sentence and an aspect, as places in the draft's ``voters``."""
 
     sentence: int
@@ -43,7 +43,7 @@ class ShownVotes(msgspec.Struct, frozen=True, kw_only=True):
     no: tuple[int, ...]
 
 
-Votes = tuple[ShownVotes, ...]
+Votes = tuple[VotedSentence, ...]
 """On the sentences that hold an aspect by some vote or by the step's rule."""
 
 Warned = tuple[str, str]
@@ -303,7 +303,7 @@ def _votes_of(draft: Draft) -> list[Votes]:
         ]
         sources = frozenset[int](*judging.sources[aspect : aspect + 1])
         votes = (
-            ShownVotes(
+            VotedSentence(
                 sentence=index,
                 is_source=index in sources,
                 yes=tuple(place for place, _, said in read if index in said),

@@ -14,6 +14,7 @@ In reading order:
 * `batch_queue`: Requests that wait for a batch, and open batches
 * `batch_apis`: The batch interfaces of OpenAI and Anthropic
 * `batches`: BatchSender: queue, submit once, collect
+* `objects`: JSON objects in replies, read where they mean one thing
 * `reading`: read_selection, read_order, read_scores
 * `objects`: read_object: the object that a reply holds, in the form that was asked for
 * `grammar`: Where an answer or scores stand in a reply
