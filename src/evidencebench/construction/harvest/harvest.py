@@ -242,7 +242,7 @@ class HarvestReport(NamedTuple):
     n_kept: int  # drafts that go on
     # Of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once, in the order of a pilot.
     ids: tuple[str, ...]
-    unreadable: Sequence[str] = ()  # why files could not be read
+    unreadable: tuple[str, ...] = ()  # why files could not be read
 
 
 def write_passages(
@@ -299,4 +299,4 @@ def harvest(
 
     output, settings = output_of("harvest", folder), {"reviews": digest.hexdigest()[:12]}
     report = write_passages(output, drafts(), settings=settings, rules=rules, overwrite=overwrite)
-    return report._replace(unreadable=unreadable)
+    return report._replace(unreadable=tuple(unreadable))

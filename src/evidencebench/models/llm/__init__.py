@@ -16,7 +16,6 @@ In reading order:
 * `batches`: BatchSender: queue, submit once, collect
 * `objects`: JSON objects in replies, read where they mean one thing
 * `reading`: read_selection, read_order, read_scores
-* `objects`: read_object: the object that a reply holds, in the form that was asked for
 * `grammar`: Where an answer or scores stand in a reply
 * `grammar_lists`: Numbers, items, quoted sentences
 """
