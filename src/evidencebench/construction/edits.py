@@ -7,7 +7,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, dropped, judging_of
+from evidencebench.construction.draft import MODEL_STEPS, Draft, DraftFile, dropped, judging_of
 from evidencebench.errors import DataError, RunFormatError
 from evidencebench.files.disk import PathText, read_blocks
 from evidencebench.files.records import RecordFormat, lines_in, open_journal
@@ -20,10 +20,9 @@ _STEP_OF: Mapping[str, str] = {  # field of an edit -> the step that makes what 
     "summary": "summaries",
     "hypothesis": "hypotheses",
     "aspects": "aspects",
-    "sources": "recheck" if "recheck" in STEP_FILES else "judge",
+    "sources": "recheck",
     "results": "label-results",
 }
-EDITED_STEPS = tuple(step for step in STEP_FILES if step not in ("harvest", "filter"))
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -46,7 +45,6 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
     @property
     def says_nothing(self) -> bool:
-        """Whether it takes back the edit before it."""
         return not self.rejected and all(getattr(self, field) is None for field in _STEP_OF)
 
     def replaces_all_of(self, draft: Draft) -> bool:
@@ -83,8 +81,8 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 def _require_sound(edit: Edit) -> None:
     if not edit.draft:
         raise DataError("expected the id of a draft, got none")
-    if edit.step not in EDITED_STEPS:
-        raise DataError(f"step: expected one of {', '.join(EDITED_STEPS)}, got '{shortened(edit.step, 60)}'")
+    if edit.step not in MODEL_STEPS:
+        raise DataError(f"step: expected one of {', '.join(MODEL_STEPS)}, got '{shortened(edit.step, 60)}'")
     given = [field for field in _STEP_OF if getattr(edit, field) is not None]
     others = [field for field in given if _STEP_OF[field] != edit.step]
     if others == ["aspects"] and len(given) > 1:  # which those of sources or results are

@@ -22,7 +22,7 @@ from evidencebench.tables import Cell, Table, as_csv
 from evidencebench.wording import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StepLosses:
     step: str
     n_drafts: int
@@ -42,9 +42,7 @@ def steps_before(last: DraftFile) -> list[DraftFile]:
 
 
 def losses_of(file: DraftFile) -> StepLosses:
-    return StepLosses(
-        step=file.header.step, n_drafts=len(file.offsets), n_kept=len(file.going_on), dropped=file.dropped
-    )
+    return StepLosses(file.header.step, len(file.marks), len(file.going_on), file.dropped)
 
 
 def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterable[Draft]) -> bytes:
@@ -58,12 +56,15 @@ def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterab
     return as_csv(table).encode(errors="replace") + b"\n"
 
 
+def by_number(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
 def loss_table(steps: Iterable[StepLosses]) -> Table:
     rows: list[list[Cell]] = []
     for step in steps:
         rows.append([step.step, step.n_drafts, sum(step.dropped.values()), step.n_kept])
-        by_number = sorted(step.dropped.items(), key=lambda item: (-item[1], item[0]))
-        rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number]
+        rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number(step.dropped)]
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)
 
 
@@ -106,33 +107,26 @@ _REMEDIES = {  # reason -> what to do where nothing is kept; the first counts
     NO_REPLY: "read some, as `construct show` has them; another model may do",
     TOO_FEW: "read some, as `construct show` has them, or lower `least_covered`",
 }
-_MOST_REASONS = 3
 
 
 def explained(last: DraftFile) -> tuple[str, ...]:
-    """Return what became of the drafts, a sentence for each step up to the first that keeps none; nothing if some are.
-
-    ``last`` is the file of the last step that was run.
-    """
+    """Return what became of the drafts, step by step up to the first that keeps none; nothing if some are kept."""
     if last.going_on or not (last.marks or last.is_finished):
         return ()
     sentences = list[str]()
     for file in steps_before(last):
-        n_kept = len(file.going_on)
-        told = f"{counted(len(file.marks), 'draft')}: {n_kept:,} kept"
+        n_kept, told = len(file.going_on), counted(len(file.marks), "draft")
         if file.path.name == STEP_FILES["harvest"]:
-            n_found = n_kept + file.dropped[NOT_AT_HAND] + file.dropped[PAPER_LICENCE]
             n_reviews = len({draft_id.partition(":")[0] for draft_id in file.marks})
-            told = f"{counted(n_reviews, 'review')}: {counted(n_found, 'passage')} of one paper, {n_kept:,} kept"
-            told = (
-                told if file.marks else "no passage that cites a paper, of which a review speaks with a mark like [7]"
-            )
-        reasons = [f"{reason} ({n:,})" for reason, n in file.dropped.most_common()]
-        others = [f"and {counted(len(reasons) - _MOST_REASONS, 'other reason')}"]
-        listed = ", ".join(reasons[:_MOST_REASONS] + (others if len(reasons) > _MOST_REASONS else []))
-        remedy = next((remedy for reason, remedy in _REMEDIES.items() if reason in file.dropped), "")
-        told += f"; dropped: {listed}" if listed else ""
+            n_found = n_kept + file.dropped[NOT_AT_HAND] + file.dropped[PAPER_LICENCE]
+            told = f"{counted(n_reviews, 'review')}: {counted(n_found, 'passage')} of one paper"
+        told = f"{file.header.step}: {told}, {n_kept:,} kept"
+        if not file.marks:
+            told = f"{file.header.step}: no passage that cites a paper, of which a review speaks with a mark like [7]"
+        listed = ", ".join(f"{reason} ({n:,})" for reason, n in file.dropped.most_common())
+        sentences.append(f"{told}; dropped: {listed}" if listed else told)
         if not n_kept:
-            return (*sentences, f"{file.header.step}: {told}" + (f": {remedy}" if remedy else ""))
-        sentences.append(f"{file.header.step}: {told}")
+            remedies = (f": {remedy}" for reason, remedy in _REMEDIES.items() if reason in file.dropped)
+            sentences[-1] += next(remedies, "")
+            break
     return tuple(sentences)

@@ -52,10 +52,8 @@ class MarkedAspect(NamedTuple):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A share of labels or sources with its 95 % interval."""
-
     mean: float
-    low: float
+    low: float  # of the 95 % interval
     high: float
 
     def __str__(self) -> str:
@@ -80,7 +78,6 @@ class LabelNoise:
 
     @property
     def text(self) -> str:
-        """What a user should know, in sentences."""
         first, *others = self.models or ("",)
         if self.precision is None:
             why = "no sentence was judged more than once: let windows overlap"
@@ -119,7 +116,6 @@ class LabelNoise:
         return ""
 
     def fields(self) -> dict[str, Any]:
-        """Everything, as JSON has it."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
         return fields | {"text": self.text, "warning": self.warning}
 

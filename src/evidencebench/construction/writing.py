@@ -30,8 +30,6 @@ Answer = TypeVar("Answer", bound=msgspec.Struct)
 
 @dataclass(frozen=True)
 class _Questions:
-    """What a step asks of one draft."""
-
     asker: Asker
     draft: Draft
     step: str

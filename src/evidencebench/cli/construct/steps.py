@@ -152,10 +152,8 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
         print_prose(printable(sentence), "  ", err=True)
     dataset = made.dataset
     if asking.as_json:
-        steps = [step.fields() for step in made.steps]
-        print_json(
-            {"unreadable": made.unreadable, "steps": steps, "dataset": dataset, "explained": made.explained, **more}
-        )
+        known = {"unreadable": made.unreadable, "steps": made.steps, "dataset": dataset, "explained": made.explained}
+        print_json(known | more)
         return
     losses = [
         StepLosses(step=step.step, n_drafts=step.n_done, n_kept=step.n_kept, dropped=step.dropped)
