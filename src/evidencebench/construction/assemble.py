@@ -127,10 +127,7 @@ def assemble(
     engine: Engine | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> AssemblyReport:
-    """Write a folder, whole or not at all: a file a split, a datasheet, a manifest, and what was dropped.
-
-    ``source`` is as `filter_drafts` leaves it, with the files of earlier steps beside it.
-    """
+    """Write a folder, whole or not at all, of the drafts that `filter_drafts` left, and what files beside them tell."""
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
@@ -182,7 +179,6 @@ def assemble(
                 split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
                 for split in named
             },
-            n_papers=len({paper for paper, _ in kept}),
             noise=estimate_noise(map(source.__getitem__, ids)),
             against=against,
             papers=papers,
@@ -271,7 +267,6 @@ def datasheet(
     step_files: Sequence[DraftFile],
     drafts: Iterable[Draft],
     descriptions: Mapping[str, Description],
-    n_papers: int,
     noise: LabelNoise,
     against: Sequence[Dataset],
     papers: Path,
@@ -312,10 +307,23 @@ def datasheet(
     at_hand = papers_in(papers).papers
     licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
     licence_table = Table(columns=["licence", "papers"], rows=[list(row) for row in by_number(licences)])
+    heads = ["split", "instances", "papers", "reviews", "wanted %", "reached %"]
     splits: list[list[Cell]] = [
         [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
         for split, counts in report.splits.items()
     ]
+    n_papers, n = sum(split.n_papers for split in report.splits.values()), len(report.unproven)
+    measured = ["per instance", *descriptions, "EvidenceBench, train and dev"]
+    statistics: list[list[Cell]] = []
+    for row in _SHEET["statistics"]:
+        values = (getattr(description, row["field"]) for description in descriptions.values())
+        statistics.append([row["label"], *map(_spread, values), row["original"]])
+    used = [
+        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
+        for (window, overlap), n in sorted(windows.items())
+    ]
+    unproven = f", but for {counted(n, 'instance')} without a proof" if n else ""
+    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
     apart = "paper and no review" if settings.split_by == "both" else "paper"
     template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
     return Template(template).substitute(
@@ -326,15 +334,13 @@ def datasheet(
         f"{counted(len(reviews) - 1, 'review')}",
         partial=f"\n\n{_paragraph('partial')}" if report.is_partial else "",
         edits=_paragraph("edits", edits=edits, n_aspects=f"{n_aspects:,}"),
-        splits=as_markdown(
-            Table(columns=["split", "instances", "papers", "reviews", "wanted %", "reached %"], rows=splits)
-        ),
-        statistics=as_markdown(_statistics_table(descriptions)),
+        splits=as_markdown(Table(columns=heads, rows=splits)),
+        statistics=as_markdown(Table(columns=measured, rows=statistics)),
         losses=as_markdown(loss_table(report.steps)),
         chain=beginning,
         replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
-        judging=_judging(windows, len(report.unproven), noise),
+        judging=_paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said),
         leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(
             _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
@@ -358,25 +364,7 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     return listed if lines else f"{title} none are known."
 
 
-def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
-    rows: list[list[Cell]] = []
-    for row in _SHEET["statistics"]:
-        values = (getattr(description, row["field"]) for description in descriptions.values())
-        rows.append([row["label"], *map(_spread, values), row["original"]])
-    return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
-
-
 def _spread(value: Spread | int | None) -> Cell:
     if isinstance(value, Spread):
         return f"{value.minimum:,} to {value.maximum:,}, mean {value.mean:.1f}"
     return "" if value is None else value
-
-
-def _judging(windows: Counter[tuple[int, int]], n_unproven: int, noise: LabelNoise) -> str:
-    used = [
-        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
-        for (window, overlap), n in sorted(windows.items())
-    ]
-    unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
-    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
-    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from evidencebench.construction.harvest.references import KNOWN
-from evidencebench.construction.judge import JudgeSettings
+from evidencebench.construction.judge import JudgeSettings, Share
 from evidencebench.construction.losses import LEAST_COVERED
 from evidencebench.errors import DataError, FormatError, SystemSpecError
 from evidencebench.files.disk import read_text
@@ -22,7 +22,6 @@ SplitBy = Literal["both", "paper"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
-_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Split = Annotated[str, msgspec.Meta(pattern=r"^(?!manifest\Z)[a-z0-9][a-z0-9_]{0,49}\Z")]  # names a file, but not that
 
 
@@ -33,11 +32,11 @@ def checked_name(name: str) -> str:
 
 
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    least_covered: _Share = LEAST_COVERED
+    least_covered: Share = LEAST_COVERED
 
 
 class AssemblySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    shares: dict[_Split, _Share] = msgspec.field(default_factory=lambda: {"train": 0.8, "dev": 0.1, "test": 0.1})
+    shares: dict[_Split, Share] = msgspec.field(default_factory=lambda: {"train": 0.8, "dev": 0.1, "test": 0.1})
     split_by: SplitBy = "both"
     seed: int = 0
     against: list[str] = []
@@ -50,8 +49,7 @@ class AssemblySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     @property
     def fractions(self) -> dict[str, Fraction]:
-        """The shares as they are written in decimals."""
-        return {split: Fraction(str(share)) for split, share in self.shares.items()}
+        return {split: Fraction(str(share)) for split, share in self.shares.items()}  # as written in decimals
 
 
 class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

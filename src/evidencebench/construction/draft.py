@@ -176,7 +176,6 @@ class DraftFile:
 
     @property
     def sums(self) -> dict[str, str]:
-        """The checksums of the drafts that go on."""
         return {draft_id: self.marks[draft_id].own for draft_id in self.going_on}
 
     def stale(self, made_of: Mapping[str, str]) -> list[str]:
@@ -242,8 +241,7 @@ def writing_drafts(
 ) -> Iterator[DraftWriter]:
     """Open a file of drafts that can be resumed, made if missing; one of other settings needs ``overwrite``.
 
-    ``made_of`` has the checksum of what each draft is made of: lines of other drafts, and of what was other then, do
-    not count any more.
+    ``made_of`` has the checksum of what each draft is made of; lines of anything else do not count any more.
     """
     before = DraftFile(path=path, header=header, offsets={}, marks={}, is_finished=False)
     with open_journal(path, DRAFTS.begins) as journal:

@@ -26,10 +26,7 @@ _STEP_OF: Mapping[str, str] = {  # field of an edit -> the step that makes what 
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it.
-
-    >>> edit = Edit(draft="review.xml:B7:1", step="hypotheses", hypothesis="Tea lowers blood pressure.")
-    """
+    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it."""
 
     draft: str  # its id
     step: str
@@ -111,10 +108,7 @@ _LINES = RecordFormat(
 
 
 def read_edits(work: PathText) -> dict[tuple[str, str], Edit]:
-    """Return the edits of a work folder by draft and step: the last of each counts, unless it says nothing.
-
-    Raises `RunFormatError` with the line that is none.
-    """
+    """Return the edits of a work folder by draft and step: the last counts; raises `RunFormatError` for a bad line."""
     path, edits = Path(work) / EDITS, dict[tuple[str, str], Edit]()
     if path.exists():
         for line in _LINES.records(path, lines_in(read_blocks(path))):

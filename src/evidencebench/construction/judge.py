@@ -181,11 +181,7 @@ def reseeded(asker: Asker, by: int) -> Asker:
 
 
 def says_none(text: str, *, of_all: bool = False) -> bool:
-    r"""Whether a reply, or its last paragraph, says in words that no sentence is a source; ``of_all``: of any aspect.
-
-    >>> says_none("I compared each.\n\n**No sentence states this.**"), says_none("None of these but the last")
-    (True, False)
-    """
+    """Whether a reply, or its last paragraph, says in words that no sentence is a source; ``of_all``: of any aspect."""
     paragraphs = [" ".join(re.findall(r"\w+", part.lower())) for part in re.split(r"\n\s*\n", text.strip())]
     last = set(paragraphs[-1].split())
     if of_all and (last & {"this", "that", "it"} or ("aspect" in last and "any" not in last)):

@@ -135,17 +135,15 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], ReadPaper]:
 
 def _candidate(draft: Draft, paper: ReadPaper, position: int) -> Candidate:
     judging, where = judging_of(draft), f"draft '{draft.id}': paper '{draft.paper_file}'"
+    changed, n_sentences = "", len(paper.query.sentences)
     if paper.sha256 != judging.paper_sha256:
-        raise ChangedDataError(
-            f"{where} has changed since it was judged: expected the file with SHA-256 "
-            f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or "
-            f"delete judgments.jsonl, which the next run makes again"
-        )
-    if (n_sentences := len(paper.query.sentences)) != judging.n_sentences:
-        raise ChangedDataError(
-            f"{where} is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged; "
-            "use the evidencebench that judged it, or delete judgments.jsonl, which the next run makes again"
-        )
+        was = f"expected the file with SHA-256 {judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…"
+        changed = f"has changed since it was judged: {was}; put the former file back"
+    elif n_sentences != judging.n_sentences:
+        was = f"is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged"
+        changed = f"{was}; use the evidencebench that judged it"
+    if changed:
+        raise ChangedDataError(f"{where} {changed}, or delete judgments.jsonl, which the next run makes again")
     for what, is_there in (("a hypothesis", draft.hypothesis.strip()), ("aspects", draft.aspects)):
         if not is_there:
             raise RunFormatError(f"draft '{draft.id}': expected {what}, got none; run the step that makes it first")

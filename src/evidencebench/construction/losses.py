@@ -68,9 +68,7 @@ def loss_table(steps: Iterable[StepLosses]) -> Table:
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)
 
 
-LEAST_COVERED = 0.7
-"""The share of its aspects that must have a source sentence, as the benchmark's makers had it (arXiv:2504.18736)."""
-
+LEAST_COVERED = 0.7  # of a draft's aspects must have a source, as the benchmark's makers had it (arXiv:2504.18736)
 TOO_FEW = "too few aspects have a source sentence"
 NO_ASPECTS = "has no aspects"
 

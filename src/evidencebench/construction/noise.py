@@ -106,7 +106,6 @@ class LabelNoise:
 
     @property
     def warning(self) -> str:
-        """Why the labels are not to be trusted; empty where nothing speaks against them."""
         if self.n_unread > MOST_UNREAD * self.n_windows:
             return f"replies on {self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read"
         if self.takes_all:
@@ -116,8 +115,7 @@ class LabelNoise:
         return ""
 
     def fields(self) -> dict[str, Any]:
-        fields: dict[str, Any] = msgspec.to_builtins(self)
-        return fields | {"text": self.text, "warning": self.warning}
+        return {**msgspec.to_builtins(self), "text": self.text, "warning": self.warning}
 
 
 def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ()) -> LabelNoise:
@@ -157,11 +155,7 @@ def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ())
 
 
 def student_quantile(share: float, degrees: int) -> float:
-    """Return the quantile of Student's t by Wallace (1959): 4 % too large for 2 degrees, less for more.
-
-    >>> round(student_quantile(0.975, 10), 2)
-    2.24
-    """
+    """Return the quantile of Student's t by Wallace (1959): 4 % too large for 2 degrees, less for more."""
     z = NormalDist().inv_cdf(share) * (8 * degrees + 3) / (8 * degrees + 1)
     return sqrt(degrees * expm1(z * z / degrees))
 
@@ -340,8 +334,7 @@ def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float
     """Return precision and recall, each spanning all assumptions, and precision if no error is made every time.
 
     The ends are those of the profile likelihood: rates are pulled to ever lower and higher shares until they fit too
-    badly, by a statistic that allows for papers that differ. Where votes do not identify the rates, that is all of the
-    rates that fit.
+    badly, by a statistic that allows for papers that differ.
     """
     size, ways = 1 + _N_RATES * len(cells.yes), np.array([(0, 1), (0, -1), (1, 1), (1, -1)])
     places = [[6, 7]] * (not tells_always) + [[13, 14]] * (len(cells.yes) > 1)

@@ -29,7 +29,7 @@ from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
-from evidencebench.construction.losses import explained, filter_drafts
+from evidencebench.construction.losses import StepLosses, explained, filter_drafts
 from evidencebench.construction.recheck import asks_again, lead_in, recheck_step
 from evidencebench.construction.step import ModelStep, StepReport, run_step, step_asker
 from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
@@ -118,14 +118,8 @@ def construct(
     on_progress
         Called with (done, in all, the step).
 
-    Raises
-    ------
-    DataError
-        If an input lacks or is damaged.
-    RunError
-        If a step's file or ``edits.jsonl`` is damaged, or was made with other settings.
-    StopError
-        If no more requests may be sent; the replies so far are in the cache.
+    Raises `DataError` if an input lacks or is damaged, `RunError` if a step's file or ``edits.jsonl`` is, or was made
+    with other settings, and `StopError` if no more requests may be sent; the replies so far are in the cache.
     """
     config = config if isinstance(config, Config) else read_config(Path(config))
     if partial and limit is None:
@@ -142,9 +136,10 @@ def construct(
         target = output_of(name, config.work)
         if against and name == names[0]:
             is_done = limit == 0 or (target.is_file() and open_drafts(target, must_be_finished=False).is_finished)
-            on_paper = progress_of(on_progress, "comparing")
-            met = {} if is_done else papers_elsewhere(source, config.papers, against, on_paper)
-            step = _without(step, met, against)
+            compared = progress_of(on_progress, "comparing")
+            step = _without(
+                step, {} if is_done else papers_elsewhere(source, config.papers, against, compared), against
+            )
         run = functools.partial(
             run_step,
             source=source,
@@ -226,23 +221,17 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
         return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=True)
     reviews: list[Path] = []
     for path in (config.folder / name for name in config.file.reviews):
-        if path.is_dir():
-            reviews += sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-        elif path.is_file():
-            reviews.append(path)
-        else:
+        if not path.exists():
             raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
+        within = sorted(path.iterdir()) if path.is_dir() else [path]
+        reviews += [file for file in within if file == path or (file.is_file() and not file.name.startswith("."))]
     on_review = progress_of(on_progress, "harvest")
     return harvest(reviews, config.work, rules=rules, overwrite=True, on_review=on_review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepStatus:
-    step: str
-    n_drafts: int | None  # that were given to it; None: not known
-    n_done: int  # that have a line
-    n_kept: int
-    dropped: Mapping[str, int]
+class StepStatus(StepLosses):
+    n_given: int | None  # drafts; None: not known
     is_finished: bool
     n_edited: int  # by people, what this step makes
     n_stale: int  # that are made again, since they were edited, or what they were made of was changed
@@ -271,11 +260,8 @@ def construction_status(work: Path) -> ConstructionStatus:
         n_given = len(before.going_on) if before is not None and before.is_finished else None
         steps.append(
             StepStatus(
-                step=name,
-                n_drafts=len(file.marks) if file.is_finished else n_given,
-                n_done=len(file.marks),
-                n_kept=len(file.going_on),
-                dropped=file.dropped,
+                *(name, len(file.marks), len(file.going_on), file.dropped),
+                n_given=len(file.marks) if file.is_finished else n_given,
                 is_finished=file.is_finished,
                 n_edited=sum(step == name for _, step in edits),
                 n_stale=len(stale),

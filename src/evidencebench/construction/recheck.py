@@ -81,10 +81,8 @@ def _recheck(
     for leading in range(1, lead + 1):  # so that a higher lead begins with the requests of a lower one
         while looks := looks_again(judging, aspects, leading, at_once=settings.at_once):
             judging = asked(judging, reseeded(second or asker, len(judging.rounds)), looks)
-    sources = list(judging.sources)
-    for aspect in aspects:
-        sources[aspect] = voted_sources(judging, aspect)
-    made = replace(draft, judging=replace(judging, sources=tuple(sources)))
+    sources = tuple(voted_sources(judging, n) if n in aspects else given for n, given in enumerate(judging.sources))
+    made = replace(draft, judging=replace(judging, sources=sources))
     n_unjudged = [sum(not votes.n_read for votes in sentence_votes(judging, aspect)) for aspect in aspects]
     if (n := max(n_unjudged, default=0)) > MOST_UNJUDGED * judging.n_sentences:
         return dropped(made, "too many sentences without a readable judgment", f"{n} for an aspect")

@@ -84,8 +84,8 @@ def run_step(
     if limit is not None:  # by a hash, so that they are a random sample of all reviews
         ids = sorted(ids, key=lambda draft_id: hashlib.sha256(draft_id.encode()).digest())[:limit]
     made: dict[str, Draft] = {}  # done, and not written yet
-    made_of = sums_after(edits, step.name, source.sums)
-    with writing_drafts(target, header, made_of=made_of, overwrite=overwrite) as writer:
+    sums = sums_after(edits, step.name, source.sums)
+    with writing_drafts(target, header, made_of=sums, overwrite=overwrite) as writer:
         todos = [Todo(draft_id, None) for draft_id in ids if draft_id not in writer.done]
         n_left = len(todos)
         report = StepReport(step=step.name, n_drafts=len(ids), n_before=len(ids) - n_left)
@@ -164,9 +164,8 @@ def ask_object(
 ) -> tuple[Answered, ReplySource]:
     """Return the object that a model answers with, and the reply that it was read from.
 
-    ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
-    pass the ``check``, which returns what is wrong with an object, in words for the model. ``in_words`` reads a reply
-    without one. ``stand_in`` is what estimates take for the reply; ``what`` names it in messages.
+    ``fields`` are those of the prompt but for ``form``, which shows the ``example``. ``check`` returns what is wrong
+    with an object, in words for the model; ``in_words`` reads a reply without one. ``stand_in`` is for estimates.
     """
     shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
     form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
