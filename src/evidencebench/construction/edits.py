@@ -42,6 +42,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
     @property
     def says_nothing(self) -> bool:
+        """Whether it takes back the edit before it."""
         return not self.rejected and all(getattr(self, field) is None for field in _STEP_OF)
 
     def replaces_all_of(self, draft: Draft) -> bool:
