@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from evidencebench.construction.config import Config, ConfigFile, JudgeTable
+from evidencebench.construction.config import Config, ConfigFile
 from evidencebench.construction.draft import Draft, DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.estimate import estimate_construction
 from evidencebench.construction.harvest.papers import PaperFolder
@@ -141,7 +141,7 @@ def estimated(work: Path, n_papers: int) -> Iterator[Figure]:
 
 def estimate(work: Path) -> None:
     """Judge 20 papers, estimate the others from a sample, judge them, and print both."""
-    file = ConfigFile(name="x", papers="papers", work=".", table="x", model=_MODEL, judge=JudgeTable(at_once=True))
+    file = ConfigFile(name="x", papers="papers", work=".", table="x", model=_MODEL, judge=JudgeSettings(at_once=True))
     config, prices = Config(file=file, folder=work), PriceTable.load()
     for step in ("summaries", "hypotheses"):
         shutil.copy(work / "aspects.jsonl", work / f"{step}.jsonl")
@@ -260,7 +260,7 @@ def run(work: Path, mode: str) -> None:
         on_progress=look,
     )
     client.close()
-    assert report.is_finished, report
+    assert not report.failures, report
     seconds, requests = time.perf_counter() - start, client.totals.now.requests
     print(json.dumps({"seconds": seconds, "peak_mb": peak_mb, "requests": requests}))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import date
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,8 +12,8 @@ from evidencebench.files.disk import file_sha256
 from evidencebench.papers.read import read_paper
 
 DAY = date(2026, 11, 22)
-SETTINGS = AssemblySettings(name="tea", made_on=DAY)
-WHOLE = AssemblySettings(name="tea", made_on=DAY, shares={"test": Fraction(1)})
+SETTINGS = AssemblySettings(made_on=DAY)
+WHOLE = AssemblySettings(made_on=DAY, shares={"test": 1})
 
 _WORDS = tuple(
     """

@@ -17,9 +17,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from evidencebench.construction.config import Config, ConfigFile, JudgeTable
+from evidencebench.construction.config import Config, ConfigFile
 from evidencebench.construction.draft import output_of
 from evidencebench.construction.estimate import Assumptions, ModelUse, estimate_construction
+from evidencebench.construction.judge import JudgeSettings
 from evidencebench.construction.pipeline import construct, steps_of
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient
@@ -84,7 +85,7 @@ def world(folder: Path, seed: int) -> Config:
         table="table.jsonl",
         model=MODEL,
         licences=["unknown"],
-        judge=JudgeTable(at_once=True),
+        judge=JudgeSettings(at_once=True),
     )
     return Config(file=file, folder=folder)
 

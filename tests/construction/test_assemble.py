@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -158,12 +157,12 @@ def test_no_division_of_whole_groups_is_closer_to_the_shares(
 def test_many_groups_reach_the_shares_to_an_instance_and_each_split_has_groups_of_all_sizes() -> None:
     random = Random(0)
     sizes = [random.choice([1, 1, 1, 2, 3, 5, 8, 40]) for _ in range(3_000)]
-    found = assign_groups(sizes, SETTINGS.shares, seed=0)
-    assert _distance(sizes, found, SETTINGS.shares) <= 2
-    for split, share in SETTINGS.shares.items():
+    found = assign_groups(sizes, SETTINGS.fractions, seed=0)
+    assert _distance(sizes, found, SETTINGS.fractions) <= 2
+    for split, share in SETTINGS.fractions.items():
         large = sum(size == 40 for size, place in zip(sizes, found, strict=True) if place == split)
         assert 0.5 * share < Fraction(large, sizes.count(40)) < 2 * share
-    assert found != assign_groups(sizes, SETTINGS.shares, seed=1)
+    assert found != assign_groups(sizes, SETTINGS.fractions, seed=1)
 
 
 def test_an_unlucky_draw_of_hundreds_of_large_groups_is_mended_exactly() -> None:
@@ -180,7 +179,7 @@ def _assembled(
 ) -> AssemblyReport:
     if isinstance(source, list):
         source = write_drafts(folder / "filtered.jsonl", source)
-    return assemble(source, folder / "papers", folder / "dataset", settings, overwrite=True, **more)
+    return assemble(source, folder / "papers", folder / "dataset", "tea", settings, overwrite=True, **more)
 
 
 def _dropped(folder: Path) -> list[dict[str, str]]:
@@ -194,8 +193,8 @@ def test_no_paper_and_no_review_is_in_two_splits_and_all_files_are_valid(
 ) -> None:
     folder = new_folder()
     drafts = random_drafts(folder / "papers", Random(seed), n_reviews=8)
-    shares = {"a": Fraction(1, 2), "b": Fraction(1, 3), "c": Fraction(1, 6)}
-    settings = AssemblySettings(name="tea", made_on=DAY, split_by=split_by, shares=shares, seed=seed)
+    shares = {"a": 0.5, "b": 0.35, "c": 0.15}
+    settings = AssemblySettings(made_on=DAY, split_by=split_by, shares=shares, seed=seed)
     report = _assembled(folder, drafts, settings)
     made = [folder / "dataset" / f"{split}.json" for split, one in report.splits.items() if one.n_instances]
     instances = [list(open_dataset(path)) for path in made]
@@ -226,8 +225,8 @@ def test_copies_of_a_paper_under_other_names_are_in_one_split(new_folder: NewFol
         for files in by_work.values()
         for name in files
     ]
-    shares = dict.fromkeys("abc", Fraction(1, 3))
-    _assembled(folder, drafts, AssemblySettings(name="tea", made_on=DAY, shares=shares, seed=seed))
+    shares = {"a": 0.34, "b": 0.33, "c": 0.33}
+    _assembled(folder, drafts, AssemblySettings(made_on=DAY, shares=shares, seed=seed))
     made = [
         (path.stem, one.query.paper_id) for path in (folder / "dataset").glob("?.json") for one in open_dataset(path)
     ]
@@ -275,7 +274,7 @@ def test_one_review_that_links_all_is_told_and_papers_alone_can_be_kept_apart(tm
     assert not (tmp_path / "dataset" / "dev.json").exists()
     (tmp_path / "again").mkdir()
     (tmp_path / "papers").rename(tmp_path / "again" / "papers")
-    apart = _assembled(tmp_path / "again", drafts, replace(SETTINGS, split_by="paper"))
+    apart = _assembled(tmp_path / "again", drafts, msgspec.structs.replace(SETTINGS, split_by="paper"))
     assert (apart.warnings, [split.n_instances for split in apart.splits.values()]) == ((), [8, 1, 1])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evidencebench.construction.config import Config, ConfigFile, JudgeTable
+from evidencebench.construction.config import Config, ConfigFile
 from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.estimate import (
     NOTHING,
@@ -18,6 +18,7 @@ from evidencebench.construction.estimate import (
     StepEstimate,
     estimate_construction,
 )
+from evidencebench.construction.judge import JudgeSettings
 from evidencebench.construction.pipeline import construct
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
@@ -87,7 +88,7 @@ def summary_of(chance: Random) -> str:
     return f"The study found that {', '.join(sorted(clauses))}."
 
 
-def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge: JudgeTable | None = None) -> Config:
+def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge: JudgeSettings | None = None) -> Config:
     """Write papers and a table of summaries, one a paper, and return the configuration."""
     chance = Random(0)
     (folder / "papers").mkdir()
@@ -99,7 +100,12 @@ def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge:
         rows.append({"summary": summary_of(chance), "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
     (folder / "table.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     file = ConfigFile(
-        name="tea", papers="papers", table="table.jsonl", model=MODEL, licences=["unknown"], judge=judge or JudgeTable()
+        name="tea",
+        papers="papers",
+        table="table.jsonl",
+        model=MODEL,
+        licences=["unknown"],
+        judge=judge or JudgeSettings(),
     )
     return Config(file=file, folder=folder)
 
@@ -125,9 +131,9 @@ def used(found: list[StepEstimate]) -> ModelUse:
     return sum((use for step in found for use in step.used.values()), NOTHING)
 
 
-@pytest.mark.parametrize("judge", [JudgeTable(), JudgeTable(at_once=True)])
+@pytest.mark.parametrize("judge", [JudgeSettings(), JudgeSettings(at_once=True)])
 def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_5_percent(
-    tmp_path: Path, judge: JudgeTable
+    tmp_path: Path, judge: JudgeSettings
 ) -> None:
     config = table_of_summaries(tmp_path, 50, most_sentences=30, judge=judge)
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
@@ -142,7 +148,7 @@ def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_
 
 
 def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_says(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
+    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
@@ -158,7 +164,7 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_say
 
 def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
     second = "openai/gpt-4o"
-    judge = JudgeTable(at_once=True, second_model=second, precision=0, check=0.5)
+    judge = JudgeSettings(at_once=True, second_model=second, precision=0, check=0.5)
     config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=judge)
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
@@ -173,7 +179,7 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
 
 
 def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
+    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
     cache = ReplyCache(tmp_path / "cache")
     whole = left(estimate_construction(config, prices=PRICES, cache=cache)[0])
@@ -185,7 +191,7 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 6, judge=JudgeTable(at_once=True))
+    config = table_of_summaries(tmp_path, 6, judge=JudgeSettings(at_once=True))
     cache = ReplyCache(tmp_path / "cache")
     ran(config, ConstructingModel(), cache, limit=2)
     gone = max(open_drafts(config.work / "summaries.jsonl").going_on)

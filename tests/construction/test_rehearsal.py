@@ -45,7 +45,7 @@ def _by_number(instance: Instance) -> tuple[object, ...]:
 def test_labels_of_real_papers_come_out_as_they_went_in(tmp_path: Path) -> None:
     made = make_rehearsal(_real_folder(), tmp_path, n_papers=N_PAPERS, judged=True)
     filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
-    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE)
+    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", "tea", WHOLE)
     gold = {one.id: one for one in open_dataset(tmp_path / "gold.json")}
     found = list(open_dataset(tmp_path / "dataset" / "test.json"))
     assert made.n_papers == N_PAPERS
@@ -66,7 +66,7 @@ def test_real_papers_are_met_by_their_text_though_it_was_read_from_another_forma
     others = [_read_from_text(name.removesuffix(".nxml"), number) for number, name in enumerate(files[::2])]
     write_dataset(tmp_path / "others.json", others)
     against = [open_dataset(tmp_path / "others.json")]
-    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE, against=against)
+    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", "tea", WHOLE, against=against)
     left = [draft for draft in made.drafts if draft.paper_file not in files[::2]]
     assert report.steps[-1].dropped == {BY_TEXT: len(made.drafts) - len(left)}
     found = {one.query.paper_id for one in open_dataset(tmp_path / "dataset" / "test.json")}

@@ -431,11 +431,11 @@ def test_results_are_the_aspects_that_the_model_numbers(tmp_path: Path) -> None:
 def test_a_request_that_failed_leaves_no_line_and_is_asked_again_in_the_next_run(tmp_path: Path) -> None:
     failing = {"keep summaries of results": EndpointError("the server is down")}
     made, report, _ = run(tmp_path, SUMMARIES, draft(), failing)
-    assert (made, report.failures, report.is_finished) == (None, {"d": "the server is down"}, False)
+    assert (made, report.failures) == (None, {"d": "the server is down"})
     made, report, _ = run(tmp_path, SUMMARIES, draft())
-    assert (made.dropped, report.is_finished) == ("", True)
+    assert (made.dropped, report.failures) == ("", {})
     made, report, _ = run(tmp_path, SUMMARIES, draft(), failing, drops_failed=True, name="instead")
-    assert (made.dropped, made.detail, report.is_finished) == ("a request failed", "the server is down", True)
+    assert (made.dropped, made.detail, report.failures) == ("a request failed", "the server is down", {})
 
 
 def test_after_a_stop_what_was_done_stays_and_nothing_is_asked_twice(tmp_path: Path) -> None:
@@ -560,7 +560,7 @@ def test_no_reply_whatever_makes_a_step_raise(
     between = data.draw(st.lists(st.sampled_from(PIECES), max_size=3).map("".join))
     reply = whole[:first] + between + whole[last:]
     made, report, _ = run(folder, step, given_to(step), ANSWERS | {prompt: reply})
-    assert (made is None, report.is_finished) == (False, True)
+    assert (made is None, report.failures) == (False, {})
 
 
 def test_a_reply_that_was_cut_off_says_to_raise_max_tokens() -> None:

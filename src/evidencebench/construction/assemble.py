@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from string import Template
 
@@ -25,6 +26,7 @@ from evidencebench.construction.leakage import (
 )
 from evidencebench.construction.losses import (
     StepLosses,
+    by_number,
     dropped_csv,
     explained,
     loss_table,
@@ -73,20 +75,13 @@ class AssemblyReport:
 def choose_splits(
     kept: Sequence[tuple[int, str]], settings: AssemblySettings
 ) -> tuple[dict[str, list[int]], dict[str, SplitCounts], list[str]]:
-    """Divide instances, given the paper and the review of each.
-
-    Return their positions by split, the splits' counts, and whole sentences of warning.
-    """
+    """Divide instances, given paper and review of each; return their positions by split, counts, and warnings."""
     by_review = settings.split_by == "both"
     groups = linked_groups([(paper, review) if by_review and review else (paper,) for paper, review in kept])
-    shares = {split: share for split, share in settings.shares.items() if share}
+    shares = {split: share for split, share in settings.fractions.items() if share}
     places = assign_groups([len(group) for group in groups], shares, seed=settings.seed)
-    members = {
-        split: sorted(
-            position for group, place in zip(groups, places, strict=True) if place == split for position in group
-        )
-        for split in shares
-    }
+    placed = list(zip(places, groups, strict=True))
+    members = {split: sorted(chain(*(group for place, group in placed if place == split))) for split in shares}
     counts = {
         split: SplitCounts(
             n_instances=len(chosen),
@@ -113,21 +108,11 @@ def _warnings(
     reached = ", ".join(
         f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items()
     )
-    if largest.total() <= max(count.wanted for count in counts.values()) * n_all:
-        yield f"the shares are not reached: {reached}; the data set is small, or its reviews are large"
-        return
-    who = "they are of one paper; other shares would fit"
-    if by_review:
-        review, n = largest.most_common(1)[0]
-        named = f"'{shortened(review, 40)}'"
-        who = f"review {named} has {n:,} of them"
-        if len(largest) > 1:
-            who = f"{len(largest):,} reviews that share papers, the largest {named}"
-        who += '; split_by = "paper" keeps only papers apart'
-    yield (
-        f"the shares cannot be reached: {reached}. {largest.total():,} of {n_all:,} instances are linked and must stay "
-        f"in one split: {who}"
-    )
+    review, n = largest.most_common(1)[0]
+    who = f"review '{shortened(review, 40)}' has {n:,} of them; split_by = \"paper\" keeps only papers apart"
+    linked = f"{largest.total():,} of {n_all:,} instances are linked and must stay in one split"
+    linked += f": {who}" if by_review else ", since they are of one paper"
+    yield f"the shares are not reached: {reached}. {linked if largest.total() > 1 else 'The data set is small'}"
 
 
 STEP = "assemble"
@@ -135,13 +120,14 @@ DUPLICATE = "same paper and summary as another draft"
 _MIN_DRAFTS_A_JOB = 50
 
 OnProgress = Callable[[int, int, str], None]
-"""Called with how many drafts (or files) are done, how many there are, and what is done."""
+"""Called with how many are done, how many there are, and what is done."""
 
 
 def assemble(
     source: DraftFile,
     papers: Path,
     output: Path,
+    name: str,
     settings: AssemblySettings,
     *,
     against: Sequence[Dataset] = (),
@@ -150,11 +136,7 @@ def assemble(
     engine: Engine | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> AssemblyReport:
-    """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
-
-    The folder appears whole or not at all. ``source`` are the judged drafts, as `filter_drafts` leaves them; what
-    earlier steps dropped is read from the files beside it. Papers and hypotheses of ``against`` are left out.
-    """
+    """Write a folder, whole or not at all, of the drafts that `filter_drafts` left, and what files beside them tell."""
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
@@ -179,7 +161,7 @@ def assemble(
             [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
         )
         named = {
-            split: [(ids[position], f"{settings.name}_{split}_id_{n}") for n, position in enumerate(positions)]
+            split: [(ids[position], f"{name}_{split}_id_{n}") for n, position in enumerate(positions)]
             for split, positions in members.items()
             if positions
         }
@@ -191,16 +173,14 @@ def assemble(
         report = AssemblyReport(
             folder=str(output),
             n_instances=len(kept),
-            steps=(
-                *map(losses_of, before),
-                StepLosses(step=STEP, n_drafts=len(candidates), n_kept=len(kept), dropped=reasons),
-            ),
+            steps=(*map(losses_of, before), StepLosses(STEP, len(candidates), len(kept), reasons)),
             splits=counts,
             warnings=tuple(warnings),
             unproven=unproven,
             is_partial=not all(file.is_finished for file in before),
         )
         sheet = datasheet(
+            name,
             settings,
             report,
             step_files=before,
@@ -209,13 +189,27 @@ def assemble(
                 split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
                 for split in named
             },
-            n_papers=len({paper for paper, _ in kept}),
             noise=estimate_noise(map(source.__getitem__, ids), marked_aspects(source.path.parent)),
             against=against,
             papers=papers,
         )
         write_whole(made / "datasheet.md", sheet)
-        write_whole(made / MANIFEST, _manifest(made, digest, settings, against, is_partial=report.is_partial))
+        sizes = {path.name: path.stat().st_size for path in sorted(made.iterdir())}
+        manifest = {
+            "evidencebench": __version__,
+            "name": name,
+            "date": settings.made_on,
+            "is_partial": report.is_partial,
+            "settings": {
+                "shares": {split: str(share) for split, share in settings.fractions.items()},
+                "split_by": settings.split_by,
+                "seed": settings.seed,
+            },
+            "drafts_sha256": digest,  # of the drafts in the order of their ids, one a line
+            "against": [{"name": dataset.name, "sha256": dataset.sha256} for dataset in against],
+            "files": {file: {"sha256": file_sha256(made / file), "bytes": size} for file, size in sizes.items()},
+        }
+        write_whole(made / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
     return report
 
 
@@ -272,53 +266,30 @@ def _solver(source: DraftFile, file: DataFile) -> Callable[[tuple[str, str]], tu
     return solved
 
 
-def _manifest(
-    folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset], *, is_partial: bool
-) -> bytes:
-    fields = {
-        "evidencebench": __version__,
-        "name": settings.name,
-        "date": settings.made_on.isoformat(),
-        "is_partial": is_partial,
-        "settings": {
-            "shares": {split: str(share) for split, share in settings.shares.items()},
-            "split_by": settings.split_by,
-            "seed": settings.seed,
-        },
-        "drafts_sha256": drafts_sha256,  # of the drafts in the order of their ids, one a line
-        "against": [{"name": dataset.name, "sha256": dataset.sha256} for dataset in against],
-        "files": {
-            path.name: {"sha256": file_sha256(path), "bytes": path.stat().st_size} for path in sorted(folder.iterdir())
-        },
-    }
-    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
-
-
 _SHEET = packaged_table(__file__, "datasheet.toml")
 
 
 def datasheet(
+    name: str,
     settings: AssemblySettings,
     report: AssemblyReport,
     *,
     step_files: Sequence[DraftFile],
     drafts: Iterable[Draft],
     descriptions: Mapping[str, Description],
-    n_papers: int,
     noise: LabelNoise,
     against: Sequence[Dataset],
     papers: Path,
 ) -> str:
     """Return the datasheet as Markdown: ``drafts`` became instances, and ``noise`` is of their labels."""
-    settings_by_step = {
-        file.header.step: [
+    step_settings = []
+    for file in step_files:
+        told = [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
             for key, value in sorted(file.header.settings.items())
             if value not in (None, "", [], {}) and "url" not in key  # of one's own server: no one's business
         ]
-        for file in step_files
-    }
-    step_settings = [f"{step}: {', '.join(known)}" for step, known in settings_by_step.items() if known]
+        step_settings += [f"{file.header.step}: {', '.join(told)}"] if told else []
     parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
     windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
     edited, n_aspects = Counter[str](), 0  # step -> instances that people edited after it; dropped aspects
@@ -336,9 +307,8 @@ def datasheet(
                 parts[f"judge, round {number}{at_once}{again}", judged.model, judged.prompt] += 1
     edits = "People corrected what steps had made: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
     edits = edits if edited else "No person changed what the steps had made"
-    chain = _paragraph("chain")
-    if step_files[0].header.reads:
-        chain = _paragraph("chain_without_beginning", step=report.steps[0].step)
+    is_whole = not step_files[0].header.reads
+    beginning = _paragraph("chain") if is_whole else _paragraph("chain_without_beginning", step=report.steps[0].step)
     replies = _paragraph("no_replies")
     if parts:
         rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
@@ -346,25 +316,41 @@ def datasheet(
         replies = f"{_paragraph('replies')}\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
     licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
-    by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
-    licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
+    licence_table = Table(columns=["licence", "papers"], rows=[list(row) for row in by_number(licences)])
+    heads = ["split", "instances", "papers", "reviews", "wanted %", "reached %"]
+    splits: list[list[Cell]] = [
+        [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
+        for split, counts in report.splits.items()
+    ]
+    n_papers, n = sum(split.n_papers for split in report.splits.values()), len(report.unproven)
+    measured = ["per instance", *descriptions, "EvidenceBench, train and dev"]
+    statistics: list[list[Cell]] = []
+    for row in _SHEET["statistics"]:
+        values = (getattr(description, row["field"]) for description in descriptions.values())
+        statistics.append([row["label"], *map(_spread, values), row["original"]])
+    used = [
+        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
+        for (window, overlap), n in sorted(windows.items())
+    ]
+    unproven = f", but for {counted(n, 'instance')} without a proof" if n else ""
+    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
     apart = "paper and no review" if settings.split_by == "both" else "paper"
     template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
     return Template(template).substitute(
-        name=settings.name,
-        date=settings.made_on.isoformat(),
+        name=name,
+        date=settings.made_on,
         version=__version__,
         n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
         f"{counted(len(reviews) - 1, 'review')}",
         partial=f"\n\n{_paragraph('partial')}" if report.is_partial else "",
         edits=_paragraph("edits", edits=edits, n_aspects=f"{n_aspects:,}"),
-        splits=as_markdown(split_table(report.splits)),
-        statistics=as_markdown(_statistics_table(descriptions)),
+        splits=as_markdown(Table(columns=heads, rows=splits)),
+        statistics=as_markdown(Table(columns=measured, rows=statistics)),
         losses=as_markdown(loss_table(report.steps)),
-        chain=chain,
+        chain=beginning,
         replies=replies,
         settings=_listed("Settings of the steps:", step_settings),
-        judging=_judging(windows, len(report.unproven), noise),
+        judging=_paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said),
         leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(
             _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
@@ -388,33 +374,7 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     return listed if lines else f"{title} none are known."
 
 
-def split_table(splits: Mapping[str, SplitCounts]) -> Table:
-    rows: list[list[Cell]] = [
-        [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
-        for split, counts in splits.items()
-    ]
-    return Table(columns=["split", "instances", "papers", "reviews", "wanted %", "reached %"], rows=rows)
-
-
-def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
-    rows: list[list[Cell]] = []
-    for row in _SHEET["statistics"]:
-        values = (getattr(description, row["field"]) for description in descriptions.values())
-        rows.append([row["label"], *map(_spread, values), row["original"]])
-    return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
-
-
 def _spread(value: Spread | int | None) -> Cell:
     if isinstance(value, Spread):
         return f"{value.minimum:,} to {value.maximum:,}, mean {value.mean:.1f}"
     return "" if value is None else value
-
-
-def _judging(windows: Counter[tuple[int, int]], n_unproven: int, noise: LabelNoise) -> str:
-    used = [
-        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
-        for (window, overlap), n in sorted(windows.items())
-    ]
-    unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
-    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
-    return _paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said)

@@ -1,7 +1,6 @@
 """A synthetic review of five papers, the data set that must come of it, and what the trial server answers."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +8,8 @@ from string import Template
 
 import msgspec
 
-from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.instance import Instance
+from evidencebench.data.json_format import PublishedInstance, encode_instance, instance_from
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
 from evidencebench.files.atomic import write_whole
@@ -35,14 +35,10 @@ class GoldStudy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_gold(path: Path) -> list[GoldStudy]:
-    studies = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if line.strip():
-            try:
-                studies.append(msgspec.json.decode(line, type=GoldStudy))
-            except BROKEN_JSON as error:
-                raise UnreadableError(f"{path}: line {number}: expected a gold study: {error}") from error
-    return studies
+    try:
+        return msgspec.json.Decoder(GoldStudy).decode_lines(read_text(path))
+    except BROKEN_JSON as error:
+        raise UnreadableError(f"{path}: expected a gold study a line: {error}") from error
 
 
 NAME = "synthetic"  # how the ids of the data set begin
@@ -52,7 +48,6 @@ _CHOSEN = (0, 1, 3, 4, 5)  # of the sample's instances, each of another paper
 
 
 def _filled(name: str, **fields: str) -> str:
-    """Return a file of ``demo_files`` with its fields filled in."""
     return Template((files(__package__) / "demo_files" / name).read_text(encoding="utf-8")).substitute(fields)
 
 
@@ -77,21 +72,11 @@ def expected_instances() -> list[Instance]:
     """Return the data set that must come out: the sample's instances under other ids, without any other key."""
     renamed = []
     for number, instance in enumerate(_instances()):
-        instance_id, labels = f"{NAME}_test_id_{number}", instance.labels
-        ids = {aspect: f"{instance_id}_aspect_{m}" for m, aspect in enumerate(labels.aspects)}
-        new_labels = Labels(
-            aspects=tuple(ids.values()),
-            results=tuple(map(ids.__getitem__, labels.results)),
-            sources={ids[aspect]: labels.sources[aspect] for aspect in labels.aspects},
-            texts={ids[aspect]: labels.texts[aspect] for aspect in labels.aspects},
-            review_id=f"doi_{_DOI}review",
-            evaluations={
-                task: msgspec.structs.replace(evaluation, covered=tuple(map(ids.__getitem__, evaluation.covered)))
-                for task, evaluation in labels.evaluations.items()
-            },
-        )
-        query = replace(instance.query, instance_id=instance_id, paper_id=f"doi_{_DOI}{number + 1}")
-        renamed.append(Instance(query=query, labels=new_labels))
+        instance_id = f"{NAME}_test_id_{number}"
+        text = encode_instance(instance).replace(instance.id.encode(), instance_id.encode())
+        record = msgspec.json.decode(text, type=PublishedInstance)
+        record.paper_id, record.systematic_review_id = f"doi_{_DOI}{number + 1}", f"doi_{_DOI}review"
+        renamed.append(instance_from(instance_id, record))
     return renamed
 
 

@@ -13,14 +13,7 @@ import msgspec
 
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, PathText, open_file
-from evidencebench.files.records import (
-    Journal,
-    RecordFormat,
-    has_checksum,
-    open_journal,
-    require_same,
-    with_checksum,
-)
+from evidencebench.files.records import Journal, RecordFormat, has_checksum, open_journal, require_same, with_checksum
 from evidencebench.provenance import differences
 from evidencebench.wording import counted
 
@@ -58,11 +51,7 @@ class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
-    """Which sentences of the paper hold which aspects, as models voted.
-
-    Windows of the first round begin at sentences 0, ``window - overlap``, ``2 * (window - overlap)``, and so on to the
-    end of the paper; those of later rounds anywhere.
-    """
+    """As models voted; windows of the first round begin every ``window - overlap`` sentences, later ones anywhere."""
 
     paper_sha256: str  # of the paper's file: its sentences must be the same when the data set is assembled
     n_sentences: int
@@ -73,10 +62,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An instance in the making, a line of a step's file; what a later step adds is empty or None before it.
-
-    Sentences and aspects are numbered from 0.
-    """
+    """A line of a step's file: what a later step adds is empty or None before it; sentences are numbered from 0."""
 
     id: str  # in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew
     review_id: str  # such as ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name that the user gave
@@ -103,8 +89,6 @@ def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
 
 
 class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the drafts of a file."""
-
     format: Literal["evidencebench drafts"] = "evidencebench drafts"
     version: int = 1
     step: str
@@ -149,8 +133,6 @@ DRAFTS = RecordFormat(
 
 
 class LineMarks(NamedTuple):
-    """What the last line of a draft says."""
-
     dropped: str
     made_of: str
     own: str  # the checksum of the draft itself: the same, whatever it was made of
@@ -178,11 +160,9 @@ class DraftFile:
             ) from error
 
     def __iter__(self) -> Iterator[Draft]:
-        """Yield all drafts, those that were dropped too, in the order of their ids."""
         return (self[draft_id] for draft_id in sorted(self.marks))
 
     def drafts(self) -> Iterator[Draft]:
-        """Yield the drafts that were not dropped, in the order of their ids."""
         return (self[draft_id] for draft_id in sorted(self.going_on))
 
     @cached_property
@@ -196,7 +176,6 @@ class DraftFile:
 
     @property
     def sums(self) -> dict[str, str]:
-        """The checksums of the drafts that go on."""
         return {draft_id: self.marks[draft_id].own for draft_id in self.going_on}
 
     def stale(self, made_of: Mapping[str, str]) -> list[str]:
@@ -205,24 +184,11 @@ class DraftFile:
 
 
 def open_drafts(path: PathText, *, must_be_finished: bool = True) -> DraftFile:
-    """Open the file of a step; drafts are read when they are asked for, so that memory is that of their ids.
+    """Open the file of a step, such as ``work/aspects.jsonl``; a draft is read when it is asked for.
 
     ``file[id]`` is a draft, ``iter(file)`` yields all in the order of their ids, ``file.drafts()`` those that were not
-    dropped. A draft's last line counts.
-
-    Parameters
-    ----------
-    path
-        A file of the work folder, such as ``work/aspects.jsonl``.
-    must_be_finished
-        Whether to raise where the step is not at its end, as after a pilot.
-
-    Raises
-    ------
-    RunFormatError
-        If the file is damaged or a line was changed by hand, with the line.
-    RunMismatchError
-        If the step is not at its end.
+    dropped. Raises `RunFormatError` if the file is damaged or a line was changed by hand, and `RunMismatchError` if the
+    step is not at its end, as after a pilot, and ``must_be_finished``.
     """
     path = Path(path)
     offsets: dict[str, int] = {}
@@ -249,35 +215,33 @@ def _line_end(made_of: str, crc: str) -> bytes:
 
 
 class DraftWriter:
-    """An open file of drafts; ``done`` are those whose lines in it count, with what the lines say."""
+    """An open file of drafts; ``done`` are those whose lines in it count, with why they were dropped."""
 
     def __init__(self, journal: Journal, before: DraftFile, made_of: Mapping[str, str] | None) -> None:
         self._journal, self._made_of = journal, made_of or {}
         stale = [] if made_of is None else before.stale(made_of)
         for draft_id in stale:
             journal.append(with_checksum(msgspec.json.encode({"id": draft_id, "is_stale": True})))
-        self.done = {draft_id: marks for draft_id, marks in before.marks.items() if draft_id not in {*stale}}
-        self._is_finished, self._n_drafts = before.is_finished and not stale, len(self.done)
+        self.done = {name: marks.dropped for name, marks in before.marks.items() if name not in {*stale}}
+        self._is_finished = before.is_finished and not stale
 
     def append(self, draft: Draft) -> None:
         end = b',"made_of":"%b"}' % self._made_of.get(draft.id, "").encode()
         self._journal.append(with_checksum(msgspec.json.encode(draft)[:-1] + end))
-        self._is_finished, self._n_drafts = False, self._n_drafts + 1
+        self.done[draft.id], self._is_finished = draft.dropped, False
 
     def finish(self) -> None:
         if not self._is_finished:
-            self._journal.append(msgspec.json.encode({"n_drafts": self._n_drafts}))
+            self._journal.append(msgspec.json.encode({"n_drafts": len(self.done)}))
 
 
 @contextmanager
 def writing_drafts(
     path: Path, header: DraftHeader, *, made_of: Mapping[str, str] | None = None, overwrite: bool = False
 ) -> Iterator[DraftWriter]:
-    """Open a file of drafts that can be resumed, made if missing.
+    """Open a file of drafts that can be resumed, made if missing; one of other settings needs ``overwrite``.
 
-    ``made_of`` has the checksum of what each draft is made of; lines of other drafts, and of what was other then, do
-    not count any more. A file of other settings or prompts is made again with ``overwrite``, else `RunMismatchError` is
-    raised.
+    ``made_of`` has the checksum of what each draft is made of; lines of anything else do not count any more.
     """
     before = DraftFile(path=path, header=header, offsets={}, marks={}, is_finished=False)
     with open_journal(path, DRAFTS.begins) as journal:
@@ -300,26 +264,22 @@ def _deciding(header: DraftHeader) -> dict[str, object]:
 
 
 def judging_of(draft: Draft) -> Judging:
-    """Return which sentences hold the aspects of a draft; raises `RunFormatError` where they do not fit the draft.
-
-    Files of drafts may be written by other tools, and by hand.
-    """
+    """Return which sentences hold the aspects of a draft; raises `RunFormatError` where they do not fit the draft."""
     judging = draft.judging
     if judging is None:
         raise RunFormatError(
             f"draft '{draft.id}': expected judged sentences, got none; run 'evidencebench construct run' first"
         )
     n_aspects, last = len(draft.aspects), judging.n_sentences - 1
-    misfits = [f"sources of {counted(n_aspects, 'aspect')}, got of {len(judging.sources)}"]
-    if len(judging.sources) == n_aspects:
-        misfits = [
-            f"sentences 0..{last} as sources of aspect {aspect}, got sentence {sentence}"
-            for aspect, sentences in enumerate(judging.sources)
-            for sentence in sentences
-            if not 0 <= sentence <= last
-        ]
-        results = (result for result in draft.results or () if not 0 <= result < n_aspects)
-        misfits += [f"Results aspects in 0..{n_aspects - 1}, got aspect {result}" for result in results]
+    n_judged, results = len(judging.sources), draft.results or ()
+    misfits = [f"sources of {counted(n_aspects, 'aspect')}, got of {n_judged}"] * (n_judged != n_aspects)
+    misfits += [
+        f"sentences 0..{last} as sources of aspect {aspect}, got sentence {sentence}"
+        for aspect, sentences in enumerate(judging.sources)
+        for sentence in sentences
+        if not 0 <= sentence <= last
+    ]
+    misfits += [f"Results aspects in 0..{n_aspects - 1}, got aspect {n}" for n in results if not 0 <= n < n_aspects]
     if misfits:
         raise RunFormatError(f"draft '{draft.id}': expected {misfits[0]}; run the step that made it again")
     return judging
@@ -336,6 +296,8 @@ STEP_FILES: Mapping[str, str] = {
     "filter": "filtered.jsonl",
 }
 """Step -> the name of the file that it writes in a work folder; the step behind it reads that file."""
+
+MODEL_STEPS = tuple(STEP_FILES)[1:-1]  # that ask a model, and whose outcome people may edit
 
 DATASET_FOLDER = "dataset"  # what `assemble` writes
 MANIFEST = "manifest.json"  # the file that every folder of a data set has

@@ -7,7 +7,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, dropped, judging_of
+from evidencebench.construction.draft import MODEL_STEPS, Draft, DraftFile, dropped, judging_of
 from evidencebench.errors import DataError, RunFormatError
 from evidencebench.files.disk import PathText, read_blocks
 from evidencebench.files.records import RecordFormat, lines_in, open_journal
@@ -20,17 +20,13 @@ _STEP_OF: Mapping[str, str] = {  # field of an edit -> the step that makes what 
     "summary": "summaries",
     "hypothesis": "hypotheses",
     "aspects": "aspects",
-    "sources": "recheck" if "recheck" in STEP_FILES else "judge",
+    "sources": "recheck",
     "results": "label-results",
 }
-EDITED_STEPS = tuple(step for step in STEP_FILES if step not in ("harvest", "filter"))
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it.
-
-    >>> edit = Edit(draft="review.xml:B7:1", step="hypotheses", hypothesis="Tea lowers blood pressure.")
-    """
+    """What a person says of a draft in place of a step; one that says nothing takes back the edit before it."""
 
     draft: str  # its id
     step: str
@@ -84,8 +80,8 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 def _require_sound(edit: Edit) -> None:
     if not edit.draft:
         raise DataError("expected the id of a draft, got none")
-    if edit.step not in EDITED_STEPS:
-        raise DataError(f"step: expected one of {', '.join(EDITED_STEPS)}, got '{shortened(edit.step, 60)}'")
+    if edit.step not in MODEL_STEPS:
+        raise DataError(f"step: expected one of {', '.join(MODEL_STEPS)}, got '{shortened(edit.step, 60)}'")
     given = [field for field in _STEP_OF if getattr(edit, field) is not None]
     others = [field for field in given if _STEP_OF[field] != edit.step]
     if others == ["aspects"] and len(given) > 1:  # which those of sources or results are
@@ -114,10 +110,7 @@ _LINES = RecordFormat(
 
 
 def read_edits(work: PathText) -> dict[tuple[str, str], Edit]:
-    """Return the edits of a work folder by draft and step: the last of each counts, unless it says nothing.
-
-    Raises `RunFormatError` with the line that is none.
-    """
+    """Return the edits of a work folder by draft and step: the last counts; raises `RunFormatError` for a bad line."""
     path, edits = Path(work) / EDITS, dict[tuple[str, str], Edit]()
     if path.exists():
         for line in _LINES.records(path, lines_in(read_blocks(path))):

@@ -1,10 +1,10 @@
 """The step ``judge``: which sentences hold which aspects, window by window; a source is what any window says."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -28,23 +28,11 @@ def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]
 
 @dataclass(slots=True)
 class SentenceVotes:
-    """What was said of one sentence and one aspect."""
-
     yes: int = 0
     no: int = 0
     unread: int = 0
     at_first: bool = False  # whether any window of the first round says that it is a source
     is_asked_again: bool = False  # and was read
-
-    def add(self, vote: WindowVote, index: int, *, is_first: bool) -> None:
-        if vote.sentences is None:
-            self.unread += 1
-            return
-        is_source = index in vote.sentences
-        self.yes += is_source
-        self.no += not is_source
-        self.at_first |= is_source and is_first
-        self.is_asked_again |= not is_first
 
     @property
     def n_read(self) -> int:
@@ -56,12 +44,16 @@ class SentenceVotes:
 
 
 def sentence_votes(judging: Judging, aspect: int) -> list[SentenceVotes]:
-    """Return the votes on each sentence of the paper."""
     of_sentences = [SentenceVotes() for _ in range(judging.n_sentences)]
     for number, judged in enumerate(judging.rounds):
         for vote in judged.votes[aspect]:
             for index in window_of(judging, vote.start):
-                of_sentences[index].add(vote, index, is_first=number == 0)
+                votes, is_source = of_sentences[index], index in (vote.sentences or ())
+                votes.unread += vote.sentences is None
+                votes.yes += is_source
+                votes.no += vote.sentences is not None and not is_source
+                votes.at_first |= is_source and number == 0
+                votes.is_asked_again |= vote.sentences is not None and number > 0
     return of_sentences
 
 
@@ -70,11 +62,7 @@ def window_of(judging: Judging, start: int) -> range:
 
 
 def voted_sources(judging: Judging, aspect: int) -> tuple[int, ...]:
-    """Return the sentences that hold an aspect by the rule.
-
-    Of those that were asked again, the majority decides, and the first round where votes are even; of others, any
-    window.
-    """
+    """Return the sentences that hold an aspect: by the majority if asked again, else by any window."""
     return tuple(index for index, votes in enumerate(sentence_votes(judging, aspect)) if votes.is_source)
 
 
@@ -88,7 +76,6 @@ _NONE = re.compile(
 )
 _USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.DUPLICATE)
 
-Outcome = TypeVar("Outcome")
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -98,6 +85,8 @@ class JudgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     at_once: bool = False  # one request asks for all aspects of a summary, which costs an eighth
     precision: Share = 0.9  # of the labels, as estimated: below it, doubtful sentences are asked again; 0: never
     check: Share = 0.1  # of the windows, which a second model is asked whatever the first one said
+    model: str | None = None  # None: the model of the other steps
+    second_model: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.overlap < self.window:
@@ -117,9 +106,8 @@ class _AllSources(msgspec.Struct):
 
 def judge_step(settings: JudgeSettings, papers: PaperFolder) -> ModelStep:
     own = {"window": settings.window, "overlap": settings.overlap}
-    return ModelStep(
-        name="judge", prompts=judge_prompts(settings), work=partial(_judge, settings, papers), settings=own
-    )
+    work = partial(_judge, settings, papers)
+    return ModelStep(name="judge", prompts=judge_prompts(settings), work=work, settings=own)
 
 
 def judge_prompts(settings: JudgeSettings) -> tuple[str, ...]:
@@ -134,8 +122,7 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, asker: Asker, draft: Dr
     paper, sha256 = papers.paper_of(draft)
     sentences = paper.query_for(draft.hypothesis, wish="study").sentences
     aspects = tuple(range(len(draft.aspects)))
-    windows = windows_of_paper(len(sentences), settings.window, settings.overlap)
-    looks = [Look(window, aspects) for window in windows]
+    looks = [Look(window, aspects) for window in windows_of_paper(len(sentences), settings.window, settings.overlap)]
     judging = Judging(
         paper_sha256=sha256,
         n_sentences=len(sentences),
@@ -149,10 +136,8 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, asker: Asker, draft: Dr
 
 
 class Look(NamedTuple):
-    """A window to be asked, and for which aspects."""
-
     window: range
-    aspects: tuple[int, ...]
+    aspects: tuple[int, ...]  # that it is asked for
 
 
 def ask_round(
@@ -176,7 +161,10 @@ def ask_round(
         excerpt = numbered_sentences({index: sentences[index] for index in window})
         questions += [(excerpt, aspects)] if at_once else [(excerpt, (aspect,)) for aspect in aspects]
     votes: list[list[WindowVote]] = [[] for _ in draft.aspects]
-    answers = _ask_together(asker, [partial(ask, *question) for question in questions])
+    outcomes = asker.client.together([partial(ask, *question) for question in questions], most=_MOST_AT_ONCE)
+    answers = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+    if len(answers) < len(outcomes):  # raised when all have ended, so that replies are stored
+        raise min((one for one in outcomes if isinstance(one, BaseException)), key=error_priority)
     for (_, aspects), answer in zip(questions, answers, strict=True):
         for aspect, vote in zip(aspects, answer, strict=True):
             votes[aspect].append(vote)
@@ -198,11 +186,7 @@ def looking_anew(asker: Asker) -> Asker:
 
 
 def says_none(text: str, *, of_all: bool = False) -> bool:
-    r"""Whether a reply, or its last paragraph, says in words that no sentence is a source; ``of_all``: of any aspect.
-
-    >>> says_none("I compared each.\n\n**No sentence states this.**"), says_none("None of these but the last")
-    (True, False)
-    """
+    """Whether a reply, or its last paragraph, says in words that no sentence is a source; ``of_all``: of any aspect."""
     paragraphs = [" ".join(re.findall(r"\w+", part.lower())) for part in re.split(r"\n\s*\n", text.strip())]
     last = set(paragraphs[-1].split())
     if of_all and (last & {"this", "that", "it"} or ("aspect" in last and "any" not in last)):
@@ -272,11 +256,3 @@ def _ask_all(asker: Asker, draft: Draft, aspects: tuple[int, ...], window: Excer
     )
     sentences = {sources.aspect: tuple(sorted(set(sources.sentences))) for sources in answer.aspects}
     return [WindowVote(first, sentences.get(n, ()), source.request) for n in numbers]
-
-
-def _ask_together(asker: Asker, work: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
-    """Return what functions that ask return; an error is raised when all have ended, so that replies are stored."""
-    outcomes = asker.client.together(work, most=_MOST_AT_ONCE)
-    if errors := [outcome for outcome in outcomes if isinstance(outcome, BaseException)]:
-        raise min(errors, key=error_priority)
-    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]

@@ -35,7 +35,6 @@ _MOST_PAPERS = 20  # with one sentence: what more papers say is no sign of any
 
 
 def normalised(text: str) -> str:
-    """Return the words of a text in small letters, without marks and spaces."""
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -51,10 +50,7 @@ def sentence_hashes(sentences: Sequence[str], kinds: Sequence[Kind]) -> Hashes:
 
 
 class TextIndex:
-    """Finds, for the sentences of any paper, those papers of a list that are the same; memory is 12 bytes a sentence.
-
-    Papers of the list with equal sentences are found under the first of their positions: see ``first``.
-    """
+    """Finds the papers of a list that are the same as any; equal ones under the first of their positions, ``first``."""
 
     def __init__(self, papers: Sequence[Hashes]) -> None:
         by_text: dict[bytes, int] = {}
@@ -104,10 +100,7 @@ class Candidate(NamedTuple):
 def read_candidates(
     source: DraftFile, folder: Path, path: Path, engine: Engine, on_progress: Callable[[int, int], None]
 ) -> tuple[list[Candidate], list[Hashes], str]:
-    """Read drafts and their papers, which become the instances of a data set in the file ``path``.
-
-    The second are of the papers, in the order of their files' names; the last is a checksum of the drafts.
-    """
+    """Read drafts, and their papers into the data set ``path``; hashes are of the papers, the last of all drafts."""
     candidates, hashes = list[Candidate](), list[Hashes]()
     ids_of, digest = defaultdict[str, list[str]](list), hashlib.sha256()  # paper -> its drafts
     for draft in source.drafts():
@@ -142,17 +135,15 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], ReadPaper]:
 
 def _candidate(draft: Draft, paper: ReadPaper, position: int) -> Candidate:
     judging, where = judging_of(draft), f"draft '{draft.id}': paper '{draft.paper_file}'"
+    changed, n_sentences = "", len(paper.query.sentences)
     if paper.sha256 != judging.paper_sha256:
-        raise ChangedDataError(
-            f"{where} has changed since it was judged: expected the file with SHA-256 "
-            f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or "
-            f"delete judgments.jsonl, which the next run makes again"
-        )
-    if (n_sentences := len(paper.query.sentences)) != judging.n_sentences:
-        raise ChangedDataError(
-            f"{where} is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged; "
-            "use the evidencebench that judged it, or delete judgments.jsonl, which the next run makes again"
-        )
+        was = f"expected the file with SHA-256 {judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…"
+        changed = f"has changed since it was judged: {was}; put the former file back"
+    elif n_sentences != judging.n_sentences:
+        was = f"is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged"
+        changed = f"{was}; use the evidencebench that judged it"
+    if changed:
+        raise ChangedDataError(f"{where} {changed}, or delete judgments.jsonl, which the next run makes again")
     for what, is_there in (("a hypothesis", draft.hypothesis.strip()), ("aspects", draft.aspects)):
         if not is_there:
             raise RunFormatError(f"draft '{draft.id}': expected {what}, got none; run the step that makes it first")
@@ -187,10 +178,9 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
 
 
 def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed: int) -> list[str]:
-    """Return the split of each group, so that the splits' sizes come as close to the shares as whole groups allow.
+    """Return the split of each group, so that sizes come as close to the shares as whole groups allow.
 
-    They are drawn at random, the largest first, so that each split has groups of all sizes. Where that misses the
-    shares, the closest sizes are searched for exactly, unless there are too many groups.
+    They are drawn at random, the largest first; where that misses the shares, the closest sizes are searched for.
     """
     names, n_all = list(shares), sum(sizes)
     scale = lcm(*(share.denominator for share in shares.values()))
@@ -221,8 +211,8 @@ def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed:
 def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, missed: int) -> list[int] | None:
     """Return the places whose sizes are closest to the targets, by dynamic programming; None where it takes too long.
 
-    A state is the sizes of all splits but the roomiest, which gets the rest. No split of a closest choice misses its
-    target by more than what was drawn does, so that larger sizes are left out.
+    A state is the sizes of all splits but the roomiest; no split of a closest choice misses its target by more than
+    ``missed``, which a drawn one does.
     """
     rest = max(range(len(targets)), key=targets.__getitem__)
     axes = [split for split in range(len(targets)) if split != rest]

@@ -23,7 +23,7 @@ from evidencebench.tables import Cell, Table, as_csv
 from evidencebench.wording import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StepLosses:
     step: str
     n_drafts: int
@@ -43,9 +43,7 @@ def steps_before(last: DraftFile) -> list[DraftFile]:
 
 
 def losses_of(file: DraftFile) -> StepLosses:
-    return StepLosses(
-        step=file.header.step, n_drafts=len(file.offsets), n_kept=len(file.going_on), dropped=file.dropped
-    )
+    return StepLosses(file.header.step, len(file.marks), len(file.going_on), file.dropped)
 
 
 def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterable[Draft]) -> bytes:
@@ -59,18 +57,19 @@ def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterab
     return as_csv(table).encode(errors="replace") + b"\n"
 
 
+def by_number(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
 def loss_table(steps: Iterable[StepLosses]) -> Table:
     rows: list[list[Cell]] = []
     for step in steps:
         rows.append([step.step, step.n_drafts, sum(step.dropped.values()), step.n_kept])
-        by_number = sorted(step.dropped.items(), key=lambda item: (-item[1], item[0]))
-        rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number]
+        rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number(step.dropped)]
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)
 
 
-LEAST_COVERED = 0.7
-"""The share of its aspects that must have a source sentence, as the benchmark's makers had it (arXiv:2504.18736)."""
-
+LEAST_COVERED = 0.7  # of a draft's aspects must have a source, as the benchmark's makers had it (arXiv:2504.18736)
 TOO_FEW = "too few aspects have a source sentence"
 NO_ASPECTS = "has no aspects"
 
@@ -107,7 +106,6 @@ _REMEDIES = {  # reason -> what to do where nothing is kept; the first counts
     NO_REPLY: "read some, as `construct show` has them; another model may do",
     TOO_FEW: "read some, as `construct show` has them, or lower `least_covered`",
 }
-_MOST_REASONS = 3
 
 
 def explained(last: DraftFile, assembly: Counter[str] | None = None) -> tuple[str, ...]:
@@ -119,25 +117,22 @@ def explained(last: DraftFile, assembly: Counter[str] | None = None) -> tuple[st
         return ()
     sentences = list[str]()
     for file in steps_before(last):
-        n_kept = len(file.going_on)
-        told = f"{counted(len(file.marks), 'draft')}: {n_kept:,} kept"
+        n_kept, told = len(file.going_on), counted(len(file.marks), "draft")
         if file.path.name == STEP_FILES["harvest"]:
-            n_found = n_kept + file.dropped[NOT_AT_HAND] + file.dropped[PAPER_LICENCE]
             n_reviews = len({draft_id.partition(":")[0] for draft_id in file.marks})
-            told = f"{counted(n_reviews, 'review')}: {counted(n_found, 'passage')} of one paper, {n_kept:,} kept"
-            told = (
-                told if file.marks else "no passage that cites a paper, of which a review speaks with a mark like [7]"
-            )
-        remedy = next((remedy for reason, remedy in _REMEDIES.items() if reason in file.dropped), "")
-        told += _listed(file.dropped)
+            n_found = n_kept + file.dropped[NOT_AT_HAND] + file.dropped[PAPER_LICENCE]
+            told = f"{counted(n_reviews, 'review')}: {counted(n_found, 'passage')} of one paper"
+        told = f"{file.header.step}: {told}, {n_kept:,} kept"
+        if not file.marks:
+            told = f"{file.header.step}: no passage that cites a paper, of which a review speaks with a mark like [7]"
+        sentences.append(told + _listed(file.dropped))
         if not n_kept:
-            return (*sentences, f"{file.header.step}: {told}" + (f": {remedy}" if remedy else ""))
-        sentences.append(f"{file.header.step}: {told}")
+            remedies = (f": {remedy}" for reason, remedy in _REMEDIES.items() if reason in file.dropped)
+            sentences[-1] += next(remedies, "")
+            return tuple(sentences)
     return (*sentences, f"assemble: {counted(len(last.going_on), 'draft')}: 0 kept{_listed(assembly or Counter())}")
 
 
 def _listed(dropped: Counter[str]) -> str:
-    reasons = [f"{reason} ({n:,})" for reason, n in dropped.most_common()]
-    others = [f"and {counted(len(reasons) - _MOST_REASONS, 'other reason')}"]
-    listed = ", ".join(reasons[:_MOST_REASONS] + (others if len(reasons) > _MOST_REASONS else []))
+    listed = ", ".join(f"{reason} ({n:,})" for reason, n in dropped.most_common())
     return f"; dropped: {listed}" if listed else ""

@@ -52,10 +52,8 @@ class MarkedAspect(NamedTuple):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A share of labels or sources with its 95 % interval."""
-
     mean: float
-    low: float
+    low: float  # of the 95 % interval
     high: float
 
     def __str__(self) -> str:
@@ -80,7 +78,6 @@ class LabelNoise:
 
     @property
     def text(self) -> str:
-        """What a user should know, in sentences."""
         first, *others = self.models or ("",)
         if self.precision is None:
             why = "no sentence was judged more than once: let windows overlap"
@@ -109,7 +106,6 @@ class LabelNoise:
 
     @property
     def warning(self) -> str:
-        """Why the labels are not to be trusted; empty where nothing speaks against them."""
         if self.n_unread > MOST_UNREAD * self.n_windows:
             return f"replies on {self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read"
         if self.takes_all:
@@ -119,9 +115,7 @@ class LabelNoise:
         return ""
 
     def fields(self) -> dict[str, Any]:
-        """Everything, as JSON has it."""
-        fields: dict[str, Any] = msgspec.to_builtins(self)
-        return fields | {"text": self.text, "warning": self.warning}
+        return {**msgspec.to_builtins(self), "text": self.text, "warning": self.warning}
 
 
 def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ()) -> LabelNoise:
@@ -344,8 +338,7 @@ def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float
     """Return precision and recall, each spanning all assumptions, and precision if no error is made every time.
 
     The ends are those of the profile likelihood: rates are pulled to ever lower and higher shares until they fit too
-    badly, by a statistic that allows for papers that differ. Where votes do not identify the rates, that is all of the
-    rates that fit.
+    badly, by a statistic that allows for papers that differ.
     """
     size, ways = 1 + _N_RATES * len(cells.yes), np.array([(0, 1), (0, -1), (1, 1), (1, -1)])
     places = [[6, 7]] * (not tells_always) + [[13, 14]] * (len(cells.yes) > 1)

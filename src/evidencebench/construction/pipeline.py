@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import msgspec
+
 from evidencebench.construction.assemble import AssemblyReport, OnProgress, assemble, progress_of
-from evidencebench.construction.config import Config, JudgeTable, read_config
+from evidencebench.construction.config import Config, read_config
 from evidencebench.construction.draft import (
     DATASET_FOLDER,
     MANIFEST,
+    MODEL_STEPS,
     STEP_FILES,
     Draft,
     DraftFile,
@@ -26,7 +29,7 @@ from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
-from evidencebench.construction.losses import explained, filter_drafts
+from evidencebench.construction.losses import StepLosses, explained, filter_drafts
 from evidencebench.construction.recheck import asks_again, lead_in, recheck_step
 from evidencebench.construction.step import ModelStep, StepReport, run_step, step_asker
 from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
@@ -39,15 +42,6 @@ from evidencebench.files.disk import PathText
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import key_for, place_of_key, server_of
 from evidencebench.systems.llm.asking import Asker
-
-MODEL_STEPS = (
-    "summaries",
-    "hypotheses",
-    "aspects",
-    "judge",
-    "recheck",
-    "label-results",
-)  # that ask a model, in their order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,23 +60,17 @@ def steps_of(config: Config) -> tuple[str, ...]:
     return MODEL_STEPS[1 if config.file.table else 0 :]
 
 
-def model_step(name: str, judge: JudgeTable, papers: Path, client: ChatClient | None, lead: int = 0) -> ModelStep:
-    if name == "judge":
-        return judge_step(judge, PaperFolder(papers))
+def configured_step(config: Config, name: str, client: ChatClient, more: int = 0) -> tuple[ModelStep, str]:
+    """Return a step as it was last run, `recheck` with so many ``more`` votes of lead, and the model that it asks."""
+    judge, papers = config.file.judge, PaperFolder(config.papers)
+    if name not in ("judge", "recheck"):
+        steps = (SUMMARIES, hypotheses_step(papers), ASPECTS, LABEL_RESULTS)
+        return next(step for step in steps if step.name == name), config.file.model
+    step = judge_step(judge, papers)
     if name == "recheck":
         second = None if judge.second_model is None else step_asker(judge.second_model, client=client)
-        return recheck_step(judge, PaperFolder(papers), lead=lead, second=second)
-    if name == "hypotheses":
-        return hypotheses_step(PaperFolder(papers))
-    return next(step for step in (SUMMARIES, ASPECTS, LABEL_RESULTS) if step.name == name)
-
-
-def configured_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
-    """Return a step as it was last run, and the model that it asks."""
-    judge = config.file.judge
-    own_model = judge.model if name in ("judge", "recheck") else None
-    lead = lead_in(output_of("recheck", config.work))
-    return model_step(name, judge, config.papers, client, lead), own_model or config.file.model
+        step = recheck_step(judge, papers, lead=lead_in(output_of(name, config.work)) + more, second=second)
+    return step, judge.model or config.file.model
 
 
 def construct(
@@ -130,34 +118,28 @@ def construct(
     on_progress
         Called with (done, in all, the step).
 
-    Raises
-    ------
-    DataError
-        If an input lacks or is damaged.
-    RunError
-        If a step's file or ``edits.jsonl`` is damaged, or was made with other settings.
-    StopError
-        If no more requests may be sent; the replies so far are in the cache.
+    Raises `DataError` if an input lacks or is damaged, `RunError` if a step's file or ``edits.jsonl`` is, or was made
+    with other settings, and `StopError` if no more requests may be sent; the replies so far are in the cache.
     """
     config = config if isinstance(config, Config) else read_config(Path(config))
-    today = today or datetime.now(UTC).date()
     if partial and limit is None:
         limit = 0
     against = _require_all(config, client, asks=limit != 0)
     edits = read_edits(config.work)
     unreadable = harvest_inputs(config, on_progress=on_progress).unreadable
     names, reports = steps_of(config), list[StepReport]()
-    require_known(edits, open_drafts(input_of(names[0], config.work)), names)
     target = input_of(names[0], config.work)
+    require_known(edits, open_drafts(target), names)
     for name in () if until == "harvest" else names:
         step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         target = output_of(name, config.work)
         if against and name == names[0]:
             is_done = limit == 0 or (target.is_file() and open_drafts(target, must_be_finished=False).is_finished)
-            on_paper = progress_of(on_progress, "comparing")
-            met = {} if is_done else papers_elsewhere(source, config.papers, against, on_paper)
-            step = _without(step, met, against)
+            compared = progress_of(on_progress, "comparing")
+            step = _without(
+                step, {} if is_done else papers_elsewhere(source, config.papers, against, compared), against
+            )
         run = functools.partial(
             run_step,
             source=source,
@@ -172,8 +154,7 @@ def construct(
         report = run(step, overwrite=overwrite)
         can_ask = name == "recheck" and limit != 0
         while can_ask and not report.failures and asks_again(target, config.file.judge.precision):
-            step = model_step(name, config.file.judge, config.papers, client, lead_in(target) + 1)
-            report = run(step, overwrite=True)
+            report = run(configured_step(config, name, client, more=1)[0], overwrite=True)
         reports.append(report)
         if report.failures or name == until:
             break
@@ -191,12 +172,14 @@ def construct(
     made = replace(made, explained=explained(filtered))
     if made.explained or until == "filter" or not (limit is None or partial):
         return made
+    settings = config.file.assemble
     try:
         dataset = assemble(
             filtered,
             config.papers,
             config.work / DATASET_FOLDER,
-            config.assembly_settings(today),
+            config.file.name,
+            msgspec.structs.replace(settings, made_on=settings.made_on or today or datetime.now(UTC).date()),
             against=against,
             overwrite=True,
             jobs=jobs,
@@ -226,14 +209,12 @@ def _require_all(config: Config, client: ChatClient, *, asks: bool) -> list[Data
 
 def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]) -> ModelStep:
     def work(asker: Asker, draft: Draft) -> Draft:
-        why = met.get(draft.id)
-        return step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
+        return dropped(draft, *met[draft.id]) if draft.id in met else step.work(asker, draft)
 
     return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
 def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
-    """Find the passages of the reviews, or the summaries of the table."""
     try:
         papers = papers_in(config.papers, on_paper=progress_of(on_progress, "papers"))
     except UnreadableError:  # none is at hand yet
@@ -243,23 +224,17 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
         return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=True)
     reviews: list[Path] = []
     for path in (config.folder / name for name in config.file.reviews):
-        if path.is_dir():
-            reviews += sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-        elif path.is_file():
-            reviews.append(path)
-        else:
+        if not path.exists():
             raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
+        within = sorted(path.iterdir()) if path.is_dir() else [path]
+        reviews += [file for file in within if file == path or (file.is_file() and not file.name.startswith("."))]
     on_review = progress_of(on_progress, "harvest")
     return harvest(reviews, config.work, rules=rules, overwrite=True, on_review=on_review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepStatus:
-    step: str
-    n_drafts: int | None  # that were given to it; None: not known
-    n_done: int  # that have a line
-    n_kept: int
-    dropped: Mapping[str, int]
+class StepStatus(StepLosses):
+    n_given: int | None  # drafts; None: not known
     is_finished: bool
     n_edited: int  # by people, what this step makes
     n_stale: int  # that are made again, since they were edited, or what they were made of was changed
@@ -288,11 +263,8 @@ def construction_status(work: Path) -> ConstructionStatus:
         n_given = len(before.going_on) if before is not None and before.is_finished else None
         steps.append(
             StepStatus(
-                step=name,
-                n_drafts=len(file.marks) if file.is_finished else n_given,
-                n_done=len(file.marks),
-                n_kept=len(file.going_on),
-                dropped=file.dropped,
+                *(name, len(file.marks), len(file.going_on), file.dropped),
+                n_given=len(file.marks) if file.is_finished else n_given,
                 is_finished=file.is_finished,
                 n_edited=sum(step == name for _, step in edits),
                 n_stale=len(stale),

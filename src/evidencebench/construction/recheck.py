@@ -1,11 +1,11 @@
 """The step ``recheck``: doubtful sentences are asked again, in other windows, until their votes lead by enough."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from evidencebench.construction.draft import Draft, Judging, dropped, judging_of, open_drafts
 from evidencebench.construction.harvest.papers import PaperFolder
@@ -37,7 +37,7 @@ def recheck_step(settings: JudgeSettings, papers: PaperFolder, *, lead: int, sec
     if second is not None:
         own |= {"check": settings.check}
         own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
-    work = _Recheck(settings, papers, lead, second)
+    work = partial(_recheck, settings=settings, papers=papers, lead=lead, second=second)
     return ModelStep(name="recheck", prompts=judge_prompts(settings), work=work, settings=own)
 
 
@@ -58,57 +58,47 @@ def asks_again(path: Path, precision: float) -> bool:
     return estimated is not None and estimated < precision
 
 
-@dataclass(frozen=True, slots=True)
-class _Recheck:
-    settings: JudgeSettings
-    papers: PaperFolder
-    lead: int
-    second: Asker | None
+def _recheck(
+    asker: Asker, draft: Draft, *, settings: JudgeSettings, papers: PaperFolder, lead: int, second: Asker | None
+) -> Draft:
+    judging = judging_of(draft)
+    if judging.window < 1 or any(len(judged.votes) != len(draft.aspects) for judged in judging.rounds):
+        raise RunFormatError(f"draft '{draft.id}': expected votes on each aspect, got others; judge it anew")
+    if not judging.rounds:
+        return draft
+    paper, checksum = papers.paper_of(draft)
+    if checksum != judging.paper_sha256:
+        raise DataError(f"{draft.paper_file}: was changed since it was judged; put it back, or judge anew")
+    sentences = paper.query_for(draft.hypothesis, wish="study").sentences
+    # Of an aspect whose sources are not what the votes say, people said which they are.
+    aspects = [n for n, sources in enumerate(judging.sources) if sources == voted_sources(judging, n)]
 
-    def __call__(self, asker: Asker, draft: Draft) -> Draft:
-        judging = judging_of(draft)
-        if judging.window < 1 or any(len(judged.votes) != len(draft.aspects) for judged in judging.rounds):
-            raise RunFormatError(f"draft '{draft.id}': expected votes on each aspect, got others; judge it anew")
-        if not judging.rounds:
-            return draft
-        paper, checksum = self.papers.paper_of(draft)
-        if checksum != judging.paper_sha256:
-            raise DataError(f"{draft.paper_file}: was changed since it was judged; put it back, or judge anew")
-        sentences = paper.query_for(draft.hypothesis, wish="study").sentences
-        # Of an aspect whose sources are not what the votes say, people said which they are.
-        aspects = [n for n, sources in enumerate(judging.sources) if sources == voted_sources(judging, n)]
+    def asked(judging: Judging, asker: Asker, looks: Sequence[Look]) -> Judging:
+        made = ask_round(asker, draft, sentences, looks, at_once=settings.at_once)
+        return replace(judging, rounds=(*judging.rounds, made))
 
-        def asked(judging: Judging, asker: Asker, looks: Sequence[Look]) -> Judging:
-            made = ask_round(asker, draft, sentences, looks, at_once=self.settings.at_once)
-            return msgspec.structs.replace(judging, rounds=(*judging.rounds, made))
-
-        if self.second is not None and (looks := _checked(self.settings.check, draft, judging)):
-            judging = asked(judging, self.second, looks)
-        again = self.second or looking_anew(asker)
-        for lead in range(1, self.lead + 1):  # so that a higher lead begins with the requests of a lower one
-            while looks := looks_again(judging, aspects, lead, at_once=self.settings.at_once):
-                judging = asked(judging, reseeded(again, len(judging.rounds)), looks)
-        sources = list(judging.sources)
-        for aspect in aspects:
-            sources[aspect] = voted_sources(judging, aspect)
-        made = msgspec.structs.replace(draft, judging=msgspec.structs.replace(judging, sources=tuple(sources)))
-        n_unjudged = [sum(not votes.n_read for votes in sentence_votes(judging, aspect)) for aspect in aspects]
-        if (n := max(n_unjudged, default=0)) > MOST_UNJUDGED * judging.n_sentences:
-            return dropped(made, "too many sentences without a readable judgment", f"{n} for an aspect")
-        return made
+    if second is not None and (looks := _checked(settings.check, draft, judging)):
+        judging = asked(judging, second, looks)
+    again = second or looking_anew(asker)
+    for leading in range(1, lead + 1):  # so that a higher lead begins with the requests of a lower one
+        while looks := looks_again(judging, aspects, leading, at_once=settings.at_once):
+            judging = asked(judging, reseeded(again, len(judging.rounds)), looks)
+    sources = tuple(voted_sources(judging, n) if n in aspects else given for n, given in enumerate(judging.sources))
+    made = replace(draft, judging=replace(judging, sources=sources))
+    n_unjudged = [sum(not votes.n_read for votes in sentence_votes(judging, aspect)) for aspect in aspects]
+    if (n := max(n_unjudged, default=0)) > MOST_UNJUDGED * judging.n_sentences:
+        return dropped(made, "too many sentences without a readable judgment", f"{n} for an aspect")
+    return made
 
 
 def _checked(share: float, draft: Draft, judging: Judging) -> list[Look]:
     """Return what the second model is asked in any case: some windows, by chance, and those that were not read."""
     looks: list[Look] = []
-    for start in sorted({vote.start for votes in judging.rounds[0].votes for vote in votes}):
+    votes = [(vote, aspect) for aspect, votes in enumerate(judging.rounds[0].votes) for vote in votes]
+    for start in sorted({vote.start for vote, _ in votes}):
         drawn = int.from_bytes(sha256(f"{draft.id} {start}".encode()).digest()[:6], "big") / 2**48
-        aspects = tuple(
-            aspect
-            for aspect, votes in enumerate(judging.rounds[0].votes)
-            if any(vote.start == start and (drawn < share or vote.sentences is None) for vote in votes)
-        )
-        looks += [Look(window_of(judging, start), aspects)] if aspects else []
+        asked = [aspect for vote, aspect in votes if vote.start == start and (drawn < share or vote.sentences is None)]
+        looks += [Look(window_of(judging, start), tuple(asked))] if asked else []
     return looks
 
 
@@ -128,11 +118,7 @@ def _doubtful(of_sentences: Sequence[SentenceVotes], lead: int) -> Iterator[int]
 
 
 def _windows_over(judging: Judging, doubts: Mapping[int, set[int]]) -> Iterator[Look]:
-    """Yield windows over all doubtful sentences of aspects that are asked together.
-
-    Each window holds as many of them as it can. It stands as far as it can from the windows in which its first one was
-    shown before, so that this has another place and other neighbours.
-    """
+    """Yield windows over all doubtful sentences, each over as many as it can, and far from those shown before."""
     shown = {vote.start for judged in judging.rounds for aspect in doubts for vote in judged.votes[aspect]}
     last = max(0, judging.n_sentences - (judging.window + 1) // 2)  # at least half a window is shown
     left = {aspect: set(sentences) for aspect, sentences in doubts.items()}

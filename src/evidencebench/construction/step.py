@@ -55,13 +55,6 @@ class StepReport:
     dropped: Counter[str] = field(default_factory=Counter)  # reason -> drafts
     failures: dict[str, str] = field(default_factory=dict)  # id of a draft to be asked for again -> why it has no line
 
-    @property
-    def is_finished(self) -> bool:
-        return not self.failures
-
-    def fields(self) -> dict[str, Any]:
-        return {**msgspec.to_builtins(self), "is_finished": self.is_finished}
-
 
 def run_step(
     step: ModelStep,
@@ -76,12 +69,10 @@ def run_step(
     drops_failed: bool = False,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> StepReport:
-    """Run a step over the drafts of a file that go on and that the target has not; after a stop, go on.
+    """Run a step over the drafts of a file that go on and that the target has not, or made of something else.
 
-    A draft that was changed or edited since is made again, alone. With a ``limit``, only so many drafts are asked for,
-    the same ones in each step, and the target stays unfinished. ``drops_failed``: a draft is dropped for which a
-    request failed for good; else it stays without a line. Raises `StopError` if no more requests may be sent, or
-    replies wait for a batch.
+    With a ``limit``, only so many drafts are asked for, the same ones in each step, and the target stays unfinished.
+    ``drops_failed``: a draft is dropped for which a request failed for good; else it stays without a line.
     """
     header = DraftHeader(
         step=step.name,
@@ -93,25 +84,16 @@ def run_step(
     if limit is not None:  # by a hash, so that they are a random sample of all reviews
         ids = sorted(ids, key=lambda draft_id: hashlib.sha256(draft_id.encode()).digest())[:limit]
     made: dict[str, Draft] = {}  # done, and not written yet
-    made_of = sums_after(edits, step.name, source.sums)
-    with writing_drafts(target, header, made_of=made_of, overwrite=overwrite) as writer:
+    sums = sums_after(edits, step.name, source.sums)
+    with writing_drafts(target, header, made_of=sums, overwrite=overwrite) as writer:
         todos = [Todo(draft_id, None) for draft_id in ids if draft_id not in writer.done]
         n_left = len(todos)
-        before = [writer.done[draft_id].dropped for draft_id in ids if draft_id in writer.done]
-        report = StepReport(
-            step=step.name,
-            n_drafts=len(ids),
-            n_before=len(before),
-            n_kept=before.count(""),
-            dropped=Counter(filter(None, before)),
-        )
+        report = StepReport(step=step.name, n_drafts=len(ids), n_before=len(ids) - n_left)
 
         def keep(outcome: InstanceOutcome) -> None:
             nonlocal n_left
             if (draft := made.pop(outcome.todo.instance_id, None)) is not None:
                 writer.append(draft)
-                report.n_kept += not draft.dropped
-                report.dropped.update(filter(None, [draft.dropped]))
             n_left -= outcome.unanswered is None
             on_progress(len(ids) - n_left, len(ids))
 
@@ -129,7 +111,9 @@ def run_step(
 
         on_progress(len(ids) - n_left, len(ids))
         ask_all(ask, todos, keep, waiting)
-        if source.is_finished and len(ids) == len(source.going_on) and not n_left and report.is_finished:
+        ends = Counter(writer.done[draft_id] for draft_id in ids if draft_id in writer.done)
+        report.n_kept, report.dropped = ends.pop("", 0), ends
+        if source.is_finished and len(ids) == len(source.going_on) and not n_left and not report.failures:
             writer.finish()
     if n_left:
         raise StopError(f"{n_left} of {len(ids)} drafts wait for a batch; run again: what is stored is not paid twice")
@@ -180,9 +164,8 @@ def ask_object(
 ) -> tuple[Answered, ReplySource]:
     """Return the object that a model answers with, and the reply that it was read from.
 
-    ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
-    pass the ``check``, which returns what is wrong with an object, in words for the model. ``in_words`` reads a reply
-    without one. ``stand_in`` is what estimates take for the reply; ``what`` names it in messages.
+    ``fields`` are those of the prompt but for ``form``, which shows the ``example``. ``check`` returns what is wrong
+    with an object, in words for the model; ``in_words`` reads a reply without one. ``stand_in`` is for estimates.
     """
     shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
     form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))

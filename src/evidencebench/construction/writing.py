@@ -5,14 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
 
 import msgspec
 
 from evidencebench.construction.checks import NO_WORDS, wrong_with_aspect, wrong_with_hypothesis
 from evidencebench.construction.draft import Draft, ReplySource, dropped
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.step import ModelStep, ask_object, numbered_sentences
+from evidencebench.construction.step import Answered, ModelStep, ask_object, numbered_sentences
 from evidencebench.errors import UnreadableReplyError
 from evidencebench.papers.blocks import sentence_spans
 from evidencebench.papers.language import has_words, is_foreign, words_of
@@ -25,13 +24,9 @@ ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the p
 _MOST_SHOWN = 40  # sentences of a paper, to say whether it can answer a hypothesis
 _FORM_ONLY = "..."
 
-Answer = TypeVar("Answer", bound=msgspec.Struct)
-
 
 @dataclass(frozen=True)
 class _Questions:
-    """What a step asks of one draft."""
-
     asker: Asker
     draft: Draft
     step: str
@@ -40,12 +35,12 @@ class _Questions:
     def ask(
         self,
         prompt: str,
-        example: Answer,
+        example: Answered,
         *,
-        stand_in: Answer | None = None,
-        check: Callable[[Answer], str] = lambda _: "",
+        stand_in: Answered | None = None,
+        check: Callable[[Answered], str] = lambda _: "",
         **fields: str,
-    ) -> Answer:
+    ) -> Answered:
         what = prompt.replace("_", " ")
         answer, self.sources[f"{self.step} {prompt}"] = ask_object(
             self.asker, prompt, fields, example=example, stand_in=stand_in or example, check=check, what=what

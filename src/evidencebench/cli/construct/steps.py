@@ -17,7 +17,7 @@ from evidencebench.cli.output import print_cautions, print_json, print_prose, pr
 from evidencebench.cli.papers import wait_for_service
 from evidencebench.construction.config import Config, read_config
 from evidencebench.construction.draft import STEP_FILES
-from evidencebench.construction.losses import StepLosses, loss_table
+from evidencebench.construction.losses import loss_table
 from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.construction.people.labels import newest_drafts
 from evidencebench.construction.people.marks import marked_aspects
@@ -154,16 +154,10 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
         print_prose(printable(sentence), "  ", err=True)
     dataset = made.dataset
     if asking.as_json:
-        steps = [step.fields() for step in made.steps]
-        print_json(
-            {"unreadable": made.unreadable, "steps": steps, "dataset": dataset, "explained": made.explained, **more}
-        )
+        known = {"unreadable": made.unreadable, "steps": made.steps, "dataset": dataset, "explained": made.explained}
+        print_json(known | more)
         return
-    losses = [
-        StepLosses(step=step.step, n_drafts=step.n_done, n_kept=step.n_kept, dropped=step.dropped)
-        for step in construction_status(config.work).steps
-    ]
-    print_table(loss_table(losses if dataset is None else dataset.steps))
+    print_table(loss_table(construction_status(config.work).steps if dataset is None else dataset.steps))
     if dataset is not None:
         print_cautions(dataset.warnings)
         splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
@@ -199,11 +193,11 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
         return
     rows: list[list[Cell]] = []
     for step in status.steps:
-        given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
+        given = "?" if step.n_given is None else f"{step.n_given:,}"
         state = "done" if step.is_finished else "not finished"
         state += f"; {step.n_edited:,} edited by people" if step.n_edited else ""
         state += f"; {step.n_stale:,} to be made again" if step.n_stale else ""
-        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, state])
+        rows.append([step.step, f"{step.n_drafts:,} of {given}", step.n_drafts - step.n_kept, step.n_kept, state])
     print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
     if status.next_step is None:
         click.echo(f"{folder / 'dataset'}: made")
