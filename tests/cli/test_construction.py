@@ -396,7 +396,7 @@ def test_sentences_are_asked_again_until_the_labels_are_as_precise_as_wanted(com
     assert (lead_in(path) > 0, n_paid.total() > n_judged, reached >= 0.8) == (target > 0,) * 3
 
 
-DOUBTS = ("so that the labels say nothing", "of the labels may be wrong", "could not be read")
+DOUBTS = ("so that the labels say nothing", "of the labels are wrong", "could not be read")
 JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
     "a right one": ("any", None, ""),
     "a fair one": ("noisy-0.1-0.002", None, ""),

@@ -65,13 +65,19 @@ def test_asking_doubtful_sentences_again_narrows_the_interval() -> None:
     assert again.precision.high - again.precision.low < 0.8 * (once.precision.high - once.precision.low)
     assert "again would narrow" in once.text
     assert "again would narrow" not in again.text
+    assert again.precision_if_half_stay is not None
+    assert again.precision_if_errors_differ is not None
+    assert (
+        again.precision.low <= again.precision_if_half_stay < again.precision_if_errors_differ <= again.precision.high
+    )
+    assert f"about {100 * again.precision_if_half_stay:.0f} % if half of its errors stay" in again.text
 
 
 def test_one_percent_invented_is_warned_of() -> None:
     noise, _ = noise_of(INVENTING)
     assert noise.precision_if_errors_differ is not None
     assert noise.precision_if_errors_differ < 0.8
-    assert noise.warning.endswith("% of the labels may be wrong")
+    assert "% of the labels are wrong, and more if some errors are made every time" in noise.warning
 
 
 def test_errors_made_every_time_are_seen_by_a_second_model_alone_and_the_text_says_so() -> None:

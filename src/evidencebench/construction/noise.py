@@ -57,7 +57,11 @@ class Share(msgspec.Struct, frozen=True):
     high: float
 
     def __str__(self) -> str:
-        return f"{100 * self.mean:.0f} % ({100 * self.low:.0f} to {100 * self.high:.0f} %)"
+        return f"{100 * self.mean:.0f} % ({self.ends})"
+
+    @property
+    def ends(self) -> str:
+        return f"{100 * self.low:.0f} to {100 * self.high:.0f} %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,7 @@ class LabelNoise:
     precision: Share | None  # how many labels are sources; None where nothing can be said
     recall: Share | None  # how many sources are labelled
     precision_if_errors_differ: float | None = None  # from one time to the next: what asking again can reach
+    precision_if_half_stay: float | None = None  # if half of the first model's errors are made every time
     n_labels: int = 0  # pairs of an aspect and a sentence
     n_windows: int = 0  # asked, once for each aspect
     n_unread: int = 0  # of them
@@ -89,15 +94,21 @@ class LabelNoise:
                 why = f"{first} says the same each time, and so would a model that makes its errors every time"
             said = [f"How many labels are right is not known: {why}.", *[_ONLY_OTHERS] * bool(self.n_labels)]
         else:
-            held = f"; they hold {self.recall} of the sources" if self.recall else ""
-            said = [f"Of {counted(self.n_labels, 'label')}, an estimated {self.precision} are right{held}."]
+            is_known = self.n_marked or self.tells_always  # else the middle of an interval says nothing
+            shares = (self.precision, self.recall)
+            right, found = (share and (str(share) if is_known else share.ends) for share in shares)
+            held = f"; they hold {found} of the sources" if found else ""
+            said = [f"Of {counted(self.n_labels, 'label')}, an estimated {right} are right{held}."]
             if self.n_marked:
                 said.append(f"By people, who marked {counted(self.n_marked, 'aspect')} and are taken to be right.")
             elif self.tells_always:
                 said.append(f"By what {first} and {' and '.join(others)} said; errors that both make are not seen.")
             else:
                 said.append(f"By how {first} contradicts itself, if at most half of its errors are made every time.")
-                said += [_ONLY_OTHERS, *[_ASK_AGAIN] * (not self.is_asked_again)]
+                cases = (self.precision_if_errors_differ, self.precision_if_half_stay)
+                anew, half = (f"{100 * (case or 0):.0f} %" for case in cases)
+                case = f"About {anew} are right if it errs anew each time, about {half} if half of its errors stay."
+                said += [case if self.is_asked_again else _ASK_AGAIN, _ONLY_OTHERS]
         if self.n_unread:
             said.append(f"{self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read.")
         if self.n_unjudged:
@@ -110,8 +121,11 @@ class LabelNoise:
             return f"replies on {self.n_unread:,} of {counted(self.n_windows, 'window')} could not be read"
         if self.takes_all:
             return "most sentences are labelled as sources of every aspect, so that the labels say nothing"
-        if self.precision and self.precision.mean < GOOD_PRECISION:
-            return f"{100 - 100 * self.precision.mean:.0f} % of the labels may be wrong"
+        known = self.precision.mean if self.precision and (self.n_marked or self.tells_always) else None
+        right = self.precision_if_errors_differ if self.precision and known is None else known
+        if right is not None and right < GOOD_PRECISION:
+            more = "" if known is not None else ", and more if some errors are made every time"
+            return f"an estimated {100 - 100 * right:.0f} % of the labels are wrong{more}"
         return ""
 
     def fields(self) -> dict[str, Any]:
@@ -129,9 +143,9 @@ def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ())
     tells_always = bool(n_second >= _LEAST_SECOND)
     is_voted = is_yes & (cells.looks[0].sum(axis=0) > 1)
     is_steady = bool(numbers[is_voted & is_no].sum() < _LEAST_DOUBT * numbers[is_voted].sum())
-    precision = recall = if_differ = None
+    precision = recall = if_differ = if_half = None
     if (looks > 1).any() and n_labels and not takes_all:
-        precision, recall, if_differ = _estimate(cells, tells_always=tells_always)
+        precision, recall, if_differ, if_half = _estimate(cells, tells_always=tells_always)
         if is_steady and not tells_always:
             precision = recall = None
     if marked:
@@ -141,6 +155,7 @@ def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ())
         precision=precision,
         recall=recall,
         precision_if_errors_differ=if_differ,
+        precision_if_half_stay=if_half,
         n_labels=int(n_labels),
         n_windows=counts["windows"],
         n_unread=counts["unread"],
@@ -334,8 +349,8 @@ def _climb(phi: Floats, free: Sequence[int], tilts: Floats, cells: _Cells, n_ste
     return phi
 
 
-def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float]:
-    """Return precision and recall, each spanning all assumptions, and precision if no error is made every time.
+def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float, float]:
+    """Return precision and recall, each spanning all assumptions; then precision if no error, or half, stays.
 
     The ends are those of the profile likelihood: rates are pulled to ever lower and higher shares until they fit too
     badly, by a statistic that allows for papers that differ.
@@ -376,4 +391,5 @@ def _estimate(cells: _Cells, *, tells_always: bool) -> tuple[Share, Share, float
     highs, lows = outer.reshape(-1, 2, 2).transpose(2, 1, 0).clip(0, 1)  # side, share, assumption
     means = best_ends.reshape(-1, 2, 2).mean(axis=(0, 2))
     both = [Share(float(means[n]), float(lows[n].min()), float(highs[n].max())) for n in (0, 1)]
-    return both[0], both[1], float(best_ends.reshape(-1, 2, 2)[0, 0, 1])
+    by_case = best_ends.reshape(len(assumptions), 2, 2)  # assumption, share, side
+    return both[0], both[1], float(by_case[0, 0, 1]), float(by_case[len(assumptions) // 2, 0].mean())
