@@ -118,8 +118,14 @@ def construct(
     on_progress
         Called with (done, in all, the step).
 
-    Raises `DataError` if an input lacks or is damaged, `RunError` if a step's file or ``edits.jsonl`` is, or was made
-    with other settings, and `StopError` if no more requests may be sent; the replies so far are in the cache.
+    Raises
+    ------
+    DataError
+        If an input lacks or is damaged.
+    RunError
+        If a step's file or ``edits.jsonl`` is damaged, or was made with other settings.
+    StopError
+        If no more requests may be sent; the replies so far are in the cache.
     """
     config = config if isinstance(config, Config) else read_config(Path(config))
     if partial and limit is None:
