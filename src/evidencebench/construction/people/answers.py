@@ -26,6 +26,7 @@ class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     revision: int = 1
     at: str = ""  # ISO 8601, UTC
     decided_by: str = ""  # only in the file of decisions
+    file: str = ""  # that it was taken from, as of a spreadsheet; empty where it was given in the app
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,6 +49,7 @@ class Cause(msgspec.Struct, frozen=True):
 CAUSES: Mapping[str, Cause] = {name: Cause(name, **cause) for name, cause in QUESTIONS["causes"].items()}
 
 ADJUDICATED = "adjudicated.jsonl"  # the name of the journal of decisions; no annotator's file is named so
+TOGETHER, MODEL = "people together", "model"  # how what people say together and the labels are named among the raters
 
 _MOST_NOTE = 5_000
 
@@ -163,6 +165,11 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
         check, made_by = partial(check_annotation, tasks), "evidencebench construct validate"
         super().__init__(folder, tasks, TaskAnnotation, check, made_by=made_by, clock=clock)
+
+    def path_of(self, person: str) -> Path:
+        if checked_name(person) in {TOGETHER, MODEL}:
+            raise PeopleError(f"'{person}' is what the report calls another rater; rename that annotator")
+        return super().path_of(person)
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
