@@ -168,7 +168,7 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
 
     def path_of(self, person: str) -> Path:
         if checked_name(person) in {TOGETHER, MODEL}:
-            raise PeopleError(f"'{person}' is what the report calls another rater; rename that annotator")
+            raise PeopleError(f"'{person}' is what the report calls another rater; choose another name")
         return super().path_of(person)
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
