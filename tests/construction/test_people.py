@@ -564,7 +564,7 @@ def test_answers_of_a_tool_are_kept_once_and_a_changed_one_is_a_revision(tmp_pat
         "task_1": ((), 1),  # that a file leaves out stays
         "task_2": ((0,), 1),
     }
-    assert {(one.at, one.file, one.is_done) for one in found.values()} == {(NOON.isoformat(), "Ada", True)}
+    assert {(one.at, one.is_imported, one.is_done) for one in found.values()} == {(NOON.isoformat(), True, True)}
 
 
 def test_no_answer_that_was_given_in_the_app_is_replaced_and_then_nothing_of_the_file_is_kept(tmp_path: Path) -> None:
@@ -572,7 +572,7 @@ def test_no_answer_that_was_given_in_the_app_is_replaced_and_then_nothing_of_the
     answers, sheet = anew(tmp_path, tasks), tmp_path / "Ada.csv"
     answers.append("Ada", marked(0, task="task_0"))
     sheet.write_bytes(fill_sheet(tasks, {"task_0": (1,), "task_1": (1,)}))
-    with pytest.raises(PeopleError, match=r"Ada.csv: 'Ada' gave task 'task_0' another answer in the app; change it"):
+    with pytest.raises(PeopleError, match=r"'Ada' gave task 'task_0' another answer in the app; change it"):
         keep_answers([sheet], answers)
     assert set(answers.answers_of("Ada")) == {"task_0"}
     sheet.write_bytes(fill_sheet(tasks, {"task_0": (0,), "task_1": (1,)}))
@@ -596,6 +596,9 @@ def test_files_that_contradict_each_other_or_name_another_rater_are_refused(tmp_
         keep_answers([files[0], model], answers)
     with pytest.raises(UnreadableError, match="cannot be read"):
         keep_answers([tmp_path / "nothing.csv"], answers)
+    (nobody := tmp_path / f"{tasks.path.stem}.csv").write_bytes(files[0].read_bytes())
+    with pytest.raises(RunFormatError, match="line 2: no annotator; name the file after them"):
+        keep_answers([nobody], answers)
     assert answers.read().by_annotator == {}
     assert keep_answers([files[0], files[0]], answers)[0]["new"] == 2
 

@@ -26,7 +26,7 @@ class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     revision: int = 1
     at: str = ""  # ISO 8601, UTC
     decided_by: str = ""  # only in the file of decisions
-    file: str = ""  # that it was taken from, as of a spreadsheet; empty where it was given in the app
+    is_imported: bool = False  # from a file of another tool, such as a spreadsheet; else it was given in the app
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -95,7 +95,9 @@ class AnswerFolder(Generic[AnswerT]):
         )
 
     def path_of(self, person: str) -> Path:
-        return self.folder / f"{file_stem(checked_name(person))}.jsonl"
+        if (name := checked_name(person)) in {TOGETHER, MODEL}:
+            raise PeopleError(f"'{name}' is what the report calls another rater; choose another name")
+        return self.folder / f"{file_stem(name)}.jsonl"
 
     def answers_of(self, person: str) -> Mapping[str, AnswerT]:
         return self._read(self.path_of(person))[1]
@@ -165,11 +167,6 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
         check, made_by = partial(check_annotation, tasks), "evidencebench construct validate"
         super().__init__(folder, tasks, TaskAnnotation, check, made_by=made_by, clock=clock)
-
-    def path_of(self, person: str) -> Path:
-        if checked_name(person) in {TOGETHER, MODEL}:
-            raise PeopleError(f"'{person}' is what the report calls another rater; choose another name")
-        return super().path_of(person)
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))

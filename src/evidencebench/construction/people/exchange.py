@@ -38,7 +38,7 @@ class ForeignAnnotations:
             name = checked_name(annotator)
         except PeopleError as error:
             raise RunFormatError(f"{self.path}: {where}: {error}") from error
-        self.answers[name, annotation.task] = msgspec.structs.replace(annotation, file=self.path.name)
+        self.answers[name, annotation.task] = annotation
 
     def require_same_tasks(self, sha256: object, where: str) -> None:
         if sha256 != tasks_mark(self.tasks):
@@ -148,9 +148,7 @@ def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
             match submitted.completed_by:  # the address where the export has it, else a number
                 case {"email": str(name)} if name:
                     into.add(name, annotation, where)
-                case {"id": int(number)}:
-                    into.add(f"user {number}", annotation, where)
-                case number:
+                case {"id": int(number)} | number:
                     into.add("unknown" if number is None else f"user {number}", annotation, where)
 
 
@@ -219,7 +217,10 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
         into.require_same_tasks(row[_TASKS], f"line {line}")
         if task is None:
             raise RunFormatError(f"{where}: no task '{row[TASK_COLUMN]}'")
-        given = filled.setdefault((row.get(_ANNOTATOR, "").strip() or into.path.stem, task.id), {})
+        annotator = row.get(_ANNOTATOR, "").strip() or into.path.stem
+        if annotator == into.tasks.path.stem:
+            raise RunFormatError(f"{where}: no annotator; name the file after them, or fill the column 'annotator'")
+        given = filled.setdefault((annotator, task.id), {})
         for name in cells:
             word = row[name].strip().lower()
             if word not in {"", *_YES, *_NO}:
@@ -280,42 +281,32 @@ TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = {
 
 
 def keep_answers(paths: Iterable[Path], folder: AnnotationFolder) -> tuple[Counter[str], list[str]]:
-    """Add what files of other tools hold to the answers in a folder, once, a changed answer as a new revision.
+    """Add what files of other tools hold to a folder; return how many are new, changed and unchanged, and problems.
 
-    Returns how many are "new", "changed" and "unchanged", and problems. Nothing is kept where a file does not fit the
-    tasks, two differ on an answer, or the person gave another one in the app.
+    Nothing is kept where a file does not fit the tasks, two differ, or a person gave another answer in the app.
     """
-    given: dict[tuple[str, str], TaskAnnotation] = {}
-    problems, counts, kept = list[str](), Counter(new=0, changed=0, unchanged=0), list[tuple[str, TaskAnnotation]]()
+    given, kept = dict[tuple[str, str], TaskAnnotation](), list[tuple[str, TaskAnnotation]]()
+    problems, counts = list[str](), Counter(new=0, changed=0, unchanged=0)
     for path in paths:
-        read = _read_foreign(path, folder.tasks)
+        content, read = read_bytes(path, at_most=1 << 30), ForeignAnnotations(path=path, tasks=folder.tasks)
+        is_json = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        (read_label_studio if is_json else read_sheet)(content, read)
         problems += [f"{path}: {problem}: {n:,}" for problem, n in read.problems.items()]
         for (name, task), answer in read.answers.items():
-            if _said(given.setdefault((name, task), answer)) != _said(answer):
+            if given.setdefault((name, task), answer) != answer:
                 raise RunFormatError(f"{path}: a second answer of '{name}' to task '{task}'; give each once")
     for (name, task), answer in given.items():
-        last = folder.answers_of(name).get(task)
-        if last is not None and _said(last) == _said(answer):
+        last = folder.answers_of(name).get(task) or TaskAnnotation(task=task, revision=0, is_imported=True)
+        if msgspec.structs.replace(last, note="", revision=1, at="", is_imported=False) == answer:
             counts["unchanged"] += 1
-            continue
-        if last is not None and not last.file:
+        elif last.is_imported:
+            counts["changed" if last.revision else "new"] += 1
+            kept.append((name, msgspec.structs.replace(answer, revision=last.revision + 1, is_imported=True)))
+        else:
             raise PeopleError(
-                f"{answer.file}: '{name}' gave task '{task}' another answer in the app; change it there, or give this "
-                "annotator another name"
+                f"{folder.path_of(name)}: '{name}' gave task '{task}' another answer in the app; change it there, or "
+                "give this annotator another name"
             )
-        counts["changed" if last else "new"] += 1
-        kept.append((name, msgspec.structs.replace(answer, revision=(last.revision if last else 0) + 1)))
     for name, answer in kept:
         folder.append(name, answer)
     return counts, problems
-
-
-def _said(answer: TaskAnnotation) -> tuple[object, ...]:
-    return answer.sentences, answer.ratings, answer.is_done
-
-
-def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
-    content, foreign = read_bytes(path, at_most=1 << 30), ForeignAnnotations(path=path, tasks=tasks)
-    is_json = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-    (read_label_studio if is_json else read_sheet)(content, foreign)
-    return foreign
