@@ -142,6 +142,11 @@ def test_passages_come_from_the_drafts_that_were_kept(tmp_path: Path) -> None:
     header, (task,) = draw_tasks(tmp_path, sort="passages")
     assert [one.name for one in header.criteria] == ["about_paper", "reports_result"]
     assert (task.before, task.text, task.after, task.cited) == ("Before. ", kept.summary, " After.", "[7]")
+    for context, before, after in (("a " * 400 + kept.summary, "…" + "a " * 250, ""), ("Some other text.", "", "")):
+        changed = msgspec.structs.replace(kept, context=context)
+        write_drafts(tmp_path / "summaries.jsonl", [changed, dropped], step="summaries")
+        _, (task,) = draw_tasks(tmp_path, sort="passages")
+        assert (task.before, task.after) == (before, after)
     with pytest.raises(DataError, match="expected the work folder of a construction"):
         draw_tasks(data_at(tmp_path / "other", marked_papers(2)), sort="passages")
 
