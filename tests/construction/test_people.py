@@ -469,6 +469,7 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
     tasks = sheet_tasks(tmp_path, rates=True)
     said = {"task_0": {"valuable": True, "relevant": False}, "task_1": {"valuable": True, "relevant": True}}
     rows = list(csv.DictReader(io.StringIO(exported(tasks, "csv").decode("utf-8-sig"), newline="")))
+    assert [row["paper_id"] for row in rows] == [task.paper_id for task in tasks.records]  # of which one is asked
     sheet = io.StringIO()
     writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
     writer.writeheader()
