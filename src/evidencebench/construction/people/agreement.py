@@ -27,7 +27,7 @@ from evidencebench.construction.people.marks import (
 from evidencebench.construction.people.sampling import LABELLED, UNLABELLED
 from evidencebench.construction.people.tasks import TasksFile, TaskSort
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.scoring.resampling import Floats, Resampling, draw_counts, proportion
+from evidencebench.scoring.resampling import Floats, Resampling, proportion, shared_counts
 from evidencebench.wording import counted
 
 LEAST_DEFINED = 0.99  # an interval is given where at least this share of the draws has a value and a standard error
@@ -62,8 +62,8 @@ class StudentisedDraws:
 def studentised(sums: Floats, statistic: PairStatistic, resampling: Resampling) -> StudentisedDraws:
     """Return a statistic's values, and what their intervals are made of (Davison and Hinkley 1997, section 5.2)."""
     (values,), (errors,) = jackknife(sums, np.ones((1, len(sums))), statistic)
-    draws, rows = draw_counts(len(sums), resampling.generator(), resampling.n_draws), _MOST_NUMBERS // sums.size + 1
-    blocks = (drawn[start : start + rows] for drawn in draws for start in range(0, len(drawn), rows))
+    draws, rows = shared_counts(len(sums), resampling), _MOST_NUMBERS // sums.size + 1
+    blocks = (counts[start : start + rows] for counts in draws for start in range(0, len(counts), rows))
     parts = zip(*(jackknife(sums, block, statistic) for block in blocks), strict=True)
     drawn, drawn_errors = (np.concatenate(part) for part in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
