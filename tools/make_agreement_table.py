@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.agreement import equivalence_at, studentised
+from evidencebench.construction.people.agreement import EQUIVALENCE_ALPHA, equivalence_at, studentised
 from evidencebench.construction.people.marks import LABELS, PairSort, PairStatistic
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
@@ -155,8 +155,9 @@ class Tally:
             self._count("papers", wide, (narrow[0] > -self.margin) & (narrow[1] < self.margin))
         which = range(len(self.truth))
         intervals = [drawn.interval(place, LEVEL) or (np.nan, np.nan) for place in which]
-        is_shown = [equivalence_at(drawn, place, self.margin).is_shown for place in which]
-        self._count("studentised", np.array(intervals).T, np.array(is_shown))
+        p_values = [equivalence_at(drawn, place, self.margin).p_value for place in which]
+        is_shown = np.array([p_value is not None and p_value < EQUIVALENCE_ALPHA for p_value in p_values])
+        self._count("studentised", np.array(intervals).T, is_shown)
         self.n += 1
 
     def _count(self, method: str, ends: Floats, is_shown: npt.NDArray[np.bool_]) -> None:

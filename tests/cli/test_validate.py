@@ -119,11 +119,11 @@ def test_every_sort_is_reported_with_exact_shares_by_what_the_labels_say(command
     fields = command(f"{CALL} --report --draws 200 --json").json
     assert list(fields) == [*sorts, "warnings"]
     for name, group in (("pairs", "not labelled"), ("results", "not labelled"), ("hypotheses", "all")):
-        (ada, *_) = [one for one in fields[name]["criteria"][0]["shares"] if one["group"] == group]
+        (ada, *_) = [one for one in fields[name]["criteria"][0]["counts"] if one["group"] == group]
         k, n = (9, 9) if group == "all" else (0, 20)
-        assert (ada["rater"], ada["share"]["k"], ada["share"]["n"]) == ("Ada", k, n)
-    (labelled, *_) = fields["pairs"]["criteria"][0]["shares"]
-    assert (labelled["group"], labelled["share"]["k"], round(labelled["share"]["low"], 3)) == ("labelled", 20, 0.832)
+        assert (ada["rater"], ada["n_yes"], ada["n_judged"]) == ("Ada", k, n)
+    (labelled, *_) = fields["pairs"]["criteria"][0]["counts"]
+    assert (labelled["group"], labelled["n_yes"], round(labelled["low"], 3)) == ("labelled", 20, 0.832)
     pairs = fields["pairs"]["criteria"][0]["agreement"]["pairs"]
     assert [(pair["first"], pair["second"]) for pair in pairs] == [
         *(("Ada", "Bo"), ("Ada", "model"), ("Bo", "model")),
@@ -185,7 +185,7 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
     folder = AnnotationFolder(work / "validation" / "sentences", tasks)
     folder.append("Ada", TaskAnnotation(task=task.id, sentences=tuple(sorted(held)), is_done=True))
     found = command(f"construct validate {work} --report --draws 100 --json").json["sentences"]["criteria"][0]
-    assert {one["rater"]: one["n_marked"] for one in found["raters"]} == {"Ada": len(held), "model": len(held) - 1}
+    assert {one["rater"]: one["n_yes"] for one in found["counts"]} == {"Ada": len(held), "model": len(held) - 1}
     (marked,) = marked_aspects(work)
     assert (set(marked.marked), set(marked.labelled), marked.weight) == (set(held), set(held[1:]), len(texts))
     assert marked_aspects(tmp_path / "nothing") == ()

@@ -19,6 +19,8 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from evidencebench.construction.people.agreement import (
+    EQUIVALENCE_ALPHA,
+    StudentisedDraws,
     ValidationReport,
     compare_raters,
     disagreements_in,
@@ -30,20 +32,15 @@ from evidencebench.construction.people.agreement import (
 from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation
 from evidencebench.construction.people.labels import Labelled, read_labels
 from evidencebench.construction.people.marks import (
+    LABELS,
     MISSING,
-    PAIR_MEASURES,
     TOGETHER,
     Marks,
     PairSort,
     PairStatistic,
-    alpha_of_counts,
-    cohen_kappa,
+    agreement_of,
     collect_marks,
-    exact_accuracy,
-    f1,
-    krippendorff_alpha,
     marked_aspects,
-    spearman,
 )
 from evidencebench.construction.people.tasks import (
     CRITERIA,
@@ -58,7 +55,7 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.errors import PeopleError, RunMismatchError, UndefinedScoreError
 from evidencebench.query import Kind
-from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.resampling import Resampling, draw_counts
 from examples import IS_THOROUGH, examples
 from labelled_papers import marked_papers
 from make_agreement_table import MARGIN, WORLDS, studied, with_difference
@@ -78,23 +75,24 @@ def answers_of(table: np.ndarray) -> tuple[list[int], list[int]]:
 def test_accuracy_f1_kappa_and_the_correlation_are_those_of_scikit_learn_and_scipy(table: np.ndarray) -> None:
     assume(table.sum() > 1)
     first, second = answers_of(table)
-    assert math.isclose(exact_accuracy(table), accuracy_score(first, second))
     for measure, is_defined, theirs in (
-        (f1, any(first) or any(second), f1_score),
-        (cohen_kappa, len({*first, *second}) > 1, cohen_kappa_score),
-        (spearman, len(set(first)) > 1 and len(set(second)) > 1, lambda *both: stats.spearmanr(*both).statistic),
+        ("accuracy", True, accuracy_score),
+        ("f1", any(first) or any(second), f1_score),
+        ("kappa", len({*first, *second}) > 1, cohen_kappa_score),
+        ("spearman", len(set(first)) > 1 and len(set(second)) > 1, lambda *both: stats.spearmanr(*both).statistic),
     ):
+        found = agreement_of(measure, table)
         if is_defined:
-            assert math.isclose(measure(table), theirs(first, second), abs_tol=1e-9)
+            assert math.isclose(found, theirs(first, second), abs_tol=1e-9)
         else:
-            assert np.isnan(measure(table))
+            assert np.isnan(found)
 
 
 def test_alpha_of_two_raters_is_that_of_a_table_worked_by_hand() -> None:
     # 100 sentences: 90 marked by neither, 2 by the second alone, 3 by the first alone, 5 by both.
     # Pooled: 15 marks of 200; by chance 2 x 15 x 185 / (200 x 199) differ.
     expected = 1 - 0.05 / (2 * 15 * 185 / (200 * 199))
-    assert math.isclose(krippendorff_alpha(np.array([90.0, 2.0, 3.0, 5.0])), expected)
+    assert math.isclose(agreement_of("alpha", np.array([90.0, 2.0, 3.0, 5.0])), expected)
 
 
 FEW = Resampling(seed=3, n_draws=300)
@@ -173,7 +171,6 @@ def made(values: np.ndarray, n_papers: int = 3) -> Marks:
     return Marks(
         tasks=(),
         people=people,
-        model="model",
         raters=(*people, "model"),
         values=values,
         task_of=np.arange(n) % n_papers,
@@ -208,7 +205,7 @@ def test_alpha_of_several_raters_is_that_of_krippendorffs_library(drawn: list[li
         warnings.simplefilter("ignore")
         data = np.where(values == MISSING, np.nan, values)
         expected = krippendorff.alpha(reliability_data=data, level_of_measurement="nominal")
-    found = alpha_of_counts(made(values).alpha_counts(range(4)).sum(0))
+    found = agreement_of("alpha", made(values).coincidences(range(4)).sum(0))
     assert math.isclose(found, expected, abs_tol=1e-9)
 
 
@@ -258,7 +255,8 @@ def test_what_people_say_together_is_compared_with_the_model(study: Study) -> No
     (together,) = (pair for pair in found.pairs if pair.sort == "together-model")
     assert (together.first, together.n_tasks) == (TOGETHER, 4)
     # The decision counts; of two who differ neither has the majority; the last task was seen by one alone.
-    assert [np.flatnonzero(row == 1).tolist() for row in marks.together.reshape(4, 8)] == [[2], [2], [1], [2]]
+    said = marks.values[marks.raters.index(TOGETHER)].reshape(4, 8)
+    assert [np.flatnonzero(row == 1).tolist() for row in said] == [[2], [2], [1], [2]]
     namesake = study.annotations({TOGETHER: [(2,), (2,), (1,), (2,)]})
     with pytest.raises(PeopleError, match="rename that annotator"):
         collect_marks(study.tasks.records, namesake)
@@ -275,7 +273,7 @@ def test_what_is_undefined_is_no_number(study: Study) -> None:
     for one in nothing.agreement.contrasts:
         assert (one.difference.value is None) is (one.measure != "accuracy")
         assert one.p_value is None
-        assert one.equivalence is None or not one.equivalence.is_shown
+        assert one.equivalence is None or one.equivalence.p_value is None
 
 
 def test_one_annotator_is_compared_with_the_model_and_nobody_with_nobody(study: Study) -> None:
@@ -291,10 +289,11 @@ def test_measures_are_in_the_report_as_they_are_computed_and_alpha_of_all_people
     marks = study.marks({"Ada": [(2,), (2,), (1,), ()], "Bo": [(2,), (3,), (1, 2), (2,)]})
     found = compare_raters(marks, FEW, 0.05)
     assert found.alpha_people == found.pairs[0].measures["alpha"]
-    assert found.alpha_all.value == pytest.approx(float(alpha_of_counts(marks.alpha_counts((0, 1, 3)).sum(0))))
+    expected = float(agreement_of("alpha", marks.coincidences((0, 1, 3)).sum(0)))
+    assert found.alpha_all.value == pytest.approx(expected)
     for number, (_, first, second) in enumerate(marks.pairs):
-        for name, measure in PAIR_MEASURES.items():
-            expected = float(measure(marks.tables(first, second).sum(0)))
+        for name in LABELS:
+            expected = float(agreement_of(name, marks.tables(first, second).sum(0)))
             assert found.pairs[number].measures[name].value == pytest.approx(expected)
 
 
@@ -394,7 +393,7 @@ def test_ratings_are_counted_by_what_the_labels_say_and_by_rater(drawn: list[tup
             report_answers(asked, annotations, labels, resampling=FEW, margin=0.05)
         return
     (report,) = report_answers(asked, annotations, labels, resampling=FEW, margin=0.05).criteria
-    found = {(one.group, one.rater): (one.share.k, one.share.n) for one in report.shares}
+    found = {(one.group, one.rater): (one.n_yes, one.n_judged) for one in report.counts}
     for place, group in enumerate(("labelled", "not labelled")):
         of_group = drawn[place::2]
         for n in range(3):
@@ -446,7 +445,7 @@ def interval(papers: np.ndarray, which: int, level: float = 0.95) -> tuple[float
 
 def test_studentised_intervals_are_those_of_a_loop() -> None:
     papers = sums()
-    drawn = FEW.generator().multinomial(30, np.full(30, 1 / 30), size=FEW.n_draws).astype(np.float64)
+    drawn = np.concatenate([*draw_counts(30, FEW.generator(), FEW.n_draws)])
     values, errors = jackknife(papers, np.ones((1, 30)), KAPPA)
     deviations = []
     for weights in drawn:
@@ -477,12 +476,15 @@ def test_papers_without_marks_leave_no_interval_and_none_is_invented() -> None:
     assert equivalence_at(found, -1, 0.1).p_value is None
 
 
+def is_equivalent(drawn: StudentisedDraws, margin: float) -> bool:
+    return (equivalence_at(drawn, -1, margin).p_value or 1.0) < EQUIVALENCE_ALPHA
+
+
 def test_equivalence_is_shown_where_the_interval_lies_within_the_margin() -> None:
-    found = studentised(sums(), KAPPA, FEW)
-    low, high = interval(sums(), -1, 0.9)
-    widest = max(abs(low), abs(high))
-    assert equivalence_at(found, -1, widest * 1.02).is_shown
-    assert not equivalence_at(found, -1, widest * 0.98).is_shown
+    found = studentised(sums(), KAPPA, Resampling(seed=3, n_draws=3_000))
+    widest = max(map(abs, found.interval(-1, 0.9) or ()))
+    assert is_equivalent(found, widest * 1.02)
+    assert not is_equivalent(found, widest * 0.98)
     p_values = [equivalence_at(found, -1, margin).p_value or 0.0 for margin in (0.01, 0.05, 0.1, 0.5)]
     assert p_values == sorted(p_values, reverse=True)
 
@@ -490,10 +492,10 @@ def test_equivalence_is_shown_where_the_interval_lies_within_the_margin() -> Non
 def test_a_model_that_agrees_better_is_not_worse_but_not_equivalent() -> None:
     better = sums().copy()
     better[:, 4:] = np.tile(better[:, 4:].sum(1)[:, None] / 4 * [1, 0, 0, 1], 2)  # the model says what each person says
-    found = equivalence_at(studentised(better, KAPPA, FEW), -1, 0.05)
-    assert (found.is_shown, found.is_not_worse) == (False, True)
-    worse = equivalence_at(studentised(sums(model=0.3), KAPPA, FEW), -1, 0.05)
-    assert (worse.is_shown, worse.is_not_worse) == (False, False)
+    for papers, expected in ((better, True), (sums(model=0.3), False)):
+        found = studentised(papers, KAPPA, FEW)
+        is_not_worse = (equivalence_at(found, -1, 0.05).p_not_worse or 1.0) < EQUIVALENCE_ALPHA
+        assert (is_equivalent(found, 0.05), is_not_worse) == (False, expected)
 
 
 N_STUDIES = 100 if IS_THOROUGH else 24

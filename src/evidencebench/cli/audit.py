@@ -1,11 +1,11 @@
 """``evidencebench audit``: find out which misses of a run are not its own fault."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import click
+import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
@@ -117,7 +117,7 @@ def report(
     cautions = list(_cautions(report))
     print_cautions(cautions)
     if as_json:
-        print_json({**asdict(report), "level": resampling.level, "warnings": cautions})
+        print_json({**msgspec.structs.asdict(report), "level": resampling.level, "warnings": cautions})
         return
     for table in _tables(report):
         print_table(table, table_format)

@@ -1,9 +1,8 @@
 """The audit of a run's misses: a sample, the causes that people say, and the score corrected by them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.construction.people.answers import CAUSES, Cause, verdict_folder
-from evidencebench.construction.people.marks import cohen_kappa
+from evidencebench.construction.people.marks import agreement_of
 from evidencebench.construction.people.tasks import FileDigest, Miss, MissesFile, MissesHeader
 from evidencebench.data.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.dataset import Dataset
@@ -51,8 +50,7 @@ class AuditedMiss(NamedTuple):
     excused: float  # how far it is not the system's fault, 0 to 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectedScore:
+class CorrectedScore(msgspec.Struct, frozen=True, kw_only=True):
     plain: Estimate  # as it was
     excused: Estimate  # the share of what was lost that is not the system's fault
     covered: Estimate  # the score if aspects whose miss is not its fault count as covered
@@ -64,47 +62,41 @@ def corrected_score(
     """Return the corrected score of a run; ``all_audited`` says whether people have judged every miss."""
     if not audited:
         raise UndefinedScoreError("the share of misses that are not the system's fault is undefined: none is audited")
-    known = np.zeros((len(run.recalls), 2))
+    n, nothing = len(run.recalls), np.zeros(len(run.recalls))
+    columns = np.stack([run.recalls, run.losses, nothing + 1, nothing, nothing])
     for miss in audited:
-        known[miss.place] += miss.stands_for * np.array([1.0, miss.excused])
-    one_more = 0.0 if all_audited else float(known[:, 0].sum()) / len(audited)
-    n_clusters = len(set(run.clusters))
-    share = known[:, 1].sum(keepdims=True) / known[:, 0].sum()
-    means = _figures(run, np.ones((1, len(run.recalls))), share)
-    ends = _interval_ends(run, known, one_more, resampling) if n_clusters > 1 else [(None, None)] * len(means)
+        columns[3:, miss.place] += miss.stands_for * np.array([1.0, miss.excused])
+    sums, _ = by_cluster(columns.T, run.clusters)
+    means = _figures(columns.sum(1, keepdims=True).T)
+    ends: list[list[float | None]] = [[None] * len(means)] * 2
+    if len(sums) > 1:
+        ends = _interval_ends(sums, 0.0 if all_audited else float(columns[3].sum()) / len(audited), resampling)
     plain, excused, covered = (
-        Estimate(mean=float(mean[0]), low=low, high=high, n=len(run.recalls), n_clusters=n_clusters)
-        for mean, (low, high) in zip(means, ends, strict=True)
+        Estimate(mean=float(mean), low=low, high=high, n=n, n_clusters=len(sums))
+        for mean, low, high in zip(means[:, 0], *ends, strict=True)
     )
     return CorrectedScore(plain=plain, excused=excused, covered=covered)
 
 
-def _interval_ends(
-    run: AuditedRun, known: Floats, one_more: float, resampling: Resampling
-) -> list[tuple[float | None, float | None]]:
-    """Return the ends of each figure's interval; ``known``: what audited and excused misses of an instance weigh."""
-    sums, _ = by_cluster(known, run.clusters)
-    place_of = {cluster: place for place, cluster in enumerate(dict.fromkeys(run.clusters))}
-    of_instance = [place_of[cluster] for cluster in run.clusters]
+def _interval_ends(sums: Floats, one_more: float, resampling: Resampling) -> list[list[float | None]]:
+    """Return the lower and the upper ends; ``one_more`` is what one more miss would stand for, whose fault or not."""
     generator = resampling.generator()
     lows, highs = list[Floats](), list[Floats]()
+    # That miss has a random weight, so that the ends are like those of an exact interval of the share.
     for drawn in draw_counts(len(sums), generator, resampling.n_draws):
         extra = one_more * generator.standard_exponential(len(drawn))
-        total, excused = drawn @ sums[:, 0] + extra, drawn @ sums[:, 1]
-        for ends, n_excused in ((lows, excused), (highs, excused + extra)):
-            share = np.divide(n_excused, total, out=np.zeros_like(total), where=total > 0)
-            ends.append(_figures(run, drawn[:, of_instance], share))
+        for ends, is_excused in ((lows, 0), (highs, 1)):
+            ends.append(_figures(drawn @ sums + np.outer(extra, [0, 0, 0, 1, is_excused])))
     tail = (1 - resampling.level) / 2
-    low, high = (
-        np.quantile(np.concatenate(ends, axis=1), at, axis=1) for ends, at in ((lows, tail), (highs, 1 - tail))
-    )
-    return list(zip(low.tolist(), high.tolist(), strict=True))
+    both = ((lows, tail), (highs, 1 - tail))
+    return [np.quantile(np.concatenate(figures, axis=1), at, axis=1).tolist() for figures, at in both]
 
 
-def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> Floats:
-    """Return the score, the share and the corrected score, of each draw; ``weights`` are draws x instances."""
-    recalls, losses = (weights @ values / weights.sum(axis=1) for values in (run.recalls, run.losses))
-    return np.stack([recalls, shares, recalls + shares * losses])
+def _figures(totals: Floats) -> Floats:
+    """Return the score, the share and the corrected score of each draw; ``totals`` are draws x columns."""
+    recalls, losses, n, audited, excused = totals.T
+    shares = np.divide(excused, audited, out=np.zeros_like(audited), where=audited > 0)
+    return np.stack([recalls / n, shares, recalls / n + shares * (losses / n)])
 
 
 class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -143,15 +135,11 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
 
 
 def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -> tuple[list[int], Floats]:
-    """Return the places of ``n`` losses drawn in proportion to them, ascending, and what each of them stands for.
-
-    Those that are larger than the distance between draws are sure to be drawn, and stand for themselves.
-    """
-    sure = np.zeros(len(losses), dtype=bool)
-    if n >= len(losses):
-        sure[:] = True
+    """Return the places of ``n`` losses drawn in proportion to them, ascending, and what each of them stands for."""
+    sure = np.full(len(losses), n >= len(losses))
     while n > sure.sum():
         step = losses[~sure].sum() / (n - sure.sum())
+        # What is larger than the distance between draws is sure to be drawn, and stands for itself.
         larger = ~sure & (losses >= step * (1 - _ROUNDING))
         if not larger.any():
             break
@@ -177,24 +165,18 @@ def limit_of(instance: Instance, aspect: str, task: Task, selection: Selection) 
     bit = 1 << instance.labels.that_count(task.scope).index(aspect)
     try:
         most = ceiling(coverage, budget)
-        # With one of its sources selected, so many more can be covered by the others.
-        with_aspect = max(
-            mask.bit_count() + ceiling(_without(coverage, mask), budget - 1)
-            for mask in coverage.masks.values()
-            if mask & bit
-        )
+        with_aspect = 0
+        for covered in coverage.masks.values():
+            if covered & bit:  # with this source selected, so many more can be covered by the others
+                left = {index: rest for index, mask in coverage.masks.items() if (rest := mask & ~covered)}
+                others = Coverage(n_aspects=coverage.n_aspects, masks=left)
+                with_aspect = max(with_aspect, covered.bit_count() + ceiling(others, budget - 1))
     except UndefinedScoreError:
         return ""
     if own < most <= with_aspect:
         return ""
     of_all = f"{counted(budget, 'sentence')} can hold at most {most} of {counted(coverage.n_aspects, 'aspect')}"
     return f"{of_all}, {'as many as these do' if own == most else f'and {with_aspect} with this one among them'}."
-
-
-def _without(coverage: Coverage, covered: int) -> Coverage:
-    """Return what is left to cover where some aspects are."""
-    masks = {index: left for index, mask in coverage.masks.items() if (left := mask & ~covered)}
-    return Coverage(n_aspects=coverage.n_aspects, masks=masks)
 
 
 def sample_misses(
@@ -252,15 +234,13 @@ def sample_misses(
     return header, tuple(misses)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseShare:
+class CauseShare(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     share: Proportion  # of the audited misses
     points: float  # that these stand for: a part of the mean score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditorPair:
+class AuditorPair(msgspec.Struct, frozen=True, kw_only=True):
     first: str
     second: str
     n_both: int  # misses that both judged
@@ -268,8 +248,7 @@ class AuditorPair:
     kappa_fault: float | None  # None where it is undefined
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditReport:
+class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     header: MissesHeader
     auditors: dict[str, int]  # name -> how many misses the auditor judged
     causes: tuple[CauseShare, ...]
@@ -304,10 +283,7 @@ def audit_report(
             allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(votes))]
             causes[miss] = max(allowed, key=votes.count)
 
-    def share_of(are_counted: Iterable[bool]) -> Proportion:
-        flags = list(are_counted)
-        return proportion(sum(flags), len(flags), resampling.level)
-
+    decided, level = list(causes.values()), resampling.level
     audited = [
         AuditedMiss(places[miss.instance_id], miss.stands_for, float(not cause.is_fault))
         for miss, cause in causes.items()
@@ -318,12 +294,12 @@ def audit_report(
         causes=tuple(
             CauseShare(
                 cause=cause,
-                share=share_of(decided is cause for decided in causes.values()),
-                points=sum(miss.stands_for for miss, decided in causes.items() if decided is cause),
+                share=proportion(decided.count(cause), len(decided), level),
+                points=sum(miss.stands_for for miss, its_cause in causes.items() if its_cause is cause),
             )
             for cause in CAUSES.values()
         ),
-        excused=share_of(not cause.is_fault for cause in causes.values()),
+        excused=proportion(sum(not cause.is_fault for cause in decided), len(decided), level),
         n_limited=sum(bool(miss.limit) for miss in causes),
         tied=tuple(tied),
         pairs=tuple(_pair(first, second, verdicts) for first, second in combinations(verdicts, 2)),
@@ -355,9 +331,8 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
 
 def _pair(first: str, second: str, verdicts: Mapping[str, Mapping[str, Cause]]) -> AuditorPair:
     causes = [(cause, verdicts[second][miss]) for miss, cause in verdicts[first].items() if miss in verdicts[second]]
-    faults = [(cause.is_fault, other.is_fault) for cause, other in causes]
-    table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
-    kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
+    table = np.bincount([2 * cause.is_fault + other.is_fault for cause, other in causes], minlength=4)
+    kappa = float(agreement_of("kappa", table.astype(np.float64)))
     return AuditorPair(
         first=first,
         second=second,

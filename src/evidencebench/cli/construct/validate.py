@@ -1,7 +1,6 @@
 """``evidencebench construct validate``: people check the labels."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, get_args
@@ -20,10 +19,9 @@ from evidencebench.cli.output import (
     refuse_existing,
 )
 from evidencebench.construction.people.agreement import (
+    EQUIVALENCE_ALPHA,
     Agreement,
-    Contrast,
     CriterionReport,
-    Disagreement,
     ValidationReport,
     report_answers,
 )
@@ -43,7 +41,7 @@ from evidencebench.construction.people.tasks import (
 from evidencebench.errors import UndefinedScoreError, UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.pages.disagreements import disagreements_page
-from evidencebench.scoring.resampling import Proportion, Resampling
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
@@ -138,7 +136,7 @@ def validate(
             write_whole(disagreements, disagreements_page(differing, title=f"Disagreements in {folder}"))
         print_cautions(cautions)
         if as_json:
-            print_json({**{report.sort: asdict(report) for report in reports}, **kept, "warnings": cautions})
+            print_json({**{report.sort: report for report in reports}, **kept, "warnings": cautions})
         for report in () if as_json else reports:
             _print_report(report, resampling, table_format)
         return
@@ -239,93 +237,78 @@ def _print_report(report: ValidationReport, resampling: Resampling, table_format
             "undefined: the formula divides by 0, as where nobody marked anything. no interval: too few papers with "
             "marks, or no spread between papers."
         )
-    _print_disagreements(report.disagreements)
-
-
-def _tables(report: ValidationReport, criterion: CriterionReport, resampling: Resampling) -> Iterator[Table]:
-    what = f"{counted(report.n_tasks, 'task')} of {counted(report.n_papers, 'paper')}"
-    if criterion.criterion:
-        questions = {one.name: one.question for one in CRITERIA[report.sort]}
-        rows: list[list[Cell]] = [
-            [one.group, one.rater, f"{one.share.k} of {one.share.n}", _percent(one.share)] for one in criterion.shares
-        ]
-        yield Table(
-            title=f"{criterion.criterion}: {what}, exact intervals",
-            columns=["labels", "rater", "yes", "% [interval]"],
-            rows=rows,
-            notes=[questions[criterion.criterion]],
-        )
-    else:
-        raters: list[list[Cell]] = [
-            [one.rater, one.n_tasks, one.n_sentences, one.n_marked, 100 * one.n_marked / max(1, one.n_sentences)]
-            for one in criterion.raters
-        ]
-        yield Table(
-            title=f"{report.sort}: {what}", columns=["rater", "done", "sentences", "marked", "% marked"], rows=raters
-        )
-    if criterion.agreement is None:
-        return
-    contrasts = criterion.agreement.contrasts
-    pairs: list[list[Cell]] = [
-        [f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS)]
-        for pair in criterion.agreement.pairs
-    ]
-    notes = [f"Krippendorff's alpha of all people: {_cell(criterion.agreement.alpha_people)}"]
-    notes += [f"... and the model: {_cell(criterion.agreement.alpha_all)}"] if contrasts else []
-    title = f"Agreement in %, with {100 * resampling.level:g} % intervals over papers"
-    yield Table(title=title, columns=["pair", "tasks", *LABELS.values()], rows=pairs, notes=notes)
-    if not contrasts:
-        return
-    compared: list[list[Cell]] = [
-        [LABELS[one.measure], *_means(one), "undefined" if one.p_value is None else f"{one.p_value:.4f}"]
-        for one in contrasts
-    ]
-    title = "People with each other, people with the model, and the difference in points"
-    yield Table(title=title, columns=["measure", "human-human", "human-model", "difference", "p"], rows=compared)
-    yield Table(
-        title=f"Equivalence within {100 * report.margin:g} points: two one-sided tests at the 5 % level",
-        columns=["measure", "90 % interval", "equivalent", "model not worse"],
-        rows=list(filter(None, map(_equivalence_row, contrasts))),
-        notes=[_VERDICTS],
-    )
-
-
-def _equivalence_row(contrast: Contrast) -> list[Cell]:
-    if (test := contrast.equivalence) is None:
-        return []
-    tests = ((test.is_shown, test.p_value), (test.is_not_worse, test.p_not_worse))
-    verdicts = (
-        "undefined" if p_value is None else f"{'shown' if is_shown else 'not shown'}, p {p_value:.4f}"
-        for is_shown, p_value in tests
-    )
-    return [LABELS[contrast.measure], _interval(test.low, test.high) or "none", *verdicts]
-
-
-def _print_disagreements(rows: Sequence[Disagreement]) -> None:
-    click.echo(f"\n{counted(len(rows), 'judgment')} on which raters differ")
-    for row in rows[:_MOST_SHOWN]:
+    n = len(report.disagreements)
+    click.echo(f"\n{counted(n, 'judgment')} on which raters differ")
+    for row in report.disagreements[:_MOST_SHOWN]:
         click.echo()
         place = row.kind if row.number is None else f"sentence {row.number} ({row.kind})"
         print_prose(f"{row.task}, {place}: {printable(row.sentence)}")
         if row.aspect != row.sentence:
             print_prose(f"  aspect: {printable(row.aspect)}")
         print_prose(printable(f"  marked by {', '.join(row.marked_by)}; not by {', '.join(row.not_marked_by)}"))
-    if len(rows) > _MOST_SHOWN:
-        click.echo(f"\n... {len(rows) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
+    if n > _MOST_SHOWN:
+        click.echo(f"\n... {n - _MOST_SHOWN:,} more; --disagreements FILE writes all")
 
 
-def _percent(share: Proportion) -> str:
-    return f"{100 * share.share:.1f} {_interval(share.low, share.high)}"
+def _tables(report: ValidationReport, of_criterion: CriterionReport, resampling: Resampling) -> Iterator[Table]:
+    title = f"{counted(report.n_tasks, 'task')} of {counted(report.n_papers, 'paper')}"
+    shares = [(one, 100 * one.n_yes / one.n_judged) for one in of_criterion.counts]
+    if criterion := of_criterion.criterion:
+        yield Table(
+            title=f"{criterion}: {title}, exact intervals",
+            columns=["labels", "rater", "yes", "% [interval]"],
+            rows=[
+                (one.group, one.rater, f"{one.n_yes} of {one.n_judged}", f"{share:.1f} {_interval(one.low, one.high)}")
+                for one, share in shares
+            ],
+            notes=[one.question for one in CRITERIA[report.sort] if one.name == criterion],
+        )
+    else:
+        raters = [(one.rater, one.n_tasks, one.n_judged, one.n_yes, share) for one, share in shares]
+        columns = ["rater", "done", "sentences", "marked", "% marked"]
+        yield Table(title=f"{report.sort}: {title}", columns=columns, rows=raters)
+    if (agreement := of_criterion.agreement) is None:
+        return
+    notes = [f"Krippendorff's alpha of all people: {_cell(agreement.alpha_people)}"]
+    notes += [f"... and the model: {_cell(agreement.alpha_all)}"] if agreement.contrasts else []
+    yield Table(
+        title=f"Agreement in %, with {100 * resampling.level:g} % intervals over papers",
+        columns=["pair", "tasks", *LABELS.values()],
+        rows=[
+            (f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS))
+            for pair in agreement.pairs
+        ],
+        notes=notes,
+    )
+    if not agreement.contrasts:
+        return
+    compared, tested = list[list[Cell]](), list[list[Cell]]()
+    for one in agreement.contrasts:
+        figures = map(_cell, (one.human_human, one.human_model, one.difference))
+        compared.append([LABELS[one.measure], *figures, "undefined" if one.p_value is None else f"{one.p_value:.4f}"])
+        if test := one.equivalence:
+            verdicts = map(_verdict, (test.p_value, test.p_not_worse))
+            tested.append([LABELS[one.measure], _interval(test.low, test.high) or "none", *verdicts])
+    title = "People with each other, people with the model, and the difference in points"
+    yield Table(title=title, columns=["measure", "human-human", "human-model", "difference", "p"], rows=compared)
+    yield Table(
+        title=f"Equivalence within {100 * report.margin:g} points: two one-sided tests at the 5 % level",
+        columns=["measure", "90 % interval", "equivalent", "model not worse"],
+        rows=tested,
+        notes=[_VERDICTS],
+    )
+
+
+def _verdict(p_value: float | None) -> str:
+    if p_value is None:
+        return "undefined"
+    return f"{'shown' if p_value < EQUIVALENCE_ALPHA else 'not shown'}, p {p_value:.4f}"
 
 
 def _cell(one: Agreement) -> str:
     if one.value is None:
         return "undefined"
     return f"{100 * one.value:.1f} {_interval(one.low, one.high) or '(no interval)'}"
-
-
-def _means(contrast: Contrast) -> list[str]:
-    return [_cell(contrast.human_human), _cell(contrast.human_model), _cell(contrast.difference)]
 
 
 def _interval(low: float | None, high: float | None) -> str:

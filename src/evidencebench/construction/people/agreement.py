@@ -5,36 +5,31 @@ were tried it alone keeps its level for rare marks whose rate of errors differs 
 ``docs/construction-results.md``, section Agreement, and ``tools/make_agreement_table.py``.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from evidencebench.construction.people.answers import MODEL, TOGETHER, Annotations
 from evidencebench.construction.people.labels import Labelled
 from evidencebench.construction.people.marks import (
     LEAST_VALUES,
     MISSING,
-    PAIR_MEASURES,
     Marks,
     PairSort,
+    PairStatistic,
     collect_marks,
     matched,
-    sums_of,
 )
 from evidencebench.construction.people.sampling import LABELLED, UNLABELLED
 from evidencebench.construction.people.tasks import TasksFile, TaskSort
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.scoring.resampling import Floats, Proportion, Resampling, proportion
+from evidencebench.scoring.resampling import Floats, Resampling, proportion, shared_counts
 from evidencebench.wording import counted
 
-Statistic = Callable[[Floats], Floats]
-"""Totals over papers (... x columns) -> values (... x values)."""
-
 LEAST_DEFINED = 0.99  # an interval is given where at least this share of the draws has a value and a standard error
-
-_BLOCK_NUMBERS = 2_000_000
+_MOST_NUMBERS = 2_000_000  # of draws x papers x columns at a time, for memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,61 +57,45 @@ class StudentisedDraws:
         return float((1 + (sign * drawn >= seen).sum()) / (1 + len(drawn)))
 
 
-def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> StudentisedDraws:
-    """Return the values of a statistic of the papers' sums (papers x columns), and what their intervals are made of.
-
-    As in Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 5.2.
-    """
-    n_papers = len(sums)
-    values, errors = (figures[0] for figures in jackknife(sums, np.ones((1, n_papers)), statistic))
-    generator = resampling.generator()
-    drawn_papers = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=resampling.n_draws)
-    drawn, drawn_errors = jackknife(sums, drawn_papers, statistic)
+def studentised(sums: Floats, statistic: PairStatistic, resampling: Resampling) -> StudentisedDraws:
+    """Return a statistic's values, and what their intervals are made of (Davison and Hinkley 1997, section 5.2)."""
+    (values,), (errors,) = jackknife(sums, np.ones((1, len(sums))), statistic)
+    draws, rows = shared_counts(len(sums), resampling), _MOST_NUMBERS // sums.size + 1
+    blocks = (counts[start : start + rows] for counts in draws for start in range(0, len(counts), rows))
+    parts = zip(*(jackknife(sums, block, statistic) for block in blocks), strict=True)
+    drawn, drawn_errors = (np.concatenate(part) for part in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = (drawn - values) / drawn_errors
-    has_interval = (np.isfinite(deviations).mean(0) >= LEAST_DEFINED) & (errors > 0)
-    deviations[~np.isfinite(deviations)] = np.nan
-    deviations[:, ~has_interval] = np.nan
+    is_finite = np.isfinite(deviations)
+    has_interval = (is_finite.mean(0) >= LEAST_DEFINED) & (errors > 0)
     # A draw without a standard error counts as far away on both sides in turn, which widens the interval.
-    lost = np.isnan(deviations)
     sides = np.where(np.arange(len(deviations)) % 2, np.inf, -np.inf)[:, None]
-    filled = np.where(lost & has_interval, np.broadcast_to(sides, deviations.shape), deviations)
+    filled = np.where(has_interval, np.where(is_finite, deviations, sides), np.nan)
     return StudentisedDraws(values=values, errors=errors, deviations=np.sort(filled.T, axis=1))
 
 
-def jackknife(sums: Floats, weights: Floats | npt.NDArray[np.int64], statistic: Statistic) -> tuple[Floats, Floats]:
-    """Return the values and the standard errors (draws x values) of draws that hold each paper so often.
-
-    One copy of one paper is left out at a time (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
-    11); ``weights`` is draws x papers.
-    """
-    rows = max(1, _BLOCK_NUMBERS // max(1, sums.size))
-    values, errors = [], []
-    for start in range(0, len(weights), rows):
-        block = weights[start : start + rows].astype(np.float64)
-        totals, n_drawn = block @ sums, block.sum(1)[:, None]
-        without = statistic(totals[:, None, :] - sums[None, :, :])
-        is_in = block[:, :, None] > 0  # what leaving out a paper gives that is not in the draw has no meaning
-        means = (block[:, :, None] * np.where(is_in, without, 0.0)).sum(1) / n_drawn
-        squares = (block[:, :, None] * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
-        values.append(statistic(totals))
-        errors.append(np.sqrt((n_drawn - 1) / n_drawn * squares))
-    return np.concatenate(values), np.concatenate(errors)
+def jackknife(sums: Floats, weights: Floats, statistic: PairStatistic) -> tuple[Floats, Floats]:
+    """Return values and standard errors (draws x values) of draws that hold each paper so often (draws x papers)."""
+    totals, n_drawn, n_of_each = weights @ sums, weights.sum(1)[:, None], weights[:, :, None]
+    # One copy of one paper is left out at a time (Efron and Tibshirani 1993, chapter 11).
+    without = statistic(totals[:, None, :] - sums)
+    is_in = n_of_each > 0  # what leaving out a paper gives that is not in the draw has no meaning
+    means = (n_of_each * np.where(is_in, without, 0.0)).sum(1) / n_drawn
+    squares = (n_of_each * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
+    return statistic(totals), np.sqrt((n_drawn - 1) / n_drawn * squares)
 
 
 EQUIVALENCE_ALPHA = 0.05  # equivalence is claimed where both one-sided p-values are below it
 NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who share none of them still agree on most
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None  # None where it is undefined
-    low: float | None = None  # of the interval; None where there is none
-    high: float | None = None
+    low: float | None  # of the interval; None where there is none
+    high: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaterPair:
+class RaterPair(msgspec.Struct, frozen=True, kw_only=True):
     sort: PairSort
     first: str
     second: str
@@ -124,27 +103,16 @@ class RaterPair:
     measures: dict[str, Agreement]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equivalence:
+class Equivalence(msgspec.Struct, frozen=True, kw_only=True):
     """Two one-sided tests (Schuirmann 1987) of whether the true difference is within the margin; None: no interval."""
 
-    margin: float
     p_value: float | None  # the larger of the two
     p_not_worse: float | None  # of the one test of whether the difference is above -margin
-    low: float | None  # the interval at 1 - 2 alpha that goes with the tests
+    low: float | None  # of the interval at 1 - 2 alpha, which goes with the tests
     high: float | None
 
-    @property
-    def is_shown(self) -> bool:
-        return self.p_value is not None and self.p_value < EQUIVALENCE_ALPHA
 
-    @property
-    def is_not_worse(self) -> bool:
-        return self.p_not_worse is not None and self.p_not_worse < EQUIVALENCE_ALPHA
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     measure: str
     human_human: Agreement
     human_model: Agreement
@@ -153,8 +121,7 @@ class Contrast:
     equivalence: Equivalence | None  # None for the measure that is not tested
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaterComparison:
+class RaterComparison(msgspec.Struct, frozen=True, kw_only=True):
     """All pairs; Krippendorff's alpha of all people, and with the model; and the contrasts, none without a model."""
 
     pairs: tuple[RaterPair, ...]
@@ -165,51 +132,48 @@ class RaterComparison:
 
 def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> RaterComparison:
     """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
-    sums, statistic = sums_of(marks)
+    statistic, people = PairStatistic(pairs=marks.pairs), range(len(marks.people))
+    everybody = [number for number, rater in enumerate(marks.raters) if rater != TOGETHER]
+    tables = [marks.tables(first, second) for _, first, second in statistic.pairs]
+    sums = np.concatenate([*tables, marks.coincidences(people), marks.coincidences(everybody)], axis=1)
     drawn = studentised(sums, statistic, resampling)
 
-    def agreement(place: int, bounds: tuple[float, float]) -> Agreement:
-        value = float(drawn.values[place])
-        ends = drawn.interval(place, resampling.level)
-        if np.isnan(value) or ends is None:
-            return Agreement(value=None if np.isnan(value) else value)
-        low, high = (min(max(end, bounds[0]), bounds[1]) for end in ends)
-        return Agreement(value=value, low=low, high=high)
+    def agreement(place: int, least: float, most: float = 1.0) -> Agreement:
+        value, interval = float(drawn.values[place]), drawn.interval(place, resampling.level)
+        low, high = (None, None) if interval is None else np.clip(interval, least, most).tolist()
+        return Agreement(value=None if np.isnan(value) else value, low=low, high=high)
 
     pairs = []
     for number, (sort, first, second) in enumerate(statistic.pairs):
-        judged = (marks.values[[first, second]] != MISSING).all(0)
-        n_tasks = len(set(marks.task_of[judged].tolist()))
-        measures = {name: agreement(statistic.place(name, number), (least, 1)) for name, least in LEAST_VALUES.items()}
+        n_tasks = marks.n_tasks((marks.values[[first, second]] != MISSING).all(0))
+        measures = {name: agreement(statistic.place(name, number), least) for name, least in LEAST_VALUES.items()}
         one, other = marks.raters[first], marks.raters[second]
         pairs.append(RaterPair(sort=sort, first=one, second=other, n_tasks=n_tasks, measures=measures))
     contrasts = []
-    for measure, least in LEAST_VALUES.items() if len(marks.people) > 1 and marks.model is not None else ():
-        place = statistic.place(measure, -1)
+    for measure, least in LEAST_VALUES.items() if len(people) > 1 and MODEL in marks.raters else ():
+        human_human, human_model, place = (statistic.place(measure, which) for which in (-3, -2, -1))
         above, below = (drawn.p_value(place, 0, is_above=side) for side in (True, False))
         contrast = Contrast(
             measure=measure,
-            human_human=agreement(statistic.place(measure, -3), (least, 1)),
-            human_model=agreement(statistic.place(measure, -2), (least, 1)),
-            difference=agreement(place, (-2, 2)),
+            human_human=agreement(human_human, least),
+            human_model=agreement(human_model, least),
+            difference=agreement(place, -2, 2),
             p_value=None if above is None or below is None else min(1.0, 2 * min(above, below)),
             equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
         )
         contrasts.append(contrast)
-    n_values = len(PAIR_MEASURES) * statistic.n_of_measure
-    people, everybody = (agreement(n_values + number, (LEAST_VALUES["alpha"], 1)) for number in (0, 1))
-    return RaterComparison(pairs=tuple(pairs), alpha_people=people, alpha_all=everybody, contrasts=tuple(contrasts))
+    alphas = [agreement(place, LEAST_VALUES["alpha"]) for place in (-2, -1)]
+    return RaterComparison(pairs=tuple(pairs), alpha_people=alphas[0], alpha_all=alphas[1], contrasts=tuple(contrasts))
 
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
     above, below = drawn.p_value(which, -margin, is_above=True), drawn.p_value(which, margin, is_above=False)
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)
-    return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
+    return Equivalence(p_value=p_value, p_not_worse=above, low=low, high=high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
+class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     paper_id: str
     aspect: str
@@ -226,14 +190,12 @@ def disagreements_in(marks: Marks, criterion: str = "") -> list[Disagreement]:
     """Return the disagreements: those of the model against all people first, then in the order of the tasks."""
     are_single = np.array([rater != TOGETHER for rater in marks.raters])
     disagreements, raters, values = [], np.array(marks.raters)[are_single], marks.values[are_single]
-    differ = np.flatnonzero((values == 1).any(0) & (values == 0).any(0))
-    starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
-    for column in differ.tolist():
+    for column in np.flatnonzero((values == 1).any(0) & (values == 0).any(0)).tolist():
         task = marks.tasks[marks.task_of[column]]
         number, kind, text = task.number, criterion, task.text or task.aspect or task.hypothesis
         before, after = task.before, task.after
         if not criterion:
-            number = column - int(starts[marks.task_of[column]])
+            number = column - int(np.searchsorted(marks.task_of, marks.task_of[column]))
             kind, text = task.kinds[number].name.lower(), task.sentences[number]
             before = task.sentences[number - 1] if number else ""
             after = "".join(task.sentences[number + 1 : number + 2])
@@ -250,36 +212,26 @@ def disagreements_in(marks: Marks, criterion: str = "") -> list[Disagreement]:
             not_marked_by=tuple(raters[values[:, column] == 0].tolist()),
         )
         disagreements.append(disagreement)
-    if marks.model is not None:
-        disagreements.sort(key=lambda row: (marks.model,) not in {row.marked_by, row.not_marked_by})
-    return disagreements
+    return sorted(disagreements, key=lambda row: (MODEL,) not in {row.marked_by, row.not_marked_by})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaterCount:
+class RaterCount(msgspec.Struct, frozen=True, kw_only=True):
+    group: str  # what the labels say of what is counted, or "all"
     rater: str
     n_tasks: int
-    n_sentences: int
-    n_marked: int
+    n_judged: int
+    n_yes: int
+    low: float | None  # exact; None where sentences are marked: those of a paper are not independent
+    high: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatedShare:
-    group: str  # what the labels say of these tasks, or "all"
-    rater: str
-    share: Proportion
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionReport:
+class CriterionReport(msgspec.Struct, frozen=True, kw_only=True):
     criterion: str  # empty where sentences are marked
-    raters: tuple[RaterCount, ...]  # where sentences are marked
-    shares: tuple[RatedShare, ...]  # where they are not: sentences of a paper are not independent
+    counts: tuple[RaterCount, ...]
     agreement: RaterComparison | None  # None where only one rater judged anything
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationReport:
+class ValidationReport(msgspec.Struct, frozen=True, kw_only=True):
     sort: TaskSort
     n_tasks: int
     n_papers: int
@@ -312,8 +264,7 @@ def report_answers(
             raise UndefinedScoreError(f"{tasks.path}: expected answers, but no annotator is done with a task")
         report = CriterionReport(
             criterion=criterion,
-            raters=() if criterion else tuple(_counts(marks)),
-            shares=tuple(_shares(marks, resampling.level)) if criterion else (),
+            counts=tuple(_counts(marks, criterion, resampling.level)),
             agreement=compare_raters(marks, resampling, margin) if marks.pairs else None,
         )
         criteria.append(report)
@@ -329,20 +280,16 @@ def report_answers(
     )
 
 
-def _counts(marks: Marks) -> Iterator[RaterCount]:
-    for rater, values in zip(marks.raters, marks.values, strict=True):
-        judged = values != MISSING
-        n_tasks = len(set(marks.task_of[judged].tolist()))
-        yield RaterCount(rater=rater, n_tasks=n_tasks, n_sentences=int(judged.sum()), n_marked=int((values == 1).sum()))
-
-
-def _shares(marks: Marks, level: float) -> Iterator[RatedShare]:
-    """Yield how often each rater says yes, where the labels do and where they do not."""
-    rows = {rater: values for rater, values in zip(marks.raters, marks.values, strict=True) if rater != MODEL}
-    groups = {"all": np.ones(len(marks.tasks), dtype=bool)}
-    if marks.model is not None:
+def _counts(marks: Marks, criterion: str, level: float) -> Iterator[RaterCount]:
+    """Yield how often each rater says yes; of a criterion, where the labels do and where they do not."""
+    groups = {"all": np.ones(len(marks.task_of), dtype=bool)}
+    if criterion and MODEL in marks.raters:
         groups = {LABELLED: marks.values[-1] == 1, UNLABELLED: marks.values[-1] == 0}
     for group, are_in in groups.items():
-        for rater, values in rows.items():
-            if n := int((values[are_in] != MISSING).sum()):
-                yield RatedShare(group=group, rater=rater, share=proportion(int((values[are_in] == 1).sum()), n, level))
+        for rater, values in zip(marks.raters, marks.values, strict=True):
+            judged = are_in & (values != MISSING)
+            k, n = int((values[judged] == 1).sum()), int(judged.sum())
+            if n and not (criterion and rater == MODEL):
+                exact, n_tasks = proportion(k, n, level), marks.n_tasks(judged)
+                low, high = (exact.low, exact.high) if criterion else (None, None)
+                yield RaterCount(group=group, rater=rater, n_tasks=n_tasks, n_judged=n, n_yes=k, low=low, high=high)

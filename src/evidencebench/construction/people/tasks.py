@@ -74,13 +74,11 @@ def _check_header(header: TasksHeader, _line: memoryview) -> None:
 
 def require_places(sentences: Sequence[str], kinds: Sequence[object], indices: Iterable[int] = ()) -> None:
     """Raise `RunFormatError` unless each sentence of a task has a kind, and each index is of a sentence."""
-    n_sentences = len(sentences)
-    if len(kinds) != n_sentences:
-        expected = f"a kind for each of {counted(n_sentences, 'sentence')}"
-        raise RunFormatError(f"expected {expected}, got {len(kinds)}")
-    for index in indices:
-        if not 0 <= index < n_sentences:
-            raise RunFormatError(f"names sentence {index}, but the paper has 0..{n_sentences - 1}")
+    n = len(sentences)
+    if len(kinds) != n:
+        raise RunFormatError(f"expected a kind for each of {counted(n, 'sentence')}, got {len(kinds)}")
+    if outside := [index for index in indices if not 0 <= index < n]:
+        raise RunFormatError(f"names sentence {outside[0]}, but the paper has 0..{n - 1}")
 
 
 _FORMAT = RecordFormat(
