@@ -15,25 +15,8 @@ from evidencebench.construction.config import AssemblySettings
 from evidencebench.construction.draft import MANIFEST, DraftFile, dropped, judging_of
 from evidencebench.construction.harvest.papers import papers_in
 from evidencebench.construction.harvest.references import UNKNOWN
-from evidencebench.construction.leakage import (
-    Candidate,
-    Met,
-    TextIndex,
-    assign_groups,
-    linked_groups,
-    met_elsewhere,
-    read_candidates,
-    same_papers,
-)
-from evidencebench.construction.losses import (
-    StepLosses,
-    by_number,
-    dropped_csv,
-    explained,
-    loss_table,
-    losses_of,
-    steps_before,
-)
+from evidencebench.construction.leakage import Met, assign_groups, linked_groups, met_elsewhere, read_candidates
+from evidencebench.construction.losses import StepLosses, dropped_csv, explained, loss_table, losses_of, steps_before
 from evidencebench.construction.noise import estimate_noise
 from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
@@ -140,23 +123,22 @@ def assemble(
     before = steps_before(source)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         read_papers, on_read = scratch / "papers.json", progress_of(on_progress, "reading")
-        candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
-        index = TextIndex(hashes)
-        paper_of = same_papers(candidates, hashes, index)
+        candidates, index, paper_of, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
         met = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
-        kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
+        first_of = dict[tuple[int, bytes], str]()  # paper and summary -> draft
         for candidate in candidates:
             if candidate.id not in met:
-                first = kept.setdefault((paper_of[candidate.id], candidate.summary), candidate)
-                if first is not candidate:
-                    met[candidate.id] = Met(DUPLICATE, first.id)
+                first = first_of.setdefault((paper_of[candidate.id], candidate.summary), candidate.id)
+                if first != candidate.id:
+                    met[candidate.id] = Met(DUPLICATE, first)
+        kept = [candidate for candidate in candidates if candidate.id not in met]
         reasons = Counter(why.reason for why in met.values())
         if not kept:
             told = explained(source, reasons)
             why = " ".join(["expected a draft for the data set, got none that is left.", *told])
             raise NothingKeptError(f"{source.path}: {why}", explained=told)
-        ids = [candidate.id for candidate in kept.values()]
-        pairs = [(paper, candidate.review_id) for (paper, _), candidate in kept.items()]
+        ids = [candidate.id for candidate in kept]
+        pairs = [(paper_of[candidate.id], candidate.review_id) for candidate in kept]
         members, counts, warnings = choose_splits(pairs, settings)
         members = {split: positions for split, positions in members.items() if positions}
         unproven, opened = dict[str, tuple[str, ...]](), open_dataset(read_papers).file
@@ -188,17 +170,14 @@ def assemble(
             name, settings, report, step_files=before, ids=ids, described=described, against=against, papers=papers
         )
         write_whole(made / "datasheet.md", sheet)
-        shares, made_files = settings.fractions.items(), sorted(made.iterdir())
+        shares = {split: str(share) for split, share in settings.fractions.items()}
+        made_files = sorted(made.iterdir())
         manifest = {
             "evidencebench": __version__,
             "name": name,
             "date": settings.made_on,
             "is_partial": report.is_partial,
-            "settings": {
-                "shares": {split: str(share) for split, share in shares},
-                "split_by": settings.split_by,
-                "seed": settings.seed,
-            },
+            "settings": {"shares": shares, "split_by": settings.split_by, "seed": settings.seed},
             "drafts_sha256": digest,  # of the drafts in the order of their ids, one a line
             "against": [{"name": dataset.name, "sha256": dataset.sha256} for dataset in against],
             "files": {path.name: {"sha256": file_sha256(path), "bytes": path.stat().st_size} for path in made_files},
@@ -244,10 +223,7 @@ _STATISTICS = (
     ("instances without Results aspects", "n_without_results", "3 of 133"),
     ("aspects without a sentence", "n_uncoverable_aspects", ""),
 )
-_PARTIAL = (
-    "**This data set is partial**: it holds the drafts that had come through all steps on that day, and others were "
-    "waiting."
-)
+_PARTIAL = "**This data set is partial**: drafts that had not come through all steps on that day are not in it."
 _CUT = "The files of the steps before '{}' were not at hand, so that what they dropped is not counted."
 _REPLIES = "Models and prompts that the parts of the instances come from:"
 _REPLIES_NONE = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
@@ -294,7 +270,7 @@ def datasheet(
     replies = _table(columns, ((*where, prompt[:12], n) for (*where, prompt), n in parts.items()))
     edits = "People corrected what steps had made: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
     at_hand = papers_in(papers).papers
-    licences = Counter(at_hand[file].licence if file in at_hand else UNKNOWN for file in paper_files)
+    licences = Counter(sorted(at_hand[file].licence if file in at_hand else UNKNOWN for file in paper_files))
     noise = estimate_noise(map(last.__getitem__, ids), marked_aspects(last.path.parent))
     unproven, others = report.unproven, [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
     fields = {
@@ -334,7 +310,7 @@ def datasheet(
         "apart": "paper and no review" if settings.split_by == "both" else "paper",
         "seed": settings.seed,
         "against": f"{_AGAINST}\n\n{_listed(others)}" if others else _AGAINST_NONE,
-        "licences": _table(("licence", "papers"), by_number(licences)),
+        "licences": _table(("licence", "papers"), licences.most_common()),
     }
     template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
     paragraphs = filter(None, Template(template).substitute(fields).split("\n\n"))

@@ -100,8 +100,8 @@ class Candidate(NamedTuple):
 
 def read_candidates(
     source: DraftFile, folder: Path, path: Path, engine: Engine, on_progress: _Progress
-) -> tuple[list[Candidate], list[Hashes], str]:
-    """Read drafts, and their papers into the data set ``path``; hashes are of the papers, the last of all drafts."""
+) -> tuple[list[Candidate], TextIndex, dict[str, int], str]:
+    """Read drafts, and their papers into the data set ``path``; the numbers by id are equal for those of one paper."""
     candidates, hashes = list[Candidate](), list[Hashes]()
     ids_of, digest = defaultdict[str, list[str]](list), hashlib.sha256()  # paper -> its drafts
     for draft in source.drafts():
@@ -118,7 +118,12 @@ def read_candidates(
             on_progress(number + 1, len(names))
 
     write_dataset(path, papers())
-    return sorted(candidates, key=lambda candidate: candidate.id), hashes, digest.hexdigest()
+    candidates.sort(key=lambda candidate: candidate.id)
+    index = TextIndex(hashes)
+    texts = [[index.first[n], *(other for other, _ in index.same_papers(own))] for n, own in enumerate(hashes)]
+    groups = linked_groups([[*candidate.names, *texts[candidate.text]] for candidate in candidates])
+    paper_of = {candidates[member].id: number for number, members in enumerate(groups) for member in members}
+    return candidates, index, paper_of, digest.hexdigest()
 
 
 def _reader(source: DraftFile, folder: Path) -> Callable[[str], ReadPaper]:
@@ -171,10 +176,7 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
 
 
 def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed: int) -> list[str]:
-    """Return the split of each group, so that sizes come as close to the shares as whole groups allow.
-
-    They are drawn at random, the largest first; where that misses the shares, the closest sizes are searched for.
-    """
+    """Return the split of each group: drawn at random, the largest first; where that misses the shares, the closest."""
     names, n_all = list(shares), sum(sizes)
     scale = lcm(*(share.denominator for share in shares.values()))
     targets = [int(share * n_all * scale) for share in shares.values()]  # in 1/scale of an instance, so that all is int
@@ -196,8 +198,7 @@ def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed:
     parts = sorted((target % scale for target in targets), reverse=True)
     if missed > sum(scale - part for part in parts[:rest]) + sum(parts[rest:]):
         places = _closest_places(weights, targets, scale, missed) or places
-    split_of = dict(zip(order, places, strict=True))
-    return [names[split_of[group]] for group in range(len(sizes))]
+    return [names[place] for _, place in sorted(zip(order, places, strict=True))]
 
 
 def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, missed: int) -> list[int] | None:
@@ -240,13 +241,6 @@ class Met(NamedTuple):
 
     reason: str
     detail: str
-
-
-def same_papers(candidates: Sequence[Candidate], papers: Sequence[Hashes], index: TextIndex) -> dict[str, int]:
-    """Return a number for each candidate, equal for those of one paper: by a name, or by the text."""
-    texts = [[index.first[n], *(other for other, _ in index.same_papers(own))] for n, own in enumerate(papers)]
-    groups = linked_groups([[*candidate.names, *texts[candidate.text]] for candidate in candidates])
-    return {candidates[member].id: number for number, members in enumerate(groups) for member in members}
 
 
 BY_ID = "paper is in another data set, by its id"
