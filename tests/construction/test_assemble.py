@@ -171,6 +171,11 @@ def test_an_unlucky_draw_of_hundreds_of_large_groups_is_mended_exactly() -> None
     assert Counter(assign_groups([7] * 700, shares, seed=0)) == {"train": 561, "dev": 90, "test": 49}
 
 
+def test_shares_of_many_digits_are_reached_too() -> None:
+    shares = {"a": Fraction("0.3333333333333333"), "b": Fraction("0.6666666666666667")}
+    assert Counter(assign_groups([7] * 1000, shares, seed=0)) == {"a": 333, "b": 667}
+
+
 # The data set.
 
 

@@ -82,6 +82,8 @@ def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
         (f"[{cite(3)}]-[{cite(5)}]", "3 5"),  # brackets that are closed make two marks
         (cite(3, text="[3-5]"), "3 4 5"),  # the link leads to the first only
         (cite(4, text="4 5"), "4 5"),
+        (cite(9, text="[3-5, 9]"), "3 4 5 9"),
+        (cite(7, text="2004"), "7"),  # a year
         (f"{cite(3)}{cite(4, text='')}\u2013{cite(5)}", "3 4 5"),  # an empty link within the range
         (cite(7, text="\u25b6"), "7"),
         (cite(7, text="Author7 et al. 2007"), "7"),
@@ -191,6 +193,7 @@ def test_authors_and_years_are_marks_where_the_list_has_exactly_one_of_them() ->
         "\u00abOne trial [{7}] gave tea. Pressure fell. Harm was rare [{7}].\u00bb",
         "\u00abOne trial [{7}] gave tea.\u00bb In contrast, other studies saw harm.",
         "\u00abTea helps [{7}].\u00bb The authors are many.</p><p>They found it.",
+        "\u00abTea helps ({Kim et al. 2004}).\u00bb They found no harm.",  # of a study only in brackets
     ],
 )
 def test_a_passage_is_the_sentences_that_speak_of_the_paper(told: str) -> None:

@@ -12,28 +12,12 @@ from string import Template
 import msgspec
 
 from evidencebench.construction.config import AssemblySettings
-from evidencebench.construction.draft import MANIFEST, Draft, DraftFile, dropped, judging_of
+from evidencebench.construction.draft import MANIFEST, DraftFile, dropped, judging_of
 from evidencebench.construction.harvest.papers import papers_in
-from evidencebench.construction.leakage import (
-    Candidate,
-    Met,
-    TextIndex,
-    assign_groups,
-    linked_groups,
-    met_elsewhere,
-    read_candidates,
-    same_papers,
-)
-from evidencebench.construction.losses import (
-    StepLosses,
-    by_number,
-    dropped_csv,
-    explained,
-    loss_table,
-    losses_of,
-    steps_before,
-)
-from evidencebench.construction.noise import LabelNoise, estimate_noise
+from evidencebench.construction.harvest.references import UNKNOWN
+from evidencebench.construction.leakage import Met, assign_groups, linked_groups, met_elsewhere, read_candidates
+from evidencebench.construction.losses import StepLosses, dropped_csv, explained, loss_table, losses_of, steps_before
+from evidencebench.construction.noise import estimate_noise
 from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
@@ -44,7 +28,7 @@ from evidencebench.engine.local import engine_of
 from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import NothingKeptError
 from evidencebench.files.atomic import whole_folder, write_whole
-from evidencebench.files.disk import file_sha256, packaged_table
+from evidencebench.files.disk import file_sha256
 from evidencebench.tables import Cell, Table, as_markdown, printable, shortened
 from evidencebench.version import __version__
 from evidencebench.wording import counted
@@ -93,26 +77,24 @@ def choose_splits(
         for split, chosen in members.items()
     }
     largest = Counter(kept[position][1] for position in max(groups, key=len))  # review -> instances
-    return members, counts, list(_warnings(counts, largest, len(kept), by_review=by_review))
+    return members, counts, list(_warnings(counts, largest, by_review=by_review))
 
 
-def _warnings(
-    counts: Mapping[str, SplitCounts], largest: Counter[str], n_all: int, *, by_review: bool
-) -> Iterator[str]:
+def _warnings(counts: Mapping[str, SplitCounts], largest: Counter[str], *, by_review: bool) -> Iterator[str]:
+    n_all = sum(count.n_instances for count in counts.values())
     for split, count in counts.items():
         if not count.n_instances:
             why = f"since {counted(n_all, 'instance')} cannot be divided so; change their shares"
             yield f"split '{split}' got no instance and has no file, {why}"
     if all(abs(count.reached - count.wanted) <= _FAR for count in counts.values()):
         return
-    reached = ", ".join(
-        f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items()
-    )
+    reached = (f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items())
     review, n = largest.most_common(1)[0]
     who = f"review '{shortened(review, 40)}' has {n:,} of them; split_by = \"paper\" keeps only papers apart"
     linked = f"{largest.total():,} of {n_all:,} instances are linked and must stay in one split"
     linked += f": {who}" if by_review else ", since they are of one paper"
-    yield f"the shares are not reached: {reached}. {linked if largest.total() > 1 else 'The data set is small'}"
+    why = linked if largest.total() > 1 else "The data set is small"
+    yield f"the shares are not reached: {', '.join(reached)}. {why}"
 
 
 STEP = "assemble"
@@ -141,33 +123,36 @@ def assemble(
     before = steps_before(source)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         read_papers, on_read = scratch / "papers.json", progress_of(on_progress, "reading")
-        candidates, hashes, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
-        index = TextIndex(hashes)
-        paper_of = same_papers(candidates, hashes, index)
+        candidates, index, paper_of, digest = read_candidates(source, papers, read_papers, runs_on, on_read)
         met = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
-        kept: dict[tuple[int, bytes], Candidate] = {}  # one of each paper and summary
+        first_of = dict[tuple[int, bytes], str]()  # paper and summary -> draft
         for candidate in candidates:
             if candidate.id not in met:
-                first = kept.setdefault((paper_of[candidate.id], candidate.summary), candidate)
-                if first is not candidate:
-                    met[candidate.id] = Met(DUPLICATE, first.id)
+                first = first_of.setdefault((paper_of[candidate.id], candidate.summary), candidate.id)
+                if first != candidate.id:
+                    met[candidate.id] = Met(DUPLICATE, first)
+        kept = [candidate for candidate in candidates if candidate.id not in met]
         reasons = Counter(why.reason for why in met.values())
         if not kept:
             told = explained(source, reasons)
             why = " ".join(["expected a draft for the data set, got none that is left.", *told])
             raise NothingKeptError(f"{source.path}: {why}", explained=told)
-        ids = [candidate.id for candidate in kept.values()]
-        members, counts, warnings = choose_splits(
-            [(paper, candidate.review_id) for (paper, _), candidate in kept.items()], settings
-        )
-        named = {
-            split: [(ids[position], f"{name}_{split}_id_{n}") for n, position in enumerate(positions)]
-            for split, positions in members.items()
-            if positions
-        }
-        unproven = _write_splits(
-            made, source, read_papers, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
-        )
+        ids = [candidate.id for candidate in kept]
+        pairs = [(paper_of[candidate.id], candidate.review_id) for candidate in kept]
+        members, counts, warnings = choose_splits(pairs, settings)
+        members = {split: positions for split, positions in members.items() if positions}
+        unproven, opened = dict[str, tuple[str, ...]](), open_dataset(read_papers).file
+        numbers = iter(range(1, len(ids) + 1))
+
+        def instances(split: str) -> Iterator[Instance]:
+            names = [(ids[position], f"{name}_{split}_id_{n}") for n, position in enumerate(members[split])]
+            for instance, tasks in map_in_order(runs_on, _solver, (source, opened), names):
+                unproven.update({instance.id: tasks} if tasks else {})
+                yield instance
+                on_progress(next(numbers), len(ids), "solving")
+
+        for split in members:
+            write_dataset(made / f"{split}.json", instances(split))
         gone = (dropped(source[draft_id], *why) for draft_id, why in sorted(met.items()))
         write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
         report = AssemblyReport(
@@ -179,35 +164,23 @@ def assemble(
             unproven=unproven,
             is_partial=not all(file.is_finished for file in before),
         )
+        on_described = progress_of(on_progress, "describing")
+        described = {split: describe(open_dataset(made / f"{split}.json"), on_described) for split in members}
         sheet = datasheet(
-            name,
-            settings,
-            report,
-            step_files=before,
-            drafts=map(source.__getitem__, ids),
-            descriptions={
-                split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
-                for split in named
-            },
-            noise=estimate_noise(map(source.__getitem__, ids), marked_aspects(source.path.parent)),
-            against=against,
-            papers=papers,
+            name, settings, report, step_files=before, ids=ids, described=described, against=against, papers=papers
         )
         write_whole(made / "datasheet.md", sheet)
-        sizes = {path.name: path.stat().st_size for path in sorted(made.iterdir())}
+        shares = {split: str(share) for split, share in settings.fractions.items()}
+        made_files = sorted(made.iterdir())
         manifest = {
             "evidencebench": __version__,
             "name": name,
             "date": settings.made_on,
             "is_partial": report.is_partial,
-            "settings": {
-                "shares": {split: str(share) for split, share in settings.fractions.items()},
-                "split_by": settings.split_by,
-                "seed": settings.seed,
-            },
+            "settings": {"shares": shares, "split_by": settings.split_by, "seed": settings.seed},
             "drafts_sha256": digest,  # of the drafts in the order of their ids, one a line
             "against": [{"name": dataset.name, "sha256": dataset.sha256} for dataset in against],
-            "files": {file: {"sha256": file_sha256(made / file), "bytes": size} for file, size in sizes.items()},
+            "files": {path.name: {"sha256": file_sha256(path), "bytes": path.stat().st_size} for path in made_files},
         }
         write_whole(made / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
     return report
@@ -215,33 +188,6 @@ def assemble(
 
 def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], None]:
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
-
-
-def _write_splits(
-    folder: Path,
-    source: DraftFile,
-    papers: Path,
-    named: Mapping[str, Sequence[tuple[str, str]]],
-    *,
-    engine: Engine,
-    on_progress: Callable[[int, int], None],
-) -> dict[str, tuple[str, ...]]:
-    """Write a file a split, given the ids of its drafts and of their instances; return the optima without proof."""
-    unproven: dict[str, tuple[str, ...]] = {}
-    opened, n_all, n_done = open_dataset(papers).file, sum(map(len, named.values())), 0
-
-    def instances(names: Sequence[tuple[str, str]]) -> Iterator[Instance]:
-        nonlocal n_done
-        for instance, tasks in map_in_order(engine, _solver, (source, opened), names):
-            if tasks:
-                unproven[instance.id] = tasks
-            yield instance
-            n_done += 1
-            on_progress(n_done, n_all)
-
-    for split, names in named.items():
-        write_dataset(folder / f"{split}.json", instances(names))
-    return unproven
 
 
 def _solver(source: DraftFile, file: DataFile) -> Callable[[tuple[str, str]], tuple[Instance, tuple[str, ...]]]:
@@ -266,7 +212,23 @@ def _solver(source: DraftFile, file: DataFile) -> Callable[[tuple[str, str]], tu
     return solved
 
 
-_SHEET = packaged_table(__file__, "datasheet.toml")
+# What is counted of an instance, its field of `Description`, and what EvidenceBench's train and dev splits have (133
+# instances), measured.
+_STATISTICS = (
+    ("sentences of the paper", "sentences", "52 to 440, mean 170"),
+    ("aspects", "aspects", "2 to 30, mean 8"),
+    ("aspects labelled Results", "results", ""),
+    ("sentences that are evidence", "evidence", "2 to 62"),
+    ("fewest sentences that cover all", "optimum", "1 to 13"),
+    ("instances without Results aspects", "n_without_results", "3 of 133"),
+    ("aspects without a sentence", "n_uncoverable_aspects", ""),
+)
+_PARTIAL = "**This data set is partial**: drafts that had not come through all steps on that day are not in it."
+_CUT = "The files of the steps before '{}' were not at hand, so that what they dropped is not counted."
+_REPLIES = "Models and prompts that the parts of the instances come from:"
+_REPLIES_NONE = "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
+_AGAINST = "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:"
+_AGAINST_NONE = "The data set was not compared with others: its papers may be in them."
 
 
 def datasheet(
@@ -275,103 +237,96 @@ def datasheet(
     report: AssemblyReport,
     *,
     step_files: Sequence[DraftFile],
-    drafts: Iterable[Draft],
-    descriptions: Mapping[str, Description],
-    noise: LabelNoise,
+    ids: Sequence[str],
+    described: Mapping[str, Description],
     against: Sequence[Dataset],
     papers: Path,
 ) -> str:
-    """Return the datasheet as Markdown: ``drafts`` became instances, and ``noise`` is of their labels."""
-    step_settings = []
-    for file in step_files:
+    """Return the datasheet as Markdown; the drafts ``ids`` of the last of the files became instances."""
+    last, step_settings = step_files[-1], list[str]()
+    for header in (file.header for file in step_files):
         told = [
             printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
-            for key, value in sorted(file.header.settings.items())
+            for key, value in sorted(header.settings.items())
             if value not in (None, "", [], {}) and "url" not in key  # of one's own server: no one's business
         ]
-        step_settings += [f"{file.header.step}: {', '.join(told)}"] if told else []
+        step_settings += [f"{header.step}: {', '.join(told)}"] if told else []
     parts = Counter[tuple[str, str, str]]()  # part, model and prompt that the part was read from
-    windows, reviews, paper_files = Counter[tuple[int, int]](), {""}, set[str]()
+    windows, reviews, paper_files = Counter[tuple[int, int]](), set[str](), set[str]()
     edited, n_aspects = Counter[str](), 0  # step -> instances that people edited after it; dropped aspects
-    for draft in drafts:
+    for draft in map(last.__getitem__, ids):
         reviews.add(draft.review_id)
         paper_files.add(draft.paper_file)
         edited.update([*draft.edited])
         n_aspects += len(draft.dropped_aspects)
         parts.update((part, reply.model, reply.prompt) for part, reply in draft.sources_of.items())
-        if draft.judging is not None:
-            windows[draft.judging.window, draft.judging.overlap] += 1
-            for number, judged in enumerate(draft.judging.rounds, 1):
-                at_once = ", all aspects at once" if judged.asks_all else ""
-                again = ", asked again" if number > 1 else ""
-                parts[f"judge, round {number}{at_once}{again}", judged.model, judged.prompt] += 1
+        judging = judging_of(draft)
+        windows[judging.window, judging.overlap] += 1
+        for number, judged in enumerate(judging.rounds, 1):
+            at_once = ", all aspects at once" if judged.asks_all else ""
+            again = ", asked again" if number > 1 else ""
+            parts[f"judge, round {number}{at_once}{again}", judged.model, judged.prompt] += 1
+    columns = ("part", "model", "prompt (SHA-256)", "instances")
+    replies = _table(columns, ((*where, prompt[:12], n) for (*where, prompt), n in parts.items()))
     edits = "People corrected what steps had made: " + ", ".join(f"{step} of {n:,}" for step, n in edited.items())
-    edits = edits if edited else "No person changed what the steps had made"
-    is_whole = not step_files[0].header.reads
-    beginning = _paragraph("chain") if is_whole else _paragraph("chain_without_beginning", step=report.steps[0].step)
-    replies = _paragraph("no_replies")
-    if parts:
-        rows: list[list[Cell]] = [[*where, prompt[:12], n] for (*where, prompt), n in parts.items()]
-        table = Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
-        replies = f"{_paragraph('replies')}\n\n{as_markdown(table)}"
     at_hand = papers_in(papers).papers
-    licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
-    licence_table = Table(columns=["licence", "papers"], rows=[list(row) for row in by_number(licences)])
-    heads = ["split", "instances", "papers", "reviews", "wanted %", "reached %"]
-    splits: list[list[Cell]] = [
-        [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
-        for split, counts in report.splits.items()
-    ]
-    n_papers, n = sum(split.n_papers for split in report.splits.values()), len(report.unproven)
-    measured = ["per instance", *descriptions, "EvidenceBench, train and dev"]
-    statistics: list[list[Cell]] = []
-    for row in _SHEET["statistics"]:
-        values = (getattr(description, row["field"]) for description in descriptions.values())
-        statistics.append([row["label"], *map(_spread, values), row["original"]])
-    used = [
-        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
-        for (window, overlap), n in sorted(windows.items())
-    ]
-    unproven = f", but for {counted(n, 'instance')} without a proof" if n else ""
-    said = printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}")
-    apart = "paper and no review" if settings.split_by == "both" else "paper"
+    licences = Counter(sorted(at_hand[file].licence if file in at_hand else UNKNOWN for file in paper_files))
+    noise = estimate_noise(map(last.__getitem__, ids), marked_aspects(last.path.parent))
+    unproven, others = report.unproven, [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
+    fields = {
+        "name": name,
+        "date": settings.made_on,
+        "version": __version__,
+        "instances": counted(report.n_instances, "instance"),
+        "papers": counted(sum(split.n_papers for split in report.splits.values()), "paper"),
+        "reviews": counted(len(reviews - {""}), "review"),
+        "partial": _PARTIAL if report.is_partial else "",
+        "splits": _table(
+            ("split", "instances", "papers", "reviews", "wanted %", "reached %"),
+            (
+                (split, count.n_instances, count.n_papers, count.n_reviews, 100 * count.wanted, 100 * count.reached)
+                for split, count in report.splits.items()
+            ),
+        ),
+        "statistics": _table(
+            ("per instance", *described, "EvidenceBench, train and dev"),
+            (
+                (label, *(_spread(getattr(description, field)) for description in described.values()), original)
+                for label, field, original in _STATISTICS
+            ),
+        ),
+        "losses": as_markdown(loss_table(report.steps)),
+        "cut": _CUT.format(report.steps[0].step) if step_files[0].header.reads else "",
+        "replies": f"{_REPLIES}\n\n{replies}" if parts else _REPLIES_NONE,
+        "settings": _listed(step_settings) or "None are known.",
+        "windows": " and ".join(
+            f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
+            for (window, overlap), n in sorted(windows.items())
+        ),
+        "unproven": f", but for {counted(len(unproven), 'instance')} without a proof" if unproven else "",
+        "noise": printable(f"{noise.text}{f' **Doubtful**: {noise.warning}.' if noise.warning else ''}"),
+        "edits": edits if edited else "No person changed what the steps had made",
+        "n_aspects": f"{n_aspects:,}",
+        "apart": "paper and no review" if settings.split_by == "both" else "paper",
+        "seed": settings.seed,
+        "against": f"{_AGAINST}\n\n{_listed(others)}" if others else _AGAINST_NONE,
+        "licences": _table(("licence", "papers"), licences.most_common()),
+    }
     template = files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8")
-    return Template(template).substitute(
-        name=name,
-        date=settings.made_on,
-        version=__version__,
-        n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
-        f"{counted(len(reviews) - 1, 'review')}",
-        partial=f"\n\n{_paragraph('partial')}" if report.is_partial else "",
-        edits=_paragraph("edits", edits=edits, n_aspects=f"{n_aspects:,}"),
-        splits=as_markdown(Table(columns=heads, rows=splits)),
-        statistics=as_markdown(Table(columns=measured, rows=statistics)),
-        losses=as_markdown(loss_table(report.steps)),
-        chain=beginning,
-        replies=replies,
-        settings=_listed(_paragraph("settings"), step_settings),
-        judging=_paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said),
-        leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
-        decontamination=_listed(
-            _paragraph("against"), [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
-        )
-        if against
-        else _paragraph("against_none"),
-        licences=f"{_paragraph('licences')}\n\n{as_markdown(licence_table)}",
-    )
-
-
-def _paragraph(name: str, **fields: object) -> str:
-    return _wrapped(Template(_SHEET["paragraphs"][name]).substitute(fields))
+    paragraphs = filter(None, Template(template).substitute(fields).split("\n\n"))
+    return "\n\n".join(text if text.startswith(("|", "* ", "#")) else _wrapped(text) for text in paragraphs)
 
 
 def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(text, 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
-def _listed(title: str, lines: Sequence[str]) -> str:
-    listed = "\n".join([title, "", *(_wrapped(f"* {line}", "  ") for line in lines)])
-    return listed if lines else f"{title} none are known."
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(_wrapped(f"* {line}", "  ") for line in lines)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    return as_markdown(Table(columns=columns, rows=list(rows)))
 
 
 def _spread(value: Spread | int | None) -> Cell:

@@ -1,6 +1,7 @@
 """A synthetic review of five papers, the data set that must come of it, and what the trial server answers."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -53,13 +54,15 @@ def _filled(name: str, **fields: str) -> str:
 
 def write_synthetic_review(folder: Path, *, model: str) -> None:
     """Write what `construct run` takes, with ``gold.jsonl`` for the trial server; ``model`` is what it asks."""
-    instances = _instances()
+    studies = list(synthetic_studies())
     for name in ("reviews", "papers"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for number, instance in enumerate(instances, 1):
+    for number, instance in enumerate(_instances(), 1):
         write_whole(folder / "papers" / f"paper_{number}.xml", _paper_xml(instance, number))
-    write_whole(folder / "reviews" / "review.xml", _filled("review.xml", **_cited_summaries(instances)))
-    write_whole(folder / "gold.jsonl", (msgspec.json.encode(study) + b"\n" for study in synthetic_studies()))
+    linked = (re.sub(r"\[(\d)\]", r'[<xref ref-type="bibr" rid="B\1">\1</xref>]', escape(s.summary)) for s in studies)
+    review = _filled("review.xml", **{f"study_{number}": text for number, text in enumerate(linked, 1)})
+    write_whole(folder / "reviews" / "review.xml", review)
+    write_whole(folder / "gold.jsonl", (msgspec.json.encode(study) + b"\n" for study in studies))
     write_whole(folder / "construction.toml", _filled("construction.toml", model=model))
 
 
@@ -88,16 +91,6 @@ def _paper_xml(instance: Instance, number: int) -> str:
     return _filled("paper.xml", number=str(number), title=title, abstract=abstract, body=f"{body}</sec>")
 
 
-def _cited_summaries(instances: Sequence[Instance]) -> dict[str, str]:
-    """Return what the review says of each study, with the mark of its paper in each sentence."""
-    summaries = {}
-    for number, instance in enumerate(instances, 1):
-        mark = f'[<xref ref-type="bibr" rid="B{number}">{number}</xref>]'
-        sentences = (f"{escape(text.rstrip('.'))} {mark}." for text in instance.labels.texts.values())
-        summaries[f"study_{number}"] = " ".join(sentences)
-    return summaries
-
-
 def synthetic_studies() -> Iterator[GoldStudy]:
     for number, instance in enumerate(_instances(), 1):
         labels = instance.labels
@@ -108,12 +101,8 @@ def synthetic_studies() -> Iterator[GoldStudy]:
             purpose=f"The reviewer asked whether this is so: {instance.query.hypothesis}",
             hypothesis=instance.query.hypothesis,
             aspects=tuple(
-                GoldAspect(
-                    aspect=labels.texts[aspect_id],
-                    sentences=labels.sources[aspect_id],
-                    is_result=aspect_id in labels.results,
-                )
-                for aspect_id in labels.aspects
+                GoldAspect(aspect=labels.texts[name], sentences=labels.sources[name], is_result=name in labels.results)
+                for name in labels.aspects
             ),
         )
     protocol = "The registered protocol of a trial described its two arms [4]."

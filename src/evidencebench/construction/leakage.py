@@ -26,6 +26,7 @@ from evidencebench.errors import ChangedDataError, DataError, RunFormatError
 from evidencebench.query import Kind, Query
 
 Hashes = NDArray[np.uint64]
+_Progress = Callable[[int, int], None]
 
 _WORD = re.compile(r"\w+")
 _FEWEST_WORDS = 5  # a shorter sentence, such as a list of names, stands in many papers
@@ -98,9 +99,9 @@ class Candidate(NamedTuple):
 
 
 def read_candidates(
-    source: DraftFile, folder: Path, path: Path, engine: Engine, on_progress: Callable[[int, int], None]
-) -> tuple[list[Candidate], list[Hashes], str]:
-    """Read drafts, and their papers into the data set ``path``; hashes are of the papers, the last of all drafts."""
+    source: DraftFile, folder: Path, path: Path, engine: Engine, on_progress: _Progress
+) -> tuple[list[Candidate], TextIndex, dict[str, int], str]:
+    """Read drafts, and their papers into the data set ``path``; the numbers by id are equal for those of one paper."""
     candidates, hashes = list[Candidate](), list[Hashes]()
     ids_of, digest = defaultdict[str, list[str]](list), hashlib.sha256()  # paper -> its drafts
     for draft in source.drafts():
@@ -117,7 +118,12 @@ def read_candidates(
             on_progress(number + 1, len(names))
 
     write_dataset(path, papers())
-    return sorted(candidates, key=lambda candidate: candidate.id), hashes, digest.hexdigest()
+    candidates.sort(key=lambda candidate: candidate.id)
+    index = TextIndex(hashes)
+    texts = [[index.first[n], *(other for other, _ in index.same_papers(own))] for n, own in enumerate(hashes)]
+    groups = linked_groups([[*candidate.names, *texts[candidate.text]] for candidate in candidates])
+    paper_of = {candidates[member].id: number for number, members in enumerate(groups) for member in members}
+    return candidates, index, paper_of, digest.hexdigest()
 
 
 def _reader(source: DraftFile, folder: Path) -> Callable[[str], ReadPaper]:
@@ -134,8 +140,7 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], ReadPaper]:
 
 
 def _candidate(draft: Draft, paper: ReadPaper, position: int) -> Candidate:
-    judging, where = judging_of(draft), f"draft '{draft.id}': paper '{draft.paper_file}'"
-    changed, n_sentences = "", len(paper.query.sentences)
+    judging, n_sentences, changed = judging_of(draft), len(paper.query.sentences), ""
     if paper.sha256 != judging.paper_sha256:
         was = f"expected the file with SHA-256 {judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…"
         changed = f"has changed since it was judged: {was}; put the former file back"
@@ -143,7 +148,8 @@ def _candidate(draft: Draft, paper: ReadPaper, position: int) -> Candidate:
         was = f"is read as {n_sentences} sentences, and had {judging.n_sentences} when it was judged"
         changed = f"{was}; use the evidencebench that judged it"
     if changed:
-        raise ChangedDataError(f"{where} {changed}, or delete judgments.jsonl, which the next run makes again")
+        changed += ", or delete judgments.jsonl, which the next run makes again"
+        raise ChangedDataError(f"draft '{draft.id}': paper '{draft.paper_file}' {changed}")
     for what, is_there in (("a hypothesis", draft.hypothesis.strip()), ("aspects", draft.aspects)):
         if not is_there:
             raise RunFormatError(f"draft '{draft.id}': expected {what}, got none; run the step that makes it first")
@@ -158,30 +164,19 @@ _MOST_STEPS = 500_000_000  # of the exact search; a second or two
 
 def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
     """Return positions in groups: those that share a key, directly or through others, are together."""
-    parents = list(range(len(keys)))
-
-    def root(position: int) -> int:
-        while parents[position] != position:
-            parents[position] = parents[parents[position]]
-            position = parents[position]
-        return position
-
-    first: dict[Hashable, int] = {}
+    groups, first = [[position] for position in range(len(keys))], dict[Hashable, int]()
     for position, of_position in enumerate(keys):
         for key in of_position:
-            roots = root(position), root(first.setdefault(key, position))
-            parents[max(roots)] = min(roots)
-    groups: dict[int, list[int]] = {}
-    for position in range(len(keys)):
-        groups.setdefault(root(position), []).append(position)
-    return list(groups.values())
+            small, large = sorted((groups[position], groups[first.setdefault(key, position)]), key=len)
+            if small is not large:
+                large += small
+                for member in small:
+                    groups[member] = large
+    return [sorted(group) for group in {id(group): group for group in groups}.values()]
 
 
 def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed: int) -> list[str]:
-    """Return the split of each group, so that sizes come as close to the shares as whole groups allow.
-
-    They are drawn at random, the largest first; where that misses the shares, the closest sizes are searched for.
-    """
+    """Return the split of each group: drawn at random, the largest first; where that misses the shares, the closest."""
     names, n_all = list(shares), sum(sizes)
     scale = lcm(*(share.denominator for share in shares.values()))
     targets = [int(share * n_all * scale) for share in shares.values()]  # in 1/scale of an instance, so that all is int
@@ -193,9 +188,8 @@ def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed:
     rooms, places = list(targets), []
     for weight in weights:
         fitting = [split for split, room in enumerate(rooms) if room >= scale * weight]
-        place = max(range(len(rooms)), key=rooms.__getitem__)
-        if fitting:
-            place = random.choices(fitting, [rooms[split] for split in fitting])[0]
+        odds = [rooms[split] for split in fitting]
+        place = random.choices(fitting, odds)[0] if fitting else rooms.index(max(rooms))
         rooms[place] -= scale * weight
         places.append(place)
     missed = sum(map(abs, rooms))
@@ -204,8 +198,7 @@ def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed:
     parts = sorted((target % scale for target in targets), reverse=True)
     if missed > sum(scale - part for part in parts[:rest]) + sum(parts[rest:]):
         places = _closest_places(weights, targets, scale, missed) or places
-    split_of = dict(zip(order, places, strict=True))
-    return [names[split_of[group]] for group in range(len(sizes))]
+    return [names[place] for _, place in sorted(zip(order, places, strict=True))]
 
 
 def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, missed: int) -> list[int] | None:
@@ -214,29 +207,25 @@ def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, 
     A state is the sizes of all splits but the roomiest; no split of a closest choice misses its target by more than
     ``missed``, which a drawn one does.
     """
-    rest = max(range(len(targets)), key=targets.__getitem__)
+    rest, n_groups = targets.index(max(targets)), len(weights)
     axes = [split for split in range(len(targets)) if split != rest]
     shape = tuple((targets[split] + missed) // scale + 1 for split in axes)
-    if not axes or prod(shape) * len(weights) * len(axes) > _MOST_STEPS:
+    if not axes or prod(shape) * n_groups * len(axes) > _MOST_STEPS:
         return None
-    never, start = len(weights), -1
-    reached_by = np.full(shape, never, dtype=np.int32)  # the first group with which a state is reached
-    reached_by[(0,) * len(axes)] = start
+    reached_by = np.full(shape, n_groups, dtype=np.int32)  # the first group with which a state is reached, or none
+    reached_by[(0,) * len(axes)] = start = -1
     for group, weight in enumerate(weights):
         before = reached_by < group
         for axis in range(len(axes)):
             states = np.moveaxis(reached_by, axis, 0)[weight:]
             from_states = np.moveaxis(before, axis, 0)[: max(0, shape[axis] - weight)]
-            states[from_states & (states == never)] = group
-    distance = np.zeros(shape, dtype=np.int64)
-    left = np.full(shape, sum(weights), dtype=np.int64)
-    for split, size in zip(axes, np.indices(shape, sparse=True), strict=True):
-        distance += np.abs(scale * size - targets[split])
-        left -= size
-    distance += np.abs(scale * left - targets[rest])
-    distance[reached_by == never] = np.iinfo(np.int64).max
-    state = list(map(int, np.unravel_index(int(distance.argmin()), shape)))
-    places = [rest] * len(weights)
+            states[from_states & (states == n_groups)] = group
+    sizes = np.argwhere(reached_by < n_groups)
+    of_all = np.insert(sizes, rest, sum(weights) - sizes.sum(axis=1), axis=1)
+    if 2 * scale * sum(weights) > np.iinfo(np.int64).max:  # shares of many digits
+        of_all = of_all.astype(object)
+    state = sizes[np.abs(scale * of_all - targets).sum(axis=1).argmin()].tolist()
+    places = [rest] * n_groups
     while (group := int(reached_by[tuple(state)])) != start:
         for axis, split in enumerate(axes):
             state[axis] -= weights[group]
@@ -254,55 +243,38 @@ class Met(NamedTuple):
     detail: str
 
 
-def same_papers(candidates: Sequence[Candidate], papers: Sequence[Hashes], index: TextIndex) -> dict[str, int]:
-    """Return a number for each candidate, equal for those of one paper: by a name, or by the text."""
-    texts = [
-        [index.first[number], *(position for position, _ in index.same_papers(hashes))]
-        for number, hashes in enumerate(papers)
-    ]
-    groups = linked_groups([[*candidate.names, *texts[candidate.text]] for candidate in candidates])
-    return {candidates[member].id: number for number, members in enumerate(groups) for member in members}
-
-
 BY_ID = "paper is in another data set, by its id"
 BY_TEXT = "paper is in another data set, by its text"
 BY_HYPOTHESIS = "hypothesis is in another data set"
 
 
 def met_elsewhere(
-    candidates: Sequence[Candidate],
-    index: TextIndex,
-    others: Iterable[Dataset],
-    on_progress: Callable[[int, int], None],
+    candidates: Sequence[Candidate], index: TextIndex, others: Iterable[Dataset], on_progress: _Progress
 ) -> dict[str, Met]:
     """Return, by id, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
-    by_name, by_text, by_hypothesis = defaultdict(list), defaultdict(list), defaultdict(list)
+    ids = defaultdict[tuple[str, str | int], list[str]](list)
     for candidate in candidates:
         for name in candidate.names:
-            by_name[name].append(candidate.id)
-        by_text[index.first[candidate.text]].append(candidate.id)
-        by_hypothesis[normalised(candidate.hypothesis)].append(candidate.id)
+            ids[BY_ID, name].append(candidate.id)
+        ids[BY_TEXT, index.first[candidate.text]].append(candidate.id)
+        ids[BY_HYPOTHESIS, normalised(candidate.hypothesis)].append(candidate.id)
     met: dict[str, dict[str, Met]] = {BY_HYPOTHESIS: {}, BY_TEXT: {}, BY_ID: {}}
-
-    def note(reason: str, ids: Sequence[str], detail: str) -> None:
-        for draft_id in ids:
-            met[reason].setdefault(draft_id, Met(reason, detail))
-
     for dataset in others:
         for n_done, instance in enumerate(dataset, 1):
             query, where = instance.query, f"{instance.id} of {dataset.name}"
-            for name in names_of_paper(query.paper_id):
-                note(BY_ID, by_name.get(name, ()), f"{where}: {name}")
+            details: dict[tuple[str, str | int], str] = {(BY_HYPOTHESIS, normalised(query.hypothesis)): where}
+            details |= {(BY_ID, name): f"{where}: {name}" for name in names_of_paper(query.paper_id)}
             for position, share in index.same_papers(sentence_hashes(query.sentences, query.kinds)):
-                shared = f"{100 * share:.0f} % of the shorter paper's sentences"
-                note(BY_TEXT, by_text.get(position, ()), f"{where}: {shared}")
-            note(BY_HYPOTHESIS, by_hypothesis.get(normalised(query.hypothesis), ()), where)
+                details[BY_TEXT, position] = f"{where}: {100 * share:.0f} % of the shorter paper's sentences"
+            for (reason, key), detail in details.items():
+                for draft_id in ids.get((reason, key), ()):
+                    met[reason].setdefault(draft_id, Met(reason, detail))
             on_progress(n_done, len(dataset))
     return met[BY_HYPOTHESIS] | met[BY_TEXT] | met[BY_ID]
 
 
 def papers_elsewhere(
-    source: DraftFile, papers: Path, others: Iterable[Dataset], on_progress: Callable[[int, int], None]
+    source: DraftFile, papers: Path, others: Iterable[Dataset], on_progress: _Progress
 ) -> dict[str, Met]:
     """Return, by id, the drafts whose paper other data sets have, as far as their files can be read."""
     folder, hashes, candidates = PaperFolder(papers), list[Hashes](), list[Candidate]()

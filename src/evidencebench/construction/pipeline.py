@@ -227,7 +227,7 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
         papers = PapersAtHand((), ())
     rules = HarvestRules(licences=frozenset(config.file.licences or ALLOWED), papers=papers)
     if config.file.table:
-        return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=True)
+        return harvest_table(config.folder / config.file.table, config.work, rules=rules)
     reviews: list[Path] = []
     for path in (config.folder / name for name in config.file.reviews):
         if not path.exists():
@@ -235,7 +235,7 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
         within = sorted(path.iterdir()) if path.is_dir() else [path]
         reviews += [file for file in within if file == path or (file.is_file() and not file.name.startswith("."))]
     on_review = progress_of(on_progress, "harvest")
-    return harvest(reviews, config.work, rules=rules, overwrite=True, on_review=on_review)
+    return harvest(reviews, config.work, rules=rules, on_review=on_review)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

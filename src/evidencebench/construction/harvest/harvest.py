@@ -5,22 +5,16 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, output_of, writing_drafts
 from evidencebench.construction.harvest.marks import LINK, CitationMark, MarkedText, marked_text
 from evidencebench.construction.harvest.papers import PaperAtHand, PapersAtHand
-from evidencebench.construction.harvest.passages import (
-    POINTING_BACK,
-    SUBJECT,
-    THIS_STUDY,
-    Passage,
-    is_own,
-    passages_of,
-)
+from evidencebench.construction.harvest.passages import SUBJECT, THIS_STUDY, Passage, is_own, passages_of, points_back
 from evidencebench.construction.harvest.references import (
     ALLOWED,
     ReferenceList,
@@ -30,7 +24,7 @@ from evidencebench.construction.harvest.references import (
     paper_id_of,
     read_reference,
 )
-from evidencebench.construction.harvest.tables import StudyRow, study_rows
+from evidencebench.construction.harvest.tables import study_rows
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import file_sha256, read_bytes
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
@@ -47,7 +41,7 @@ class ReviewSource:
     paper: Paper
     listed: ReferenceList
     text: MarkedText
-    rows: tuple[StudyRow, ...]  # of its tables of studies
+    passages: tuple[Passage, ...]  # of its running text, then the rows of its tables of studies
     licence: str
 
 
@@ -69,13 +63,13 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "
             "summaries of your own as 'table'"
         )
-    body = article.child("body") or Element("body")
+    text = marked_text(article.child("body") or Element("body"), listed, file=file)
     return ReviewSource(
         id=paper_id_of(normal_ids(ids_of_article(article).items())) or file.partition(".")[0],
         paper=paper,
         listed=listed,
-        text=marked_text(body, listed, file=file),
-        rows=tuple(study_rows(article, listed)),
+        text=text,
+        passages=(*passages_of(paper, text.marks, listed), *study_rows(article, listed)),
         licence=licence_of(article),
     )
 
@@ -120,21 +114,18 @@ class HarvestRules:
 
 
 def reasons_to_drop(
-    source: ReviewSource, found: Passage | StudyRow, n_cited: int, rules: HarvestRules, paper: PaperAtHand | None
+    source: ReviewSource, passage: Passage, n_cited: int, rules: HarvestRules, paper: PaperAtHand | None
 ) -> Iterator[str]:
-    """Yield why a passage or a row of a table is dropped, or at last an empty text; only the first counts.
-
-    ``n_cited`` is how many passages of the section, or rows, cite its reference; ``paper`` is that, where at hand.
-    """
-    listed = [source.listed[reference] for reference in found.references]
-    if isinstance(found, Passage) and not all(mark.references for mark in found.marks):
+    """Yield why a passage is dropped, at last an empty text; ``n_cited`` of its section, or rows, cite its paper."""
+    listed = [source.listed[reference] for reference in passage.references]
+    if not all(mark.references for mark in passage.marks):
         yield UNRESOLVED
     if len(listed) > 1 or listed[0].lists_several:
         yield SEVERAL_PAPERS
     if n_cited > 1:
         yield CITED_AGAIN
-    if isinstance(found, Passage):
-        yield from _reasons_in_text(source, found)
+    if passage.sentences:
+        yield from _reasons_in_text(source, passage)
     if not listed[0].ids:
         yield NO_ID
     if source.licence not in rules.licences:
@@ -143,18 +134,12 @@ def reasons_to_drop(
 
 
 def _reasons_in_text(source: ReviewSource, passage: Passage) -> Iterator[str]:
-    review, first = source.paper, passage.first
-    place, sentences = review.places[first], review.sentences[first : passage.last + 1]
-    is_behind_another = (
-        first > 0
-        and review.places[first - 1].paragraph == place.paragraph
-        and review.kinds[first - 1] is not Kind.HEADING
-    )
-    if any(_METHODS.search(plain_title(title)) for title in place.section):
+    sentences = [source.paper.sentences[index] for index in passage.sentences]
+    if any(_METHODS.search(plain_title(title)) for title in passage.section):
         yield METHODS
     if any(map(is_own, sentences)) or THIS_STUDY.search(sentences[0]):
         yield OWN_VOICE
-    if is_behind_another and POINTING_BACK.match(sentences[0]):
+    if points_back(source.paper, passage.sentences[0]):
         yield POINTS_BACK
     if any(_is_for_part(source, mark) for mark in passage.marks):
         yield PART_OF_SENTENCE
@@ -177,8 +162,8 @@ MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> list[Draft]:
     """Return a draft for each passage, and for each row of a table of studies; those that are dropped say why."""
     source = read_review(content, file=file)
-    review, passages = source.paper, list(passages_of(source.paper, source.text.marks, source.listed))
-    cited = Counter((review.places[passage.first].section, ref) for passage in passages for ref in passage.references)
+    review = source.paper
+    cited = Counter((passage.scope, reference) for passage in source.passages for reference in passage.references)
     body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
     paragraphs = {
         number: " ".join(review.sentences[index] for index in members)
@@ -186,14 +171,13 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> list[Dr
     }
     numbers: Counter[str] = Counter()
     drafts: list[Draft] = []
-
-    def add(found: Passage | StudyRow, summary: str, context: str, n_cited: int, **where: Any) -> None:
-        first, *others = found.references or ("?",)
+    for passage in source.passages:
+        first, *others = passage.references or ("?",)
         name = f"{first}+{len(others)}" if others else first
         numbers[name] += 1
-        ids = source.listed[first].ids if len(found.references) == 1 else {}
+        ids = source.listed[first].ids if len(passage.references) == 1 else {}
         paper = rules.papers.find(ids) if rules.papers else None
-        dropped = next(reasons_to_drop(source, found, n_cited, rules, paper))
+        dropped = next(reasons_to_drop(source, passage, cited[passage.scope, first], rules, paper))
         ids = {**(paper.ids if paper else {}), **ids}
         draft = Draft(
             id=f"{review.name}:{name}:{numbers[name]}",
@@ -201,41 +185,32 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> list[Dr
             paper_id=paper_id_of(ids),
             paper_file="" if paper is None else paper.file,
             paper_ids=ids,
-            summary=summary,
-            context="" if dropped else context,
-            passage=CitedPassage(review_file=review.name, reference=" ".join(found.references), **where),
+            summary=passage.text,
+            context="" if dropped else _context(review, paragraphs, passage),
+            passage=CitedPassage(
+                review_file=review.name,
+                start=passage.start,
+                stop=passage.stop,
+                marks=tuple(mark.text for mark in passage.marks),
+                reference=" ".join(passage.references),
+                section=passage.section,
+            ),
             dropped=dropped,
         )
         drafts.append(draft)
-
-    for passage in passages:
-        place = review.places[passage.first]
-        summary = " ".join(review.sentences[passage.first : passage.last + 1])
-        add(
-            passage,
-            summary,
-            _context(paragraphs, place.paragraph, summary),
-            cited[place.section, "".join(passage.references[:1])],
-            start=review.spans[passage.first].start,
-            stop=review.spans[passage.last].stop,
-            marks=tuple(mark.text for mark in passage.marks),
-            section=place.section,
-        )
-    in_tables = Counter(reference for row in source.rows for reference in row.references)
-    for row in source.rows:
-        context, n_cited = f"{row.caption[:MOST_CONTEXT]}\n\n{row.text}", in_tables[row.references[0]]
-        where = {"start": row.start, "stop": row.stop, "marks": row.marks, "section": (*row.section, row.caption)}
-        add(row, row.text, context, n_cited, **where)
     return drafts
 
 
-def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
-    """Return a passage's paragraph, the one before and the one behind, on both sides as far as there is room."""
-    before, _, behind = paragraphs[number].partition(summary)
+def _context(review: Paper, paragraphs: Mapping[int, str], passage: Passage) -> str:
+    """Return a passage's paragraph, the one before and the one behind, as far as there is room; or a row's caption."""
+    if not passage.sentences:
+        return f"{passage.section[-1][:MOST_CONTEXT]}\n\n{passage.text}"
+    number = review.places[passage.sentences[0]].paragraph
+    before, _, behind = paragraphs[number].partition(passage.text)
     before = "\n\n".join([*filter(None, [paragraphs.get(number - 1)]), before])
     behind = "\n\n".join([behind, *filter(None, [paragraphs.get(number + 1)])])
-    room = max(0, MOST_CONTEXT - len(summary)) // 2
-    return before[max(0, len(before) - room) :] + summary + behind[:room]
+    room = max(0, MOST_CONTEXT - len(passage.text)) // 2
+    return before[max(0, len(before) - room) :] + passage.text + behind[:room]
 
 
 class HarvestReport(NamedTuple):
@@ -246,7 +221,7 @@ class HarvestReport(NamedTuple):
 
 
 def write_passages(
-    output: Path, drafts: Iterable[Draft], *, settings: Mapping[str, object], rules: HarvestRules, overwrite: bool
+    output: Path, drafts: Iterable[Draft], *, settings: Mapping[str, object], rules: HarvestRules
 ) -> HarvestReport:
     """Write drafts, those that are not in the file yet; ``settings`` and the rules decide them."""
     try:
@@ -256,7 +231,7 @@ def write_passages(
     papers = rules.papers.sha256[:12] if rules.papers else ""
     header = DraftHeader(step="harvest", settings={**settings, "licences": sorted(rules.licences), "papers": papers})
     n_kept, ids = 0, dict[bytes, str]()
-    with writing_drafts(output, header, overwrite=overwrite) as writer:
+    with writing_drafts(output, header, overwrite=True) as writer:
         for draft in drafts:
             if draft.id not in writer.done:
                 writer.append(draft)
@@ -272,21 +247,19 @@ def harvest(
     folder: Path,
     *,
     rules: HarvestRules,
-    overwrite: bool = False,
     on_review: Callable[[int, int], object] = lambda *_: None,
 ) -> HarvestReport:
-    n_files = Counter(path.name for path in reviews)
-    if twice := [name for name, n in n_files.items() if n > 1]:
+    if twice := [name for name, n in Counter(path.name for path in reviews).items() if n > 1]:
         raise DataError(
             f"{twice[0]}: expected reviews in files of different names, got several of this one; rename them, since a "
             "draft is named after its file"
         )
     digest = hashlib.sha256()
     for path in reviews:
-        try:
-            digest.update(f"{path.name} {file_sha256(path)}\n".encode())
-        except OSError:  # told when it is harvested
-            digest.update(f"{path.name}\n".encode())
+        digest.update(path.name.encode())
+        with suppress(OSError):  # told when it is harvested
+            digest.update(f" {file_sha256(path)}".encode())
+        digest.update(b"\n")
     unreadable: list[str] = []
 
     def drafts() -> Iterator[Draft]:
@@ -298,5 +271,5 @@ def harvest(
             on_review(number, len(reviews))
 
     output, settings = output_of("harvest", folder), {"reviews": digest.hexdigest()[:12]}
-    report = write_passages(output, drafts(), settings=settings, rules=rules, overwrite=overwrite)
+    report = write_passages(output, drafts(), settings=settings, rules=rules)
     return report._replace(unreadable=tuple(unreadable))

@@ -61,9 +61,8 @@ def marked_text(body: Element, listed: ReferenceList, *, file: str) -> MarkedTex
             text.pieces.append(node)
             stop = node.stop
             continue
-        characters = list(node.characters())
-        begins, ends = (characters[0].start, characters[-1].stop) if characters else (stop, stop)
-        mark = CitationMark(begins, ends, node.text, _named(node, listed))
+        characters = list(node.characters()) or [Characters("", stop, stop)]
+        mark = CitationMark(characters[0].start, characters[-1].stop, node.text, _named(node, listed))
         between = "".join(piece.text for piece in text.pieces[n_before:])
         if text.marks and _DASH.fullmatch(between) and (filled := _filled(text.marks[-1], mark, listed)):
             mark = filled
@@ -82,11 +81,7 @@ def marked_text(body: Element, listed: ReferenceList, *, file: str) -> MarkedTex
 
 
 def numbers_in(text: str, most: int) -> tuple[int, ...]:
-    """Return the numbers of a mark, ranges filled; none where it is no mark of numbers, or has one above ``most``.
-
-    >>> numbers_in("[3-5, 9]", 40), numbers_in("2004", 40), numbers_in("Tea 3", 40)
-    ((3, 4, 5, 9), (), ())
-    """
+    """Return the numbers of a mark, ranges filled; none where it is no mark of numbers, or has one above ``most``."""
     numbers: list[int] = []
     if len(text) > _LONGEST_MARK or not _NUMBERS.fullmatch(text):
         return ()
@@ -103,11 +98,8 @@ def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
     linked = tuple(dict.fromkeys(xref.attributes.get("rid", "").split()))
     if any(reference not in listed.positions for reference in linked):
         return ()
-    numbered = tuple(map(listed.by_number.get, numbers_in(xref.text, len(listed.references))))
-    named = tuple(reference for reference in numbered if reference is not None)
-    if not named or len(named) < len(numbered):
-        return linked
-    if not listed.is_labelled and not set(linked) & set(named):
+    named = listed.numbered(numbers_in(xref.text, len(listed.references)))
+    if not named or not (listed.is_labelled or set(linked) & set(named)):
         return linked  # places in a list without labels prove nothing against a link
     return named if set(linked) <= set(named) else ()
 
@@ -198,9 +190,8 @@ def _numbers(
         if n_named < LEAST_NAMED * len(listed.references):
             continue
         for (start, stop), of_group in zip(spans, numbers, strict=True):
-            ids = [listed.by_number.get(number) for number in of_group]
             if of_group or spans is not raised:
-                yield start, stop, tuple(one for one in ids if one is not None) if None not in ids else ()
+                yield start, stop, listed.numbered(of_group)
 
 
 def _written(whole: str, listed: ReferenceList) -> Iterator[_Found]:

@@ -25,7 +25,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 _CONTINUING, _NAMES_STUDY = _pattern("continuing"), _pattern("names_study")
 _OWN, _OWN_EARLIER, _COMPARING = _pattern("own"), _pattern("own_earlier"), _pattern("comparing")
-SUBJECT, THIS_STUDY, POINTING_BACK = _pattern("subject"), _pattern("this_study"), _pattern("pointing_back")
+SUBJECT, THIS_STUDY, _POINTING_BACK = _pattern("subject"), _pattern("this_study"), _pattern("pointing_back")
 _BRACKETED = re.compile(r"\([^()]{0,300}\)")
 
 
@@ -35,17 +35,24 @@ def continues(sentence: str, passage: str) -> bool:
 
 
 def names_study(passage: str) -> bool:
-    """Say whether a passage speaks of a study or its authors, and not only in brackets.
-
-    >>> names_study("Smith et al. gave tea [7]."), names_study("Tea helps (Smith et al. 2004).")
-    (True, False)
-    """
+    """Say whether a passage speaks of a study or its authors, and not only in brackets."""
     return _NAMES_STUDY.search(_BRACKETED.sub("", passage)) is not None
 
 
 def is_own(sentence: str) -> bool:
     """Say whether the review speaks of itself, and not only of an earlier paper of its authors."""
     return bool(_COMPARING.search(sentence)) or _OWN.search(_OWN_EARLIER.sub("", sentence)) is not None
+
+
+def _is_behind_another(review: Paper, index: int) -> bool:
+    """Say whether a sentence stands behind another one of the body in its paragraph."""
+    is_body = index > 0 and review.kinds[index - 1] is Kind.BODY
+    return is_body and review.places[index - 1].paragraph == review.places[index].paragraph
+
+
+def points_back(review: Paper, index: int) -> bool:
+    """Say whether a sentence begins with a word for what stands before it in its paragraph."""
+    return _POINTING_BACK.match(review.sentences[index]) is not None and _is_behind_another(review, index)
 
 
 # The most sentences before the first mark, or between two, that belong to a passage without a mark of their own.
@@ -56,11 +63,15 @@ _LEAD = re.compile(r"\([^()]{1,300}\)[.,;]?(?:\s+(?=[A-Z])|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """Sentences ``first..last`` of a review, both included, and the marks in them."""
+    """What a review says of a paper, at characters start..stop-1 of the decoded file, and the marks in it."""
 
-    first: int
-    last: int
+    text: str
+    section: tuple[str, ...]  # titles, outermost first, and the caption of a table
+    start: int
+    stop: int
     marks: tuple[CitationMark, ...]
+    scope: tuple[str, ...] | None = None  # in which one may cite a paper: its section; None: all tables
+    sentences: range = range(0)  # of the review; none: a row of a table, as "column: cell; column: cell"
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -68,11 +79,7 @@ class Passage:
 
 
 def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceList) -> Iterator[Passage]:
-    """Yield the passages of a review in order; each sentence with a mark is in exactly one.
-
-    A sentence that cites several papers, or nobody knows which, is a passage of its own. One that cites a single paper
-    goes on over the next sentences that cite it too, and over those without a mark that speak of it.
-    """
+    """Yield the passages of a review in order; each sentence with a mark is in exactly one."""
     cited = _marks_by_sentence(review, marks)
     single: dict[int, str | None] = {}  # sentence -> the only reference that it cites; None: several, or not known
     for sentence, sentence_marks in cited.items():
@@ -86,13 +93,20 @@ def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceL
         for at in range(free, stop):
             if at < free or at not in cited:
                 continue
-            first = last = at
+            first = last = at  # a passage of its own where it cites several papers, or nobody knows which
             if (reference := single[at]) is not None:
                 while (after := _next(review.sentences, single, at, last, stop)) is not None:
                     last = after
                 first = _beginning(review.sentences, listed[reference].surname, at, free)
-            of_passage = [mark for sentence in range(first, last + 1) for mark in cited.get(sentence, ())]
-            yield Passage(first=first, last=last, marks=tuple(of_passage))
+            yield Passage(
+                text=" ".join(review.sentences[first : last + 1]),
+                section=review.places[first].section,
+                start=review.spans[first].start,
+                stop=review.spans[last].stop,
+                marks=tuple(mark for sentence in range(first, last + 1) for mark in cited.get(sentence, ())),
+                scope=review.places[first].section,
+                sentences=range(first, last + 1),
+            )
             free = last + 1
 
 
@@ -125,7 +139,6 @@ def _beginning(texts: Sequence[str], surname: str, at: int, free: int) -> int:
 def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[int, list[CitationMark]]:
     """Return the marks of each sentence of the body that has any; "(Smith, 2004) They" cites for the one before."""
     body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
-    body_set = frozenset(body)
     starts = [review.spans[index].start for index in body]
     by_sentence: defaultdict[int, list[CitationMark]] = defaultdict(list)
     for mark in marks:
@@ -136,7 +149,5 @@ def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[
         index = body[place]
         lead = _LEAD.match(review.sentences[index])
         is_before = lead is not None and mark.text in lead[0] and index not in by_sentence
-        if is_before and index - 1 in body_set and review.places[index - 1].paragraph == review.places[index].paragraph:
-            index -= 1
-        by_sentence[index].append(mark)
+        by_sentence[index - (is_before and _is_behind_another(review, index))].append(mark)
     return by_sentence

@@ -74,13 +74,10 @@ class ReferenceList:
         self.positions = {reference.id: position for position, reference in reversed(list(enumerate(references)))}
         labels = [reference.number for reference in references]
         self.is_labelled = any(number is not None for number in labels)
-        numbers, uses = labels if self.is_labelled else range(1, len(labels) + 1), Counter(labels)
-        # Number of the label, or place from 1 where no entry has a label -> id.
-        self.by_number = {
-            number: reference.id
-            for number, reference in zip(numbers, references, strict=True)
-            if not self.is_labelled or (number is not None and uses[number] == 1)
-        }
+        # By the label, or the place from 1 where no entry has a label.
+        numbered = [*zip(labels if self.is_labelled else range(1, len(labels) + 1), references, strict=True)]
+        uses = Counter(number for number, _ in numbered)
+        self._by_number = {number: reference.id for number, reference in numbered if number and uses[number] == 1}
         self._by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
         for reference in references:
             if reference.surname and reference.year:
@@ -88,6 +85,10 @@ class ReferenceList:
 
     def __getitem__(self, reference_id: str) -> Reference:
         return self.references[self.positions[reference_id]]
+
+    def numbered(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """Return the ids of the references with these numbers; none where one is not known."""
+        return tuple(map(self._by_number.__getitem__, numbers)) if self._by_number.keys() >= {*numbers} else ()
 
     def written(self, surname: str, year: str) -> str | None:
         """Return the id of the only reference of a first author in a year, such as 2004 or 2004b; None: not one."""

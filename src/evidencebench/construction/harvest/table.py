@@ -4,6 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -12,7 +13,7 @@ from evidencebench.construction.checks import NO_WORDS
 from evidencebench.construction.draft import Draft, output_of
 from evidencebench.construction.harvest.harvest import HarvestReport, HarvestRules, write_passages
 from evidencebench.construction.harvest.papers import PaperAtHand, PapersAtHand
-from evidencebench.construction.harvest.references import normal_ids, paper_id_of
+from evidencebench.construction.harvest.references import paper_id_of
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_text
 from evidencebench.papers.ids import public_id
@@ -27,7 +28,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 _Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
 
 
-def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: bool = False) -> HarvestReport:
+def harvest_table(path: Path, folder: Path, *, rules: HarvestRules) -> HarvestReport:
     """Write the summaries of a table into ``summaries.jsonl`` in a folder; nothing where a row is wrong."""
     suffix = path.suffix.lower()
     if suffix not in _DELIMITERS:
@@ -35,42 +36,40 @@ def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: b
             f"{path}: expected a table in .csv, .tsv or .jsonl, got '{suffix}'; save it as one of these"
         )
     text, delimiter = read_text(path), _DELIMITERS[suffix]
-    rows = _lines_of_csv(path, text, delimiter) if delimiter else _lines_of_json(path, text)
-    drafts = list(_drafts(path, rows, rules))
+    try:
+        drafts = list(_drafts(_lines_of_csv(text, delimiter) if delimiter else _lines_of_json(text), rules))
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
     settings = {"table": file_sha256(path)[:12]}
-    return write_passages(output_of("summaries", folder), drafts, settings=settings, rules=rules, overwrite=overwrite)
+    return write_passages(output_of("summaries", folder), drafts, settings=settings, rules=rules)
 
 
-def _lines_of_csv(path: Path, text: str, delimiter: str) -> Iterator[_Row]:
+def _lines_of_csv(text: str, delimiter: str) -> Iterator[_Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         columns = [name.strip().lower() for name in next(reader, [])]
-        _require_columns(f"{path}: line 1", columns)
+        _require_columns("line 1", columns)
         begins = reader.line_num + 1
         for cells in reader:
             if any(map(str.strip, cells)):
                 if len(cells) != len(columns):
-                    raise DataError(
-                        f"{path}: line {begins}: expected {counted(len(columns), 'cell')}, got {len(cells)}; quote "
-                        f"cells that hold {delimiter!r} or a line end"
-                    )
+                    got = f"got {len(cells)}; quote cells that hold {delimiter!r} or a line end"
+                    raise DataError(f"line {begins}: expected {counted(len(columns), 'cell')}, {got}")
                 yield begins, dict(zip(columns, cells, strict=True))
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(
-            f"{path}: line {reader.line_num}: expected a table, got: {error}; save it again as UTF-8 CSV"
-        ) from error
+        raise DataError(f"line {reader.line_num}: expected a table, got: {error}; save it as UTF-8 CSV") from error
 
 
-def _lines_of_json(path: Path, text: str) -> Iterator[_Row]:
+def _lines_of_json(text: str) -> Iterator[_Row]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
             row = msgspec.json.decode(line, type=dict[str, str | None])
         except BROKEN_JSON as error:
-            raise DataError(f"{path}: line {number}: expected an object of texts: {error}") from error
-        _require_columns(f"{path}: line {number}", row)
+            raise DataError(f"line {number}: expected an object of texts: {error}") from error
+        _require_columns(f"line {number}", row)
         yield number, {key: value or "" for key, value in row.items()}
 
 
@@ -84,10 +83,10 @@ def _require_columns(where: str, columns: Sequence[str] | Mapping[str, object]) 
         raise DataError(f"{where}: expected each column once, got {', '.join(columns)}")
 
 
-def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[Draft]:
+def _drafts(rows: Iterator[_Row], rules: HarvestRules) -> Iterator[Draft]:
     lines, numbers = dict[str, int](), Counter[str]()
     for line, row in rows:
-        where = f"{path}: line {line}"
+        where = f"line {line}"
         for column in COLUMNS:
             if not row[column].strip():
                 raise DataError(f"{where}: expected a text in '{column}', got an empty cell")
@@ -110,18 +109,15 @@ def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[D
             dropped=rules.reason_against(paper) if has_words(summary) else NO_WORDS,
         )
     if not lines:
-        raise DataError(f"{path}: expected rows with summaries, got none")
+        raise DataError("expected rows with summaries, got none")
 
 
 def _paper(named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
     """Return the paper that a row names by its file or an id, None where it is not at hand, and its ids."""
-    papers = rules.papers or PapersAtHand((), ())
-    if (paper := papers.papers.get(named)) is not None:
-        return paper, paper.ids
-    try:
-        paper_id = public_id(named)
-    except DataError:  # a file that is not there
-        return None, {}
-    ids = normal_ids([(paper_id.scheme.name, paper_id.value)])
-    paper = papers.find(ids)
+    papers, ids = rules.papers or PapersAtHand((), ()), dict[str, str]()
+    if (paper := papers.papers.get(named)) is None:
+        with suppress(DataError):  # a file that is not there
+            paper_id = public_id(named)
+            ids = {paper_id.scheme.name.lower(): paper_id.value}
+        paper = papers.find(ids)
     return paper, {**(paper.ids if paper else {}), **ids}

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from evidencebench.construction.harvest.marks import CitationMark
+from evidencebench.construction.harvest.passages import Passage
 from evidencebench.construction.harvest.references import ReferenceList
 from evidencebench.papers.tree import Element
 
@@ -16,28 +18,13 @@ _STUDY = re.compile(r"(?i)\b(?:stud(?:y|ies)|trials?|authors?|investigat(?:ors?|
 _OWN = re.compile(r"(?i)\b(?:used in|(?:this|our|the present) (?:study|trial)|baseline|participants of)\b")
 
 
-class StudyRow(NamedTuple):
-    """What a table says of a study, as "column: cell; column: cell"; characters start..stop-1 of the decoded file."""
-
-    text: str
-    caption: str
-    section: tuple[str, ...]
-    start: int
-    stop: int
-    marks: tuple[str, ...]
-    references: tuple[str, ...]  # that it cites
-
-
 class _Cell(NamedTuple):
-    text: str
-    element: Element | None
-    references: tuple[str, ...]
+    text: str = ""
+    element: Element = Element("")
+    references: tuple[str, ...] = ()
 
 
-_EMPTY = _Cell("", None, ())
-
-
-def study_rows(article: Element, listed: ReferenceList) -> Iterator[StudyRow]:
+def study_rows(article: Element, listed: ReferenceList) -> Iterator[Passage]:
     """Yield the rows of an article's tables of studies, in order; rows that one study's cell spans are one."""
     waiting: list[tuple[Element, tuple[str, ...]]] = [(article, ())]
     while waiting:
@@ -50,7 +37,7 @@ def study_rows(article: Element, listed: ReferenceList) -> Iterator[StudyRow]:
             waiting += [(child, section) for child in reversed([*element.elements])]
 
 
-def _rows(table: Element, section: tuple[str, ...], listed: ReferenceList) -> Iterator[StudyRow]:
+def _rows(table: Element, section: tuple[str, ...], listed: ReferenceList) -> Iterator[Passage]:
     caption = table.first("caption")
     title = caption.text if caption else ""
     if _OWN.search(title):
@@ -63,26 +50,19 @@ def _rows(table: Element, section: tuple[str, ...], listed: ReferenceList) -> It
     column = next((n for n in range(len(names)) if sum(bool(row[n].references) for row in bodies) * 2 > len(bodies)), 0)
     if not names or not (_STUDY.search(names[column]) or (column == 0 and _STUDIES.search(title))):
         return
-    studies = [(references, [*rows]) for references, rows in groupby(bodies, key=lambda row: row[column].references)]
-    studies = [(references, rows) for references, rows in studies if references]
+    groups = groupby(bodies, key=lambda row: row[column].references)
+    studies = [(references, [*rows]) for references, rows in groups if references]
     if sum(len(references) == 1 for references, _ in studies) < _LEAST_ROWS:
         return
-    for references, rows in studies:
-        named = [pair for row in rows for pair in zip(names, row, strict=True) if pair[1].text]
+    for _, rows in studies:
+        named = [pair for row in rows for pair in zip(names, row, strict=True) if pair[1].text or pair[1].references]
         cells = {id(cell.element): (name, cell) for name, cell in named}  # a spanned one once
-        elements = [cell.element for _, cell in cells.values() if cell.element]
-        pieces = [piece for element in elements for piece in element.characters()]
-        links = [link for element in elements for link in _links(element, listed)]
-        cited = dict.fromkeys(name for _, cell in cells.values() for name in cell.references)
-        yield StudyRow(
-            text="; ".join(f"{name}: {cell.text}" if name else cell.text for name, cell in cells.values()),
-            caption=title,
-            section=section,
-            start=min(piece.start for piece in pieces),
-            stop=max(piece.stop for piece in pieces),
-            marks=tuple(dict.fromkeys(link.text for link in links)),
-            references=tuple(cited) or references,
-        )
+        pieces = [piece for _, cell in cells.values() for piece in cell.element.characters()]
+        start, stop = min(piece.start for piece in pieces), max(piece.stop for piece in pieces)
+        links = dict.fromkeys(link for _, cell in cells.values() for link in _links(cell.element, listed))
+        told = (f"{name}: {cell.text}" if name else cell.text for name, cell in cells.values() if cell.text)
+        marks = tuple(CitationMark(start, stop, *link) for link in links)
+        yield Passage(text="; ".join(told), section=(*section, title), start=start, stop=stop, marks=marks)
 
 
 def _grid(rows: Sequence[Element], listed: ReferenceList) -> list[list[_Cell]]:
@@ -93,10 +73,8 @@ def _grid(rows: Sequence[Element], listed: ReferenceList) -> list[list[_Cell]]:
         for element in row.elements:
             while (y, x) in spanned:
                 x += 1
-            named = (name for link in _links(element, listed) for name in link.attributes.get("rid", "").split())
-            cell = _Cell(
-                element.text, element, tuple(name for name in dict.fromkeys(named) if name in listed.positions)
-            )
+            named = dict.fromkeys(name for _, names in _links(element, listed) for name in names)
+            cell = _Cell(element.text, element, tuple(named))
             height, width = (_span(element, name) for name in ("rowspan", "colspan"))
             height = min(height, len(rows) - y)
             if len(spanned) + height * width > MOST_CELLS:
@@ -106,12 +84,15 @@ def _grid(rows: Sequence[Element], listed: ReferenceList) -> list[list[_Cell]]:
     n_columns = 1 + max((x for _, x in spanned), default=-1)
     if n_columns * len(rows) > MOST_CELLS:
         return []
-    return [[spanned.get((y, x), _EMPTY) for x in range(n_columns)] for y in range(len(rows))]
+    empty = _Cell()
+    return [[spanned.get((y, x), empty) for x in range(n_columns)] for y in range(len(rows))]
 
 
-def _links(element: Element, listed: ReferenceList) -> Iterator[Element]:
-    links = ((link, link.attributes.get("rid", "").split()) for link in element.all("xref"))
-    return (link for link, names in links if any(name in listed.positions for name in names))
+def _links(element: Element, listed: ReferenceList) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the text of each link that leads to references of the list, and these."""
+    for link in element.all("xref"):
+        if names := tuple(name for name in link.attributes.get("rid", "").split() if name in listed.positions):
+            yield link.text, names
 
 
 def _span(element: Element, name: str) -> int:
