@@ -19,7 +19,7 @@ def outcome(folder: Path, prompt: str, reply: Any) -> str:
     """Return what becomes of the draft."""
     folder.mkdir()
     step = step_of(prompt, folder)
-    made, _, sender = run(folder, step, given_to(step), ANSWERS | {prompt: reply})
+    made, _, sender = run(folder, step, given_to(step, folder), ANSWERS | {prompt: reply})
     if made is None:
         return "failed"
     if made.dropped:
