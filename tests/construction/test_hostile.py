@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,12 @@ Hostile = Callable[[str], Any]
 """What the model replies, of the reply that it should have given."""
 
 
-def _always(words: str, _: str) -> str:
-    return words
-
-
 HOSTILE: dict[str, Hostile] = {
     "empty": lambda _: "",
     "white space": lambda _: " \n\t ",
     "refusal in words": lambda _: "I'm sorry, but I can't help with that request.",
-    **{f"refusal in words: {words}": partial(_always, words) for words in REFUSALS_ELSEWHERE},
+    "refusal in German": lambda _: REFUSALS_ELSEWHERE[0],
+    "refusal in Chinese": lambda _: REFUSALS_ELSEWHERE[6],
     "the provider's refusal": lambda _: ChatReply(text="", finish="refused"),
     "the provider's refusal in the middle": lambda text: ChatReply(text=text[: len(text) // 2], finish="refused"),
     "cut in the middle": lambda text: ChatReply(text=text[: len(text) // 2], finish="length"),
