@@ -37,7 +37,7 @@ from evidencebench.web.serving import listening_socket, served_in_thread
 LATENCY = 0.02  # seconds, so that requests are in flight when a process is killed
 ENDED = "ended before"
 STEPS = (*STEP_FILES, "assemble")
-WRITES_KILLED_AT = 3  # of a step that goes on where it was killed: the last one that a kill waits for
+WRITES_KILLED_AT = 2  # of a step that goes on where it was killed: the last one that a kill waits for
 EDITS = (
     Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Tea changes what the trial of it measures.", by="ann"),
     Edit(draft="review.xml:B2:1", step="aspects", rejected="not of this study", by="ann"),
@@ -92,7 +92,7 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
             if number == n_kills // 2:
                 _edit(killed)
             step = STEPS[number * len(STEPS) // n_kills]
-            if number % 2 and step in MODEL_STEPS:
+            if number % 2 == 0 and step in MODEL_STEPS:
                 at = chance.randint(1, max(1, model.steps[step] // 3))
                 found.kills[_kill_asking(killed, model, step, at, chance.uniform(0.3, 1) * LATENCY)] += 1
             else:
