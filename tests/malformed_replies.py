@@ -8,6 +8,17 @@ from collections.abc import Callable
 Shape = Callable[[str], str]
 """What a model makes of the JSON text that it should have written."""
 
+REFUSALS_ELSEWHERE = (
+    "Es tut mir leid, aber dabei kann ich nicht helfen.",
+    "Je suis désolé, mais je ne peux pas répondre à cette question.",
+    "Lo siento, pero no puedo ayudar con eso.",
+    "Desculpe, mas não posso ajudar com isso.",
+    "Mi dispiace, ma non posso aiutarti.",
+    "Извините, я не могу помочь с этим.",
+    "抱歉，我无法回答这个问题。",
+    "申し訳ありませんが、お答えできません。",
+)
+
 REPAIRED: dict[str, Shape] = {
     "words in braces behind it": lambda text: f"{text} (see {{any}})",
     "a trailing comma": lambda text: f"{text[:-1]},}}",

@@ -2,9 +2,11 @@
 
     python tools/kill_construction.py --kills 20
 
-Runs ``construct run`` of the synthetic review against the server for trials, ends it with SIGKILL at random moments of
-all steps, and finishes it. Half-way, people edit drafts; the run that is left alone has these edits from the start.
-Both data sets must be the same, byte for byte, and no request may be sent whose reply was stored before a kill.
+Runs ``construct run`` of the synthetic review against the server for trials, ends it with SIGKILL in each step in turn,
+and finishes it: in steps that ask a model, while requests are in flight and where the step writes by turns; in
+`harvest`, `filter` and `assemble` where they write (`killed_run.py`). Half-way, people edit drafts; the run that is
+left alone has these edits from the start. Both data sets must be the same, byte for byte, and no request may be sent
+whose reply was stored before a kill.
 """
 
 import argparse
@@ -25,14 +27,17 @@ from pathlib import Path
 from random import Random
 
 from evidencebench.construction.demo import synthetic_studies, write_synthetic_review
-from evidencebench.construction.draft import DATASET_FOLDER, STEP_FILES
+from evidencebench.construction.draft import DATASET_FOLDER, MODEL_STEPS, STEP_FILES
 from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.data.sample import load_sample
-from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings, read_prompt
+from evidencebench.integrations.fake_model import Call, FakeModel, Reply, Settings
 from evidencebench.integrations.fake_server import FakeServer, PatientConnection
 from evidencebench.web.serving import listening_socket, served_in_thread
 
 LATENCY = 0.02  # seconds, so that requests are in flight when a process is killed
+ENDED = "ended before"
+STEPS = (*STEP_FILES, "assemble")
+WRITES_KILLED_AT = 2  # of a step that goes on where it was killed: the last one that a kill waits for
 EDITS = (
     Edit(draft="review.xml:B1:1", step="hypotheses", hypothesis="Tea changes what the trial of it measures.", by="ann"),
     Edit(draft="review.xml:B2:1", step="aspects", rejected="not of this study", by="ann"),
@@ -44,13 +49,14 @@ class CountingModel(FakeModel):
 
     def __init__(self) -> None:
         super().__init__(load_sample(), Settings(latency_seconds=LATENCY), synthetic_studies())
-        self.steps = Counter[str]()  # step, in their order -> its requests
+        self.folder = Path()  # of the run that asks
+        self.steps = Counter[str]()  # step -> its requests
         self.answered = Counter[tuple[str, str]]()  # the text of a request, and the key that its seed is in, too
 
     def reply(self, call: Call, key: str) -> Reply:
         request = "\n".join(message.content for message in call.messages), key
         if request not in self.answered:
-            self.steps[read_prompt(call.messages).step] += 1
+            self.steps[_step(self.folder)] += 1
         self.answered[request] += 1
         return super().reply(call, key)
 
@@ -61,6 +67,7 @@ class Killed:
 
     n_requests: int = 0  # different ones
     kills: Counter[str] = field(default_factory=Counter)  # the step that was running -> kills
+    n_in_writing: int = 0  # of these kills
     n_in_flight: int = 0  # requests that were asked again, since their process died before it could store the reply
     n_stored_again: int = 0  # that were asked again though the reply was stored
     is_same: bool = False  # whether the data sets have the same bytes
@@ -75,21 +82,24 @@ def kill_construction(folder: Path, *, n_kills: int, seed: int) -> Killed:
             work.mkdir(parents=True)
             write_synthetic_review(work, model=f"local/noisy-0.2-0.02,base_url={address}")
         _edit(alone)
+        model.folder = alone
         _finish(alone)
-        steps, began = [*model.steps.values()], time.monotonic()
-        _finish(alone)  # all replies are stored: so long does a run take that asks nothing
-        seconds = time.monotonic() - began
+        n_writes = int(_finish(alone, "assemble", 0).split()[-1])  # all replies are stored, so that only this is done
         model.answered.clear()
         stored: list[Counter[str]] = []  # after each kill: how many replies the cache has of a text
         sent: list[Counter[tuple[str, str]]] = []
         for number in range(n_kills):
             if number == n_kills // 2:
                 _edit(killed)
-            place = (number + chance.random()) / n_kills * (len(steps) + 1)  # in each step as often, and behind them
-            step = int(place)
-            n_answered = sum(steps[:step]) + (place - step) * (steps[step] if step < len(steps) else 0)
-            most = LATENCY if step < len(steps) else seconds
-            found.kills[_kill(killed, model, n_answered, chance.uniform(0.3, 1) * most)] += 1
+            step = STEPS[number * len(STEPS) // n_kills]
+            if number % 2 == 0 and step in MODEL_STEPS:
+                at = chance.randint(1, max(1, model.steps[step] // 3))
+                found.kills[_kill_asking(killed, model, step, at, chance.uniform(0.3, 1) * LATENCY)] += 1
+            else:
+                at = chance.randint(1, n_writes if step == STEPS[-1] else WRITES_KILLED_AT)
+                was_killed = _kill_writing(killed, step, at)
+                found.kills[step if was_killed else ENDED] += 1
+                found.n_in_writing += was_killed
             stored.append(_stored(killed))
             sent.append(Counter(model.answered))
         _finish(killed)
@@ -114,28 +124,40 @@ def _served() -> Iterator[tuple[CountingModel, str]]:
         yield model, f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 
-def _start(folder: Path) -> subprocess.Popen[bytes]:
-    call = [sys.executable, "-m", "evidencebench", "construct", "run", str(folder / "construction.toml")]
+def _start(folder: Path, step: str = "", n: int = 0) -> subprocess.Popen[bytes]:
+    call = [sys.executable, str(Path(__file__).with_name("killed_run.py")), step, str(n)]
     environ = {**os.environ, "EVIDENCEBENCH_CACHE": str(folder / "cache")}
-    return subprocess.Popen(call, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*call, str(folder / "construction.toml")], env=environ, **pipes)  # noqa: S603
 
 
-def _finish(folder: Path) -> None:
-    with _start(folder) as process:
-        said = process.communicate()[1]
+def _finish(folder: Path, step: str = "", n: int = 0) -> bytes:
+    with _start(folder, step, n) as process:
+        output, said = process.communicate()
         if process.returncode:
             raise SystemExit(said.decode(errors="replace"))
+    return output
 
 
-def _kill(folder: Path, model: CountingModel, n_answered: float, seconds: float) -> str:
-    """Kill a run so many seconds after so many answers, and return in which step."""
+def _kill_writing(folder: Path, step: str, n: int) -> bool:
+    """Let a run die where a step writes for the n-th time, and return whether it did; else it came to its end."""
+    with _start(folder, step, n) as process:
+        process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+def _kill_asking(folder: Path, model: CountingModel, step: str, n: int, seconds: float) -> str:
+    """Kill a run so many seconds after so many answers to a step, and return in which step that was."""
     with _start(folder) as process:
-        while process.poll() is None and len(model.answered) < n_answered:
+        while process.poll() is None and _step(folder) != step:
+            time.sleep(0.001)
+        n += len(model.answered)
+        while process.poll() is None and len(model.answered) < n:
             time.sleep(0.001)
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    return _step(folder) if process.returncode == -signal.SIGKILL else "ended before"
+    return _step(folder) if process.returncode == -signal.SIGKILL else ENDED
 
 
 def _step(folder: Path) -> str:
@@ -143,7 +165,7 @@ def _step(folder: Path) -> str:
         path = folder / "work" / name
         if not path.exists() or b"n_drafts" not in path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[2]:
             return step
-    return "assemble"
+    return STEPS[-1]
 
 
 def _edit(folder: Path) -> None:
@@ -173,7 +195,8 @@ def main() -> int:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         found = kill_construction(Path(scratch), n_kills=chosen.kills, seed=chosen.seed)
-    print(", ".join(f"{step} {n}" for step, n in found.kills.items()))
+    told = ", ".join(f"{step} {n}" for step, n in found.kills.items())
+    print(f"{told}; {found.n_in_writing} of them in writing")
     print(f"{found.n_requests} requests; asked again: {found.n_stored_again} stored, {found.n_in_flight} in flight")
     print("the same bytes" if found.is_same else "OTHER BYTES")
     return 0 if found.is_same and not found.n_stored_again else 1

@@ -13,15 +13,20 @@ from evidencebench.construction.step import NO_REPLY, REFUSED, numbered_sentence
 from evidencebench.errors import EndpointError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.objects import brought, read_object
+from malformed_replies import REFUSALS_ELSEWHERE
 
 Hostile = Callable[[str], Any]
 """What the model replies, of the reply that it should have given."""
+
 
 HOSTILE: dict[str, Hostile] = {
     "empty": lambda _: "",
     "white space": lambda _: " \n\t ",
     "refusal in words": lambda _: "I'm sorry, but I can't help with that request.",
+    "refusal in German": lambda _: REFUSALS_ELSEWHERE[0],
+    "refusal in Chinese": lambda _: REFUSALS_ELSEWHERE[6],
     "the provider's refusal": lambda _: ChatReply(text="", finish="refused"),
+    "the provider's refusal in the middle": lambda text: ChatReply(text=text[: len(text) // 2], finish="refused"),
     "cut in the middle": lambda text: ChatReply(text=text[: len(text) // 2], finish="length"),
     "prose": lambda _: "The trial was about tea, and it seems well done.",
     "single quotes": lambda text: repr(json.loads(text)),
@@ -47,7 +52,7 @@ HOSTILE: dict[str, Hostile] = {
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_no_reply_breaks_a_step_or_loses_a_draft(tmp_path: Path, prompt: str, shape: str) -> None:
     step, reply = step_of(prompt, tmp_path), HOSTILE[shape](written(prompt))
-    made, report, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: reply})
+    made, report, _ = run(tmp_path, step, given_to(step, tmp_path), ANSWERS | {prompt: reply})
     if isinstance(reply, EndpointError):  # asked again next time
         assert (made, list(report.failures)) == (None, ["d"])
     else:
@@ -60,9 +65,11 @@ def test_no_reply_breaks_a_step_or_loses_a_draft(tmp_path: Path, prompt: str, sh
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_the_prompt_itself_as_the_reply_is_no_answer(tmp_path: Path, prompt: str) -> None:
     step = step_of(prompt, tmp_path)
-    made, _, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: lambda request: request.messages[-1].text})
+    made, _, _ = run(
+        tmp_path, step, given_to(step, tmp_path), ANSWERS | {prompt: lambda request: request.messages[-1].text}
+    )
     rounds = made.judging.rounds if made.judging is not None else ()
-    votes = [vote for judged in rounds for vote in judged.votes[0]]
+    votes = [vote for judged in rounds[step.name == "recheck" :] for vote in judged.votes[0]]
     assert all(vote.sentences is None for vote in votes)
     assert made.dropped == ("" if votes or prompt == "can the paper answer" else NO_REPLY)
 
@@ -94,8 +101,10 @@ READ: dict[str, Hostile] = {
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_a_reply_that_means_one_thing_is_read_as_it(tmp_path: Path, prompt: str, shape: str) -> None:
     step = step_of(prompt, tmp_path)
-    good, _, _ = run(tmp_path, step, given_to(step), ANSWERS, name="good")
-    made, _, sender = run(tmp_path, step, given_to(step), ANSWERS | {prompt: READ[shape](written(prompt))}, name="made")
+    good, _, _ = run(tmp_path, step, given_to(step, tmp_path), ANSWERS, name="good")
+    made, _, sender = run(
+        tmp_path, step, given_to(step, tmp_path), ANSWERS | {prompt: READ[shape](written(prompt))}, name="made"
+    )
     assert told(made) == told(good)
     assert all(len(request.messages) == 1 for request in sender.asked), "nothing is asked again"
 

@@ -11,9 +11,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypothesis
-from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.draft import (
+    CitedPassage,
+    Draft,
+    DraftHeader,
+    Judging,
+    JudgingRound,
+    WindowVote,
+    open_drafts,
+    writing_drafts,
+)
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.recheck import recheck_step
 from evidencebench.construction.step import NO_REPLY, ModelStep, StepReport, run_step
 from evidencebench.construction.writing import (
     ASPECTS,
@@ -22,6 +32,7 @@ from evidencebench.construction.writing import (
     hypotheses_step,
 )
 from evidencebench.errors import EndpointError, StopError
+from evidencebench.files.disk import file_sha256
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.objects import read_object
 from evidencebench.papers.language import is_foreign
@@ -67,6 +78,7 @@ def run(
 
     def answer(request: ChatRequest) -> Any:
         asked = request.messages[0].text.split("\n")[0].removeprefix("Building step: ")
+        asked = asked.replace("judge", "recheck") if step.name == "recheck" else asked
         found = known[asked]
         found = found(request) if callable(found) else found
         return found if isinstance(found, str | ChatReply | Exception) else f"I thought.\n{json.dumps(found)}"
@@ -464,10 +476,16 @@ PROMPTS = {
     "label results": LABEL_RESULTS,
     "judge one aspect": None,
     "judge all aspects": None,
+    "recheck one aspect": None,
+    "recheck all aspects": None,
 }
+_ONE = {"sentences": [2]}
+_ALL = {"aspects": [{"aspect": 1, "sentences": [2]}, {"aspect": 2, "sentences": [2]}]}
 ANSWERS: dict[str, Any] = GOOD | {
-    "judge one aspect": {"sentences": [2]},
-    "judge all aspects": {"aspects": [{"aspect": 1, "sentences": [2]}, {"aspect": 2, "sentences": [2]}]},
+    "judge one aspect": _ONE,
+    "judge all aspects": _ALL,
+    "recheck one aspect": _ONE,
+    "recheck all aspects": _ALL,
 }
 
 
@@ -475,17 +493,29 @@ def step_of(prompt: str, folder: Path) -> ModelStep:
     write_paper(folder / "paper.txt", 5)
     if prompt == "can the paper answer":
         return hypotheses_step(PaperFolder(folder))
-    settings = JudgeSettings(at_once=prompt == "judge all aspects")
-    return PROMPTS[prompt] or judge_step(settings, PaperFolder(folder))
+    settings, papers = JudgeSettings(at_once=prompt.endswith("all aspects")), PaperFolder(folder)
+    if prompt.startswith("recheck"):
+        return recheck_step(settings, papers, lead=2)
+    return PROMPTS[prompt] or judge_step(settings, papers)
 
 
 def written(prompt: str) -> str:
     return json.dumps({"reasoning": "I thought", **ANSWERS[prompt]})
 
 
-def given_to(step: ModelStep) -> Draft:
+def given_to(step: ModelStep, folder: Path) -> Draft:
+    """Return a draft as the step before made it; for `recheck`, its third sentence has one vote, which is too few."""
     aspects = () if step.name in ("summaries", "hypotheses", "aspects") else ("A trial of 40 adults", "tea lowered it")
-    return draft(hypothesis="Tea lowers pressure.", aspects=aspects, paper_file="paper.txt")
+    judging = Judging(
+        paper_sha256=file_sha256(folder / "paper.txt"),
+        n_sentences=5,
+        window=10,
+        overlap=5,
+        rounds=(JudgingRound(model=CHAT.model, prompt="", votes=((WindowVote(0, (2,)),),) * 2),),
+        sources=((2,), (2,)),
+    )
+    judged = {"judging": judging} if step.name == "recheck" else {}
+    return draft(hypothesis="Tea lowers pressure.", aspects=aspects, paper_file="paper.txt", **judged)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -494,14 +524,14 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
     tmp_path: Path, prompt: str, shape: str
 ) -> None:
     reply, step = SHAPES[shape](written(prompt)), step_of(prompt, tmp_path)
-    good, _, _ = run(tmp_path, step, given_to(step), ANSWERS, name="good")
+    good, _, _ = run(tmp_path, step, given_to(step, tmp_path), ANSWERS, name="good")
 
     def at_first(request: ChatRequest) -> Any:
         return reply if len(request.messages) == 1 else ANSWERS[prompt]
 
-    mended, _, sender = run(tmp_path, step, given_to(step), ANSWERS | {prompt: at_first}, name="mended")
-    always, report, _ = run(tmp_path, step, given_to(step), ANSWERS | {prompt: reply}, name="always")
-    if prompt == "judge one aspect":  # read as the replies of strategies are: "{}" names no sentence
+    mended, _, sender = run(tmp_path, step, given_to(step, tmp_path), ANSWERS | {prompt: at_first}, name="mended")
+    always, report, _ = run(tmp_path, step, given_to(step, tmp_path), ANSWERS | {prompt: reply}, name="always")
+    if prompt.endswith("one aspect"):  # read as the replies of strategies are: "{}" names no sentence
         assert (mended.dropped, always.dropped) == ("", "")
         return
     assert told(mended) == told(good)
@@ -510,8 +540,8 @@ def test_a_reply_that_is_nearly_json_is_repaired_or_asked_again_or_its_draft_is_
     if prompt == "can the paper answer":  # nothing speaks against the paper then
         assert told(always) == told(good)
         return
-    if prompt == "judge all aspects" and shape not in REPAIRED:  # a window stays unread; recheck drops the draft
-        assert always.judging.rounds[0].votes[0][0].sentences is None
+    if prompt.endswith("all aspects") and shape not in REPAIRED:  # a window stays unread; recheck drops the draft
+        assert always.judging.rounds[-1].votes[0][0].sentences is None
         return
     assert (told(always), report.dropped) == (told(good), {}) if shape in REPAIRED else report.dropped == {NO_REPLY: 1}
 
@@ -559,7 +589,7 @@ def test_no_reply_whatever_makes_a_step_raise(
     first, last = sorted(data.draw(st.lists(st.integers(0, len(whole)), min_size=2, max_size=2)))
     between = data.draw(st.lists(st.sampled_from(PIECES), max_size=3).map("".join))
     reply = whole[:first] + between + whole[last:]
-    made, report, _ = run(folder, step, given_to(step), ANSWERS | {prompt: reply})
+    made, report, _ = run(folder, step, given_to(step, folder), ANSWERS | {prompt: reply})
     assert (made is None, report.failures) == (False, {})
 
 

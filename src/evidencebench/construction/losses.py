@@ -18,6 +18,7 @@ from evidencebench.construction.draft import (
     writing_drafts,
 )
 from evidencebench.construction.harvest.harvest import NOT_AT_HAND, PAPER_LICENCE, REVIEW_LICENCE, SEVERAL_PAPERS
+from evidencebench.construction.recheck import UNJUDGED
 from evidencebench.construction.step import NO_REPLY
 from evidencebench.tables import Cell, Table, as_csv
 from evidencebench.wording import counted
@@ -104,6 +105,7 @@ _REMEDIES = {  # reason -> what to do where nothing is kept; the first counts
     PAPER_LICENCE: "see `licences` of the configuration",
     SEVERAL_PAPERS: "take reviews that tell of each study by itself, or a `table` of summaries",
     NO_REPLY: "read some, as `construct show` has them; another model may do",
+    UNJUDGED: "raise `max_tokens` where replies are cut off, or take another model",
     TOO_FEW: "read some, as `construct show` has them, or lower `least_covered`",
 }
 

@@ -29,6 +29,7 @@ from evidencebench.systems.llm.asking import Asker
 MOST_LEAD = 4  # votes by which a verdict leads at most
 MOST_VOTES = 7  # on a sentence and an aspect
 MOST_UNJUDGED = 0.05  # of a draft's sentences for any aspect; above it, the draft is dropped
+UNJUDGED = "too many sentences without a readable judgment"
 
 
 def recheck_step(settings: JudgeSettings, papers: PaperFolder, *, lead: int, second: Asker | None = None) -> ModelStep:
@@ -87,7 +88,7 @@ def _recheck(
     made = replace(draft, judging=replace(judging, sources=sources))
     n_unjudged = [sum(not votes.n_read for votes in sentence_votes(judging, aspect)) for aspect in aspects]
     if (n := max(n_unjudged, default=0)) > MOST_UNJUDGED * judging.n_sentences:
-        return dropped(made, "too many sentences without a readable judgment", f"{n} for an aspect")
+        return dropped(made, UNJUDGED, f"{n} for an aspect")
     return made
 
 

@@ -216,7 +216,7 @@ class ShownConstruction:
     def _cost(self, keys: set[str]) -> str:
         """Return in words what requests cost, by the stored replies; of repeated requests only the last is known."""
         if not keys:
-            return "nothing was asked"
+            return "no reply was used"
         costs: list[float | None] = []
         query = "SELECT cost_usd FROM reply WHERE key = ?"
         with suppress(CacheError, ValueError):  # the drafts can be read without it; a key may be none

@@ -344,6 +344,22 @@ def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure(
     assert found == ChatReply(text="", finish="refused", usage=usage)
 
 
+@pytest.mark.parametrize(
+    ("status", "error", "text"),
+    [
+        (500, {"message": "The model produced output that does not match the expected peg-native format"}, ""),
+        (400, {"message": "No JSON", "code": "json_validate_failed", "failed_generation": '{"a": 1'}, '{"a": 1'),
+        (400, {"message": "No JSON", "code": "json_validate_failed", "failed_generation": [1]}, ""),
+    ],
+)
+def test_a_reply_that_the_server_itself_cannot_read_is_a_reply_and_is_not_asked_the_same_again(
+    status: int, error: dict[str, Any], text: str
+) -> None:
+    with served(answer(status, json.dumps({"error": error}).encode())) as (server, sender, time):
+        found = outcome(server, sender)
+    assert (found, len(server.log), time.slept) == (ChatReply(text=text, finish="other"), 1, [])
+
+
 def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     asked = [{"Retry_After": value} for value in ("7", "600", "soon", "-3", soon, "0.9")]

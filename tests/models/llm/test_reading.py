@@ -22,6 +22,7 @@ from evidencebench.models.llm.reading import (
     read_selection,
 )
 from examples import IS_THOROUGH
+from malformed_replies import REFUSALS_ELSEWHERE
 from models.llm.reply_shapes import (
     INJECTED,
     LEFT_TO_REPAIR,
@@ -135,7 +136,8 @@ def test_the_messages_say_which_indices_and_how_many() -> None:
     assert selection("").why == "the reply is empty"
     assert selection("Well.").why == "no list of sentences was found in the reply"
     assert selection("", finish="refused").why == "the provider withheld the reply"
-    assert selection("I can't help with that.").why == "the reply says that the model will not answer"
+    for refusal in ("I can't help with that.", *REFUSALS_ELSEWHERE):
+        assert selection(refusal).why == "the reply says that the model will not answer"
 
 
 def test_a_reading_says_how_the_answer_was_found() -> None:

@@ -208,6 +208,7 @@ _REFUSAL = re.compile(
     r"(?:guidelines|polic(?:y|ies)))(?![^\W_])",
     re.IGNORECASE,
 )
+_DECLINES = packaged_table(__file__, "refusals.toml")["declines"]
 _PHRASES_REMARK = re.compile(r"[\s*_`\"')\]}>$\\!?~]*+(?:[,;:.(-]|(?:because|since|as|for|which|that)(?![^\W_]))")
 _ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
 
@@ -221,7 +222,8 @@ def says_none(text: str) -> bool:
 
 def refuses(text: str) -> bool:
     text = text.strip()
-    return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
+    ends = (text[:_WINDOW], text[-_WINDOW:])
+    return any(_REFUSAL.search(end) or any(words in end.casefold() for words in _DECLINES) for end in ends)
 
 
 def is_remark(rest: str) -> bool:

@@ -159,6 +159,15 @@ def withheld_reply(*, is_charged: bool = False) -> ChatReply:
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
+def unformed_reply(status: int, content: bytes) -> ChatReply | None:
+    """Return the reply, if told, where a server says that its model replied in another form; None: it does not."""
+    if status not in {400, 500} or not _holds(refusal_text(content), "unformed"):
+        return None
+    error = _error_in(content)
+    text = error.get("failed_generation") if isinstance(error, dict) else None  # Groq's
+    return ChatReply(text=text if isinstance(text, str) else "", finish="other")
+
+
 def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | EvidenceBenchError:
     status, text = answer.status, refusal_text(answer.content)
     message = f"status {status}: {hide_key(text, key)}"
@@ -354,6 +363,8 @@ class HttpSender:
             correct(0)
             if is_withheld(answer.status, answer.content):
                 return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+            if (unformed := unformed_reply(answer.status, answer.content)) is not None:
+                return reply_without_key(unformed, post.key)
             name = untaken_field(post.request, post.form, refusal_text(answer.content))
             if name and answer.status in {400, 422, 500}:  # pydantic's is 422, and 500 in llama-cpp-python's server
                 post.form |= {name}

@@ -1,0 +1,180 @@
+"""A hostile server in whole constructions: at every question of every step, nothing raises, and nothing is lost."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from evidencebench.construction.demo import synthetic_studies, write_synthetic_review
+from evidencebench.construction.draft import DATASET_FOLDER
+from evidencebench.construction.pipeline import Constructed, construct
+from evidencebench.construction.recheck import UNJUDGED
+from evidencebench.construction.step import NO_REPLY, REFUSED
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import StopError
+from evidencebench.integrations.fake_model import Call, FakeModel, Settings, read_prompt
+from evidencebench.models.llm.client import make_client
+from examples import IS_THOROUGH
+from trial_constructions import files_in
+
+httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
+
+FIRST, SECOND = "noisy-0.2-0.02", "noisy-0.1-0.01"
+CONFIG = f"""
+[judge]
+at_once = true
+precision = 0.99
+check = 0.3
+second_model = "local/{SECOND},base_url=http://server/v1"
+"""
+QUESTIONS = {  # what a prompt asks -> the step
+    "delimit the passage": "summaries",
+    "keep summaries of results": "summaries",
+    "purpose of the evidence": "hypotheses",
+    "hypothesis": "hypotheses",
+    "can the paper answer": "hypotheses",
+    "aspects": "aspects",
+    "verify the aspects": "aspects",
+    "judge all aspects": "judge",
+    "recheck all aspects": "recheck",
+    "label results": "label-results",
+}
+
+
+def choice(content: str | None, finish: str = "stop", **message: Any) -> bytes:
+    message = {"role": "assistant", "content": content, **message}
+    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
+
+
+def error(status: int, **said: str) -> tuple[int, bytes]:
+    return status, json.dumps({"error": said}).encode()
+
+
+Answer = Callable[[str], Any]
+"""What the server answers in place of a right text: a body, a status with it, or an error of the line."""
+
+REPLIES: dict[str, Answer] = {
+    "content_filter": lambda _: choice(None, "content_filter"),
+    "content_filter in the middle": lambda text: choice(text[: len(text) // 2], "content_filter"),
+    "the prompt is filtered": lambda _: error(400, message="filtered", code="content_filter"),
+    "a refusal": lambda _: choice(None, refusal="I will not."),
+    "no content": lambda _: choice(None),
+    "cut": lambda text: choice(text[: len(text) // 2], "length"),
+    "what it cannot read itself": lambda _: error(
+        500, message="The model produced output that does not match the expected"
+    ),
+}
+FAILURES: dict[str, Answer] = {
+    "no choices": lambda _: b'{"choices": []}',
+    "nothing": lambda _: b"",
+    "silence": lambda _: httpx.ReadTimeout("silence"),
+    "HTML": lambda _: b"<html>busy</html>",
+    "500": lambda _: error(500, message="down"),
+    "400": lambda _: error(400, message="bad request"),
+}
+
+
+MODEL = FakeModel(load_sample(), Settings(), synthetic_studies())
+
+
+@dataclass
+class HostileServer:
+    """Answers right, but to one question as a shape says."""
+
+    question: str = ""
+    shape: Answer = choice
+    asked: Counter[bytes] = field(default_factory=Counter)
+
+    def question_in(self, body: bytes) -> str:
+        call = msgspec.json.decode(body, type=Call)
+        step = read_prompt(call.messages).step
+        return step.replace("judge", "recheck") if call.model == SECOND else step
+
+    def __call__(self, request: Any) -> Any:
+        self.asked[request.content] += 1
+        text = MODEL.reply(msgspec.json.decode(request.content, type=Call), "").text
+        found = self.shape(text) if self.question_in(request.content) == self.question else choice(text)
+        if isinstance(found, Exception):
+            raise found
+        status, body = found if isinstance(found, tuple) else (200, found)
+        return httpx.Response(status, stream=httpx.ByteStream(body))
+
+
+def write_review(folder: Path) -> None:
+    """Write the synthetic review with two of its papers at hand, of which three passages are told."""
+    write_synthetic_review(folder, model=f"local/{FIRST},base_url=http://server/v1")
+    for number in (2, 3, 5):
+        (folder / "papers" / f"paper_{number}.xml").unlink()
+    path = folder / "construction.toml"
+    path.write_text(path.read_text() + CONFIG)
+
+
+def constructed(folder: Path, server: HostileServer) -> Constructed | StopError:
+    """Return what one run makes of it."""
+    environ = {"EVIDENCEBENCH_CACHE": str(folder / "cache")}
+    client = make_client(max_attempts=1, environ=environ, transport=httpx.MockTransport(server))
+    try:
+        return construct(folder / "construction.toml", client=client)
+    except StopError as error:  # too many failures in a row
+        return error
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return the data set that a server makes which is never hostile."""
+    folder = tmp_path_factory.mktemp("sound")
+    write_review(folder)
+    server = HostileServer()
+    made = constructed(folder, server)
+    assert isinstance(made, Constructed)
+    assert {step.step for step in made.steps if step.n_kept} == {*QUESTIONS.values()}
+    assert {server.question_in(body) for body in server.asked} >= {*QUESTIONS}, "each question is asked"
+    return files_in(folder / "work" / DATASET_FOLDER)
+
+
+def tried(folder: Path, server: HostileServer) -> Constructed | StopError:
+    """Return what a run makes of it, in which no draft may be lost."""
+    write_review(folder)
+    made = constructed(folder, server)
+    for step in made.steps if isinstance(made, Constructed) else ():
+        assert step.n_drafts == step.n_kept + step.dropped.total() + len(step.failures)
+        assert {*step.dropped} <= {NO_REPLY, REFUSED, UNJUDGED, "reports no results"}
+    return made
+
+
+by_question = pytest.mark.parametrize("question", QUESTIONS if IS_THOROUGH else ["recheck all aspects"])
+
+
+@by_question
+@pytest.mark.parametrize("shape", REPLIES)
+def test_a_reply_without_an_answer_is_counted_and_not_asked_for_again(
+    tmp_path: Path, question: str, shape: str
+) -> None:
+    server = HostileServer(question, REPLIES[shape])
+    made = tried(tmp_path, server)
+    assert isinstance(made, Constructed)
+    assert made.n_failures == 0
+    constructed(tmp_path, server)
+    assert {*server.asked.values()} == {1}
+
+
+@by_question
+@pytest.mark.parametrize("shape", FAILURES)
+def test_after_failures_the_next_run_asks_for_what_failed_alone_and_makes_the_same_data(
+    tmp_path: Path, question: str, shape: str, sound: dict[str, bytes]
+) -> None:
+    server = HostileServer(question, FAILURES[shape])
+    made = tried(tmp_path, server)
+    assert isinstance(made, StopError) or (made.n_failures and made.steps[-1].step == QUESTIONS[question])
+    server.question = ""
+    constructed(tmp_path, server)
+    assert files_in(tmp_path / "work" / DATASET_FOLDER) == sound
+    assert {server.question_in(body) for body, n in server.asked.items() if n > 1} == {question}
