@@ -60,8 +60,8 @@ def tasks_mark(tasks: TasksFile) -> str:
 def shown_names(tasks: TasksFile) -> list[str]:
     """Return the fields that people read above a paper, in order, without those that no task has."""
     names = ("hypothesis", "aspect", "summary", "cited", "before", "text", "after")
-    names += ("paper_id",) if tasks.header.sort == "hypotheses" else ()  # a sheet has no room for the paper itself
-    return [name for name in names if any(getattr(task, name) for task in tasks.records)]
+    more = ("paper_id",) if tasks.header.sort == "hypotheses" else ()  # a sheet has no room for the paper itself
+    return [name for name in (*names, *more) if any(getattr(task, name) for task in tasks.records)]
 
 
 # Label Studio.
