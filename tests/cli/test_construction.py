@@ -1,5 +1,6 @@
 """All steps of a construction, over real HTTP, against the trial server that knows what is right."""
 
+import csv
 import dataclasses
 import json
 import re
@@ -17,7 +18,6 @@ from evidencebench.construction.demo import expected_instances
 from evidencebench.construction.draft import STEP_FILES, open_drafts, output_of
 from evidencebench.construction.leakage import BY_HYPOTHESIS, BY_ID, BY_TEXT
 from evidencebench.construction.noise import estimate_noise
-from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
 from evidencebench.construction.people.labels import read_labels
 from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.construction.recheck import lead_in
@@ -244,10 +244,16 @@ def test_what_people_marked_says_how_many_labels_are_right(command: Command) -> 
         assert command(RUN).code == 0
         assert command("construct validate work -n 4 --for csv").code == 0
         tasks, labels = read_tasks("work/validation/sentences.jsonl"), read_labels("work")
-        folder = AnnotationFolder(Path("work/validation/sentences"), tasks)
-        for task in tasks.records:
-            sources = tuple(sorted(labels[task.paper_id, task.aspect].sources))
-            folder.append("Ada", TaskAnnotation(task=task.id, sentences=sources, is_done=True))
+        with Path("work/validation/sentences.csv").open(encoding="utf-8-sig", newline="") as blank:
+            rows = list(csv.DictReader(blank))
+        with Path("ada.csv").open("w", newline="") as filled:
+            writer = csv.DictWriter(filled, fieldnames=rows[0])
+            writer.writeheader()
+            for row in rows:
+                task = tasks.by_id[row["task"]]
+                sources = labels[task.paper_id, task.aspect].sources
+                writer.writerow(row | {"is_source": "x" if int(row["number"]) in sources else "0"})
+        assert command("construct validate work --answers ada.csv --draws 100").code == 0
         texts = [command(RUN).out, command("construct status work").out, Path("work/dataset/datasheet.md").read_text()]
     assert command("construct show work").done
     for text in (*texts, Path("work/drafts.html").read_text()):

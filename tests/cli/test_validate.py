@@ -52,8 +52,11 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
         assert words in found.out
     assert "30 points (as given)." in found.out
 
-    fields = command(f"{report} --json").json["sentences"]
-    assert command(f"{report} --json").json["sentences"] == fields, "the same seed, the same figures"
+    found = command(f"{report} --json")
+    assert found.json["answers"] == {"new": 0, "changed": 0, "unchanged": 18}
+    fields = found.json["sentences"]
+    later = command(f"{CALL} --report --draws 300 --margin 0.3 --json").json
+    assert later == {"sentences": fields, "warnings": []}, "the same answers and seed, the same figures"
     agreement = fields["criteria"][0]["agreement"]
     assert [pair["sort"] for pair in agreement["pairs"]] == [
         "human-human",
@@ -72,7 +75,12 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     *text, _ = Path("bo.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("bo.csv").write_text("".join(text), encoding="utf-8")
     report = f"{report} --answers cy.csv"
-    assert command(report).err == "warning: bo.csv: tasks with rows missing: left out: 1\n"
+    assert command(report).err.splitlines() == [
+        "note: answers in people/sentences: 9 new, 0 changed, 17 unchanged",
+        "warning: bo.csv: tasks with rows missing: left out: 1",
+    ]
+    Path("bo.csv").unlink()  # what it said is kept
+    report = f"{CALL} --report --draws 300 --margin 0.3"
     team = command(f"{report} --team {{ada & bo=ada,bo}} --json").json["sentences"]["criteria"][0]["agreement"]
     assert next((pair["first"], pair["second"]) for pair in team["pairs"]) == ("ada & bo", "cy")
 
@@ -185,7 +193,10 @@ def test_a_work_folder_has_a_place_of_its_own_and_the_labels_of_today(tmp_path: 
     [
         ("construct validate sample", "sample is no work folder: expected --folder"),
         ("construct validate own.py --folder own", "own.py"),
-        (f"{CALL} --report", "people: expected answers of people, got none"),
+        (
+            f"{CALL} --report",
+            "people: expected answers of people, got none; without --report people can answer, and --answers FILE",
+        ),
         (f"{CALL} --answers nothing.csv", "nothing.csv: cannot be read"),
         (f"{CALL} --answers people/sentences.jsonl", "expected a sheet that"),
         (f"{CALL} --sort pairs --report", "people/pairs.jsonl: cannot be read"),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evidencebench.construction.draft import CitedPassage, Draft, Judging, JudgingRound, WindowVote
 from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation
-from evidencebench.construction.people.exchange import TOOLS, collect_annotations
+from evidencebench.construction.people.exchange import TOOLS, keep_answers
 from evidencebench.construction.people.labels import AspectLabels, read_labels
 from evidencebench.construction.people.sampling import draw_tasks
 from evidencebench.construction.people.tasks import (
@@ -402,10 +402,16 @@ def fill_label_studio(tasks: TasksFile, marked: Marked) -> bytes:
 FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {"csv": fill_sheet, "label-studio": fill_label_studio}
 
 
+def anew(folder: Path, tasks: TasksFile) -> AnnotationFolder:
+    """Return a folder that nobody has answered in."""
+    return AnnotationFolder(Path(tempfile.mkdtemp(dir=folder)), tasks, clock=lambda: NOON)
+
+
 def read_back(folder: Path, tasks: TasksFile, content: bytes) -> Marked:
-    path = folder / "Ada"
+    path, answers = folder / "Ada", anew(folder, tasks)
     path.write_bytes(content)
-    found = collect_annotations([path], tasks)[0].by_annotator
+    keep_answers([path], answers)
+    found = answers.read().by_annotator
     assert set(found) <= {"Ada"}
     return {task: one.sentences or () for task, one in found.get("Ada", {}).items() if one.is_done}
 
@@ -471,7 +477,9 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
         item["annotations"] = [{"completed_by": 3, "result": result}]
     for content in (sheet.getvalue(), json.dumps(items)):
         (tmp_path / "Ada").write_text(content)
-        ((_, found),) = collect_annotations([tmp_path / "Ada"], tasks)[0].by_annotator.items()
+        answers = anew(tmp_path, tasks)
+        keep_answers([tmp_path / "Ada"], answers)
+        ((_, found),) = answers.read().by_annotator.items()
         assert {task: one.ratings for task, one in found.items() if one.is_done} == said
 
 
@@ -485,7 +493,7 @@ def test_the_last_of_two_submissions_counts_without_a_sentence_that_a_mark_only_
     later["result"][0]["value"] |= {"end": "5", "endOffset": 0}
     items[1]["annotations"][0]["was_cancelled"] = True
     assert read_back(tmp_path, tasks, json.dumps(items).encode()) == {"task_0": (3, 4)}
-    _, problems = collect_annotations([tmp_path / "Ada"], tasks)
+    _, problems = keep_answers([tmp_path / "Ada"], anew(tmp_path, tasks))
     assert any("skipped: 1" in problem for problem in problems)
     assert any("nobody has submitted: 1" in problem for problem in problems)
 
@@ -494,7 +502,7 @@ def test_what_is_missing_in_a_sheet_is_counted(tmp_path: Path) -> None:
     tasks = sheet_tasks(tmp_path, ("a", "b", "c"))
     lines = fill_sheet(tasks, {"task_0": (1,), "task_1": (0,)}).decode().splitlines(keepends=True)
     assert read_back(tmp_path, tasks, "".join(lines[:3] + lines[4:]).encode()) == {"task_1": (0,)}
-    _, problems = collect_annotations([tmp_path / "Ada"], tasks)
+    _, problems = keep_answers([tmp_path / "Ada"], anew(tmp_path, tasks))
     assert any("rows missing: left out: 1" in problem for problem in problems)
     assert any("without any filled cell: not done: 1" in problem for problem in problems)
 
@@ -531,23 +539,68 @@ def test_what_does_not_fit_the_tasks_is_refused(
 def test_answers_to_other_tasks_are_refused(tmp_path: Path, tool: str) -> None:
     tasks = sheet_tasks(tmp_path, ("a", "b"))
     content = FILLED[tool](tasks, {"task_0": (1,)})
-    with pytest.raises(RunMismatchError, match="give the tasks that were exported to this tool"):
+    with pytest.raises(RunMismatchError, match="--sort and --folder say which tasks"):
         read_back(tmp_path, sheet_tasks(tmp_path, ("a", "B")), content)
 
 
-def test_a_folder_of_ours_and_exports_are_read_together_but_no_answer_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", TOOLS)
+def test_answers_of_a_tool_are_kept_once_and_a_changed_one_is_a_revision(tmp_path: Path, tool: str) -> None:
+    tasks, file = sheet_tasks(tmp_path), tmp_path / "Ada"
+    answers = anew(tmp_path, tasks)
+
+    def kept(marked: Marked) -> Counter[str]:
+        file.write_bytes(FILLED[tool](tasks, marked))
+        return keep_answers([file], answers)[0]
+
+    first: Marked = {"task_0": (1,), "task_1": ()}
+    assert kept(first) == {"new": 2, "changed": 0, "unchanged": 0}
+    journal = answers.path_of("Ada").read_bytes()
+    assert kept(first) == {"new": 0, "changed": 0, "unchanged": 2}
+    assert answers.path_of("Ada").read_bytes() == journal
+    assert kept({"task_0": (2,), "task_2": (0,)}) == {"new": 1, "changed": 1, "unchanged": 0}
+    found = answers.answers_of("Ada")
+    assert {task: (one.sentences, one.revision) for task, one in found.items()} == {
+        "task_0": ((2,), 2),
+        "task_1": ((), 1),  # that a file leaves out stays
+        "task_2": ((0,), 1),
+    }
+    assert {(one.at, one.is_imported, one.is_done) for one in found.values()} == {(NOON.isoformat(), True, True)}
+
+
+def test_no_answer_that_was_given_in_the_app_is_replaced_and_then_nothing_of_the_file_is_kept(tmp_path: Path) -> None:
     tasks = sheet_tasks(tmp_path)
-    ours = AnnotationFolder(tmp_path / "people", tasks)
-    ours.append("Bo", TaskAnnotation(task="task_0", sentences=(0,), is_done=True))
-    (tmp_path / "Ada.csv").write_bytes(fill_sheet(tasks, {"task_0": (1,)}))
-    found, _ = collect_annotations([tmp_path / "people", tmp_path / "Ada.csv"], tasks)
-    assert set(found.by_annotator) == {"Ada", "Bo"}
+    answers, sheet = anew(tmp_path, tasks), tmp_path / "Ada.csv"
+    answers.append("Ada", marked(0, task="task_0"))
+    sheet.write_bytes(fill_sheet(tasks, {"task_0": (1,), "task_1": (1,)}))
+    with pytest.raises(PeopleError, match=r"'Ada' gave task 'task_0' another answer in the app; change it"):
+        keep_answers([sheet], answers)
+    assert set(answers.answers_of("Ada")) == {"task_0"}
+    sheet.write_bytes(fill_sheet(tasks, {"task_0": (0,), "task_1": (1,)}))
+    assert keep_answers([sheet], answers)[0] == {"new": 1, "changed": 0, "unchanged": 1}
+    answers.append("Ada", marked(2, task="task_1", revision=2))  # in the app, behind the file
+    with pytest.raises(PeopleError, match="gave task 'task_1' another answer in the app"):
+        keep_answers([sheet], answers)
+
+
+def test_files_that_contradict_each_other_or_name_another_rater_are_refused(tmp_path: Path) -> None:
+    tasks = sheet_tasks(tmp_path)
+    answers, files = anew(tmp_path, tasks), [tmp_path / name / "Ada.csv" for name in ("one", "other")]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_bytes(fill_sheet(tasks, {"task_0": (number,), "task_1": ()}))
     with pytest.raises(RunFormatError, match="a second answer of 'Ada' to task 'task_0'; give each once"):
-        collect_annotations([tmp_path / "Ada.csv"] * 2, tasks)
-    with pytest.raises(RunFormatError, match="is one annotator's file; give its folder"):
-        collect_annotations([ours.path_of("Bo")], tasks)
+        keep_answers(files, answers)
+    model = tmp_path / "model.csv"
+    model.write_bytes(files[0].read_bytes())
+    with pytest.raises(PeopleError, match="'model' is what the report calls another rater"):
+        keep_answers([files[0], model], answers)
     with pytest.raises(UnreadableError, match="cannot be read"):
-        collect_annotations([tmp_path / "nothing.csv"], tasks)
+        keep_answers([tmp_path / "nothing.csv"], answers)
+    (nobody := tmp_path / f"{tasks.path.stem}.csv").write_bytes(files[0].read_bytes())
+    with pytest.raises(RunFormatError, match="line 2: no annotator; name the file after them"):
+        keep_answers([nobody], answers)
+    assert answers.read().by_annotator == {}
+    assert keep_answers([files[0], files[0]], answers)[0]["new"] == 2
 
 
 @pytest.mark.parametrize(
@@ -557,4 +610,4 @@ def test_files_of_another_sort_are_refused(tmp_path: Path, content: bytes) -> No
     tasks = sheet_tasks(tmp_path)
     (tmp_path / "x").write_bytes(content)
     with pytest.raises((RunFormatError, RunMismatchError, UnreadableError)):
-        collect_annotations([tmp_path / "x"], tasks)
+        keep_answers([tmp_path / "x"], anew(tmp_path, tasks))

@@ -1,6 +1,6 @@
 """``evidencebench construct validate``: people check the labels."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,8 @@ from evidencebench.construction.people.agreement import (
     ValidationReport,
     report_answers,
 )
-from evidencebench.construction.people.answers import Annotations
-from evidencebench.construction.people.exchange import TOOLS, collect_annotations
+from evidencebench.construction.people.answers import AnnotationFolder, Annotations
+from evidencebench.construction.people.exchange import TOOLS, keep_answers
 from evidencebench.construction.people.labels import Labelled, read_labels, validation_folder
 from evidencebench.construction.people.marks import LABELS
 from evidencebench.construction.people.sampling import draw_tasks
@@ -77,7 +77,7 @@ def validate(
     tools: Annotated[
         tuple[str, ...], option("--for", "Write files for a tool; repeatable.", click.Choice(list(TOOLS)))
     ],
-    answers: Annotated[tuple[Path, ...], option("--answers FILE", "Report what a tool gave back; repeatable.")],
+    answers: Annotated[tuple[Path, ...], option("--answers FILE", "Keep a tool's answers, and report; repeatable.")],
     is_report: Annotated[bool, option("--report", "Report what people answered.")],
     teams: Annotated[
         tuple[_Team, ...],
@@ -98,6 +98,7 @@ def validate(
 
     The first call draws tasks and serves the app in which people answer and
     adjudicate; later ones serve it again. --report reports. People see no label.
+    --answers keeps what another tool gave back as if it was given in the app.
 
     \b
     sentences   which sentences of a paper hold an aspect (50 papers)
@@ -127,15 +128,17 @@ def validate(
     if is_report or answers:
         if disagreements:
             refuse_existing(disagreements, overwrite=overwrite, option="--disagreements", no_stream="has the report")
+        sort = sort or ("sentences" if answers else None)
+        kept, problems = _kept(folder, sort, answers) if sort and answers else ({}, [])
         report_of = partial(report_answers, resampling=resampling, margin=margin, teams=dict(teams))
         with progress("comparing", progress_style):
-            reports, cautions = _reports(source, folder, sort, answers, report_of)
+            reports, cautions = _reports(source, folder, sort, problems, report_of)
         if disagreements:
             differing = [one for report in reports for one in report.disagreements]
             write_whole(disagreements, disagreements_page(differing, title=f"Disagreements in {folder}"))
         print_cautions(cautions)
         if as_json:
-            print_json({**{report.sort: asdict(report) for report in reports}, "warnings": cautions})
+            print_json({**{report.sort: asdict(report) for report in reports}, **kept, "warnings": cautions})
         for report in () if as_json else reports:
             _print_report(report, resampling, table_format)
         return
@@ -165,6 +168,15 @@ def _drawn(source: str, folder: Path, sort: TaskSort, n: int | None, seed: int) 
     return read_tasks(path)
 
 
+def _kept(folder: Path, sort: TaskSort, answers: Iterable[Path]) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """Keep what files hold beside the answers from the app; return the fields for machines, and problems."""
+    annotations = AnnotationFolder(folder / sort, read_tasks(folder / f"{sort}.jsonl"))
+    counts, problems = keep_answers(answers, annotations)
+    told = ", ".join(f"{n:,} {what}" for what, n in counts.items())
+    print_cautions([f"answers in {annotations.folder}: {told}"], "note")
+    return {"answers": dict(counts)}, problems
+
+
 def _write_for_tools(tasks: TasksFile, tools: Sequence[str], *, overwrite: bool, as_json: bool) -> None:
     files = {tasks.path.with_suffix(f".{end}"): make for tool in tools for end, make in TOOLS[tool].items()}
     for file in files:
@@ -176,29 +188,30 @@ def _write_for_tools(tasks: TasksFile, tools: Sequence[str], *, overwrite: bool,
         print_json({"files": written, "n_tasks": len(tasks.records), "header": tasks.header})
         return
     click.echo("\n".join(written))
-    click.echo(f"{counted(len(tasks.records), 'task')}; --answers FILE reports what comes back")
+    click.echo(f"{counted(len(tasks.records), 'task')}; --answers FILE keeps and reports what comes back")
 
 
 def _reports(
     source: str,
     folder: Path,
     sort: TaskSort | None,
-    answers: Sequence[Path],
+    problems: Iterable[str],
     report_of: Callable[[TasksFile, Annotations, Labelled | None], ValidationReport],
 ) -> tuple[list[ValidationReport], list[str]]:
     """Return the report of a sort, or of each that somebody has answered, and what a reader must know."""
     every: Sequence[TaskSort] = get_args(TaskSort)
     answered: list[TaskSort] = [name for name in every if any((folder / name).glob("*.jsonl"))]
-    sorts: list[TaskSort] = [sort] if sort else ["sentences"] if answers else answered
+    sorts: list[TaskSort] = [sort] if sort else answered
     if not sorts:
-        raise UnreadableError(f"{folder}: expected answers of people, got none; without --report people can answer")
-    reports, cautions = [], list[str]()
+        raise UnreadableError(
+            f"{folder}: expected answers of people, got none; without --report people can answer, and --answers FILE "
+            "keeps what they answered in another tool"
+        )
+    reports, cautions = [], list(problems)
     labels = read_labels(source) if LABELLED_SORTS & set(sorts) else None
     for name in sorts:
         tasks = read_tasks(folder / f"{name}.jsonl")
-        sources = [*answers, *([folder / name] if name in answered else [])]
-        annotations, problems = collect_annotations(sources, tasks)
-        cautions += problems
+        annotations = AnnotationFolder(folder / name, tasks).read()
         try:
             report = report_of(tasks, annotations, labels if name in LABELLED_SORTS else None)
         except UndefinedScoreError as error:

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.answers import Annotations
+from evidencebench.construction.people.answers import MODEL, TOGETHER, Annotations
 from evidencebench.construction.people.labels import Labelled
 from evidencebench.construction.people.marks import (
     LEAST_VALUES,
     MISSING,
-    MODEL,
     PAIR_MEASURES,
-    TOGETHER,
     Marks,
     PairSort,
     collect_marks,

@@ -26,6 +26,7 @@ class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     revision: int = 1
     at: str = ""  # ISO 8601, UTC
     decided_by: str = ""  # only in the file of decisions
+    is_imported: bool = False  # from a file of another tool, such as a spreadsheet; else it was given in the app
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,6 +49,7 @@ class Cause(msgspec.Struct, frozen=True):
 CAUSES: Mapping[str, Cause] = {name: Cause(name, **cause) for name, cause in QUESTIONS["causes"].items()}
 
 ADJUDICATED = "adjudicated.jsonl"  # the name of the journal of decisions; no annotator's file is named so
+TOGETHER, MODEL = "people together", "model"  # how what people say together and the labels are named among the raters
 
 _MOST_NOTE = 5_000
 
@@ -93,7 +95,9 @@ class AnswerFolder(Generic[AnswerT]):
         )
 
     def path_of(self, person: str) -> Path:
-        return self.folder / f"{file_stem(checked_name(person))}.jsonl"
+        if (name := checked_name(person)) in {TOGETHER, MODEL}:
+            raise PeopleError(f"'{name}' is what the report calls another rater; choose another name")
+        return self.folder / f"{file_stem(name)}.jsonl"
 
     def answers_of(self, person: str) -> Mapping[str, AnswerT]:
         return self._read(self.path_of(person))[1]

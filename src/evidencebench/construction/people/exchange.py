@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
-from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation, check_annotation
+from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation, check_annotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, decoded, packaged_table, read_bytes
@@ -24,11 +24,11 @@ YES, NO = "yes", "no"
 
 @dataclass(kw_only=True)
 class ForeignAnnotations:
-    """What a file holds: annotator -> task id -> annotation; ``problems`` are what a reader must know, counted."""
+    """What a file holds: annotator, task id -> annotation; ``problems`` are what a reader must know, counted."""
 
     path: Path
     tasks: TasksFile
-    by_annotator: dict[str, dict[str, TaskAnnotation]] = field(default_factory=dict)
+    answers: dict[tuple[str, str], TaskAnnotation] = field(default_factory=dict)
     problems: Counter[str] = field(default_factory=Counter)
 
     def add(self, annotator: str, annotation: TaskAnnotation, where: str) -> None:
@@ -38,13 +38,13 @@ class ForeignAnnotations:
             name = checked_name(annotator)
         except PeopleError as error:
             raise RunFormatError(f"{self.path}: {where}: {error}") from error
-        self.by_annotator.setdefault(name, {})[annotation.task] = annotation
+        self.answers[name, annotation.task] = annotation
 
     def require_same_tasks(self, sha256: object, where: str) -> None:
         if sha256 != tasks_mark(self.tasks):
             raise RunMismatchError(
                 f"{self.path}: {where}: is of other tasks than {self.tasks.path}: expected the mark "
-                f"'{tasks_mark(self.tasks)}', got {sha256!r}; give the tasks that were exported to this tool"
+                f"'{tasks_mark(self.tasks)}', got {sha256!r}; --sort and --folder say which tasks this tool was given"
             )
 
     def rated(self, task: str, given: Mapping[str, bool]) -> TaskAnnotation:
@@ -148,9 +148,7 @@ def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
             match submitted.completed_by:  # the address where the export has it, else a number
                 case {"email": str(name)} if name:
                     into.add(name, annotation, where)
-                case {"id": int(number)}:
-                    into.add(f"user {number}", annotation, where)
-                case number:
+                case {"id": int(number)} | number:
                     into.add("unknown" if number is None else f"user {number}", annotation, where)
 
 
@@ -172,7 +170,7 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
         if last >= n_sentences:
             raise RunFormatError(f"{into.path}: task '{task}': sentence {last}: the paper has 0..{n_sentences - 1}")
         marked.update(range(span.start, last + 1))
-    return TaskAnnotation(task=task, sentences=tuple(sorted(marked)), is_done=True, at=submitted.updated_at)
+    return TaskAnnotation(task=task, sentences=tuple(sorted(marked)), is_done=True)
 
 
 # A CSV for a spreadsheet: a row a sentence, with a cell to fill; or a row a task, with a cell a criterion.
@@ -219,7 +217,10 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
         into.require_same_tasks(row[_TASKS], f"line {line}")
         if task is None:
             raise RunFormatError(f"{where}: no task '{row[TASK_COLUMN]}'")
-        given = filled.setdefault((row.get(_ANNOTATOR, "").strip() or into.path.stem, task.id), {})
+        annotator = row.get(_ANNOTATOR, "").strip() or into.path.stem
+        if annotator == into.tasks.path.stem:
+            raise RunFormatError(f"{where}: no annotator; name the file after them, or fill the column 'annotator'")
+        given = filled.setdefault((annotator, task.id), {})
         for name in cells:
             word = row[name].strip().lower()
             if word not in {"", *_YES, *_NO}:
@@ -279,35 +280,33 @@ TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = {
 """Tool -> the ends of the names of its files -> what makes them."""
 
 
-def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> tuple[Annotations, list[str]]:
-    """Return what folders and exports hold together, and problems; an annotator answers a task in one of them only."""
-    merged: dict[str, dict[str, TaskAnnotation]] = {}
-    problems = []
-    for path in sources:
-        if path.is_dir():
-            ours = AnnotationFolder(path, tasks).read()
-            by_annotator = {**ours.by_annotator, "": ours.adjudicated}
+def keep_answers(paths: Iterable[Path], folder: AnnotationFolder) -> tuple[Counter[str], list[str]]:
+    """Add what files of other tools hold to a folder; return how many are new, changed and unchanged, and problems.
+
+    Nothing is kept where a file does not fit the tasks, two differ, or a person gave another answer in the app.
+    """
+    given, kept = dict[tuple[str, str], TaskAnnotation](), list[tuple[str, TaskAnnotation]]()
+    problems, counts = list[str](), Counter(new=0, changed=0, unchanged=0)
+    for path in paths:
+        content, read = read_bytes(path, at_most=1 << 30), ForeignAnnotations(path=path, tasks=folder.tasks)
+        is_json = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        (read_label_studio if is_json else read_sheet)(content, read)
+        problems += [f"{path}: {problem}: {n:,}" for problem, n in read.problems.items()]
+        for (name, task), answer in read.answers.items():
+            if given.setdefault((name, task), answer) != answer:
+                raise RunFormatError(f"{path}: a second answer of '{name}' to task '{task}'; give each once")
+    for (name, task), answer in given.items():
+        last = folder.answers_of(name).get(task) or TaskAnnotation(task=task, revision=0, is_imported=True)
+        if msgspec.structs.replace(last, note="", revision=1, at="", is_imported=False) == answer:
+            counts["unchanged"] += 1
+        elif last.is_imported:
+            counts["changed" if last.revision else "new"] += 1
+            kept.append((name, msgspec.structs.replace(answer, revision=last.revision + 1, is_imported=True)))
         else:
-            foreign = _read_foreign(path, tasks)
-            by_annotator = {**foreign.by_annotator}
-            problems += [f"{path}: {problem}: {n:,}" for problem, n in foreign.problems.items()]
-        for name, answers in by_annotator.items():
-            known = merged.setdefault(name, {})
-            if twice := known.keys() & answers.keys():
-                what = f"answer of '{name}'" if name else "decision"
-                raise RunFormatError(f"{path}: a second {what} to task '{min(twice)}'; give each once")
-            known |= answers
-    return Annotations(adjudicated=merged.pop("", {}), by_annotator=merged), problems
-
-
-def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
-    content = read_bytes(path, at_most=1 << 30)
-    foreign = ForeignAnnotations(path=path, tasks=tasks)
-    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(b'{"format":"evidencebench annotations"'):
-        raise RunFormatError(f"{path}: is one annotator's file; give its folder, '{path.parent}'")
-    if head.startswith(b"["):
-        read_label_studio(content, foreign)
-    else:
-        read_sheet(content, foreign)
-    return foreign
+            raise PeopleError(
+                f"{folder.path_of(name)}: '{name}' gave task '{task}' another answer in the app; change it there, or "
+                "give this annotator another name"
+            )
+    for name, answer in kept:
+        folder.append(name, answer)
+    return counts, problems

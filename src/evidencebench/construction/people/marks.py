@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.construction.noise import MarkedAspect
-from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation
+from evidencebench.construction.people.answers import MODEL, TOGETHER, AnnotationFolder, Annotations, TaskAnnotation
 from evidencebench.construction.people.labels import AspectLabels, Labelled, read_labels, validation_folder
 from evidencebench.construction.people.tasks import AnnotationTask, read_tasks
 from evidencebench.errors import PeopleError
 from evidencebench.scoring.resampling import Floats
 
-TOGETHER, MODEL = "people together", "model"  # how what people say together and the labels are named among the raters
 MISSING = -1
 
 PairSort = Literal["human-human", "human-model", "together-model"]

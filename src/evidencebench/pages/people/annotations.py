@@ -78,7 +78,7 @@ def _done_by(by_annotator: Mapping[str, Mapping[str, TaskAnnotation]], task_id: 
 
 def _from_page(answer: TaskAnnotation) -> TaskAnnotation:
     """Return an answer without what the server sets."""
-    return msgspec.structs.replace(answer, at="", decided_by="")
+    return msgspec.structs.replace(answer, at="", decided_by="", is_imported=False)
 
 
 def _row(task: AnnotationTask) -> TaskRow:
