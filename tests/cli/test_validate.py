@@ -48,7 +48,13 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     found = command(f"{report} --disagreements differ.html")
     assert found.code == 0, found.err
     assert all(len(line) <= 80 for line in found.out.splitlines())
-    for words in ("9 tasks of 9 papers", "ada - bo", "ada - model", "alpha of all people", "Equivalence within 30"):
+    for words in (
+        "sentences: 9 tasks of 9 papers",
+        "ada - bo",
+        "ada - model",
+        "alpha of all people",
+        "Equivalence within 30",
+    ):
         assert words in found.out
     assert "30 points (as given)." in found.out
 

@@ -508,6 +508,7 @@ def test_losses_add_up_and_the_datasheet_tells_what_is_known_and_marks_what_is_n
         f"| judge, round 1, all aspects at once | maker/cheap | aaaaaaaaaaaa | {n} |",
         f"| judge, round 2, asked again | maker/dear | bbbbbbbbbbbb | {n} |",
         "* summaries: model maker/summaries\n",
+        "a temperature of 0 is left out where a server takes none",
         "was not compared with others",
     ]
     assert [words for words in told if words not in text] == []

@@ -142,6 +142,11 @@ def test_passages_come_from_the_drafts_that_were_kept(tmp_path: Path) -> None:
     header, (task,) = draw_tasks(tmp_path, sort="passages")
     assert [one.name for one in header.criteria] == ["about_paper", "reports_result"]
     assert (task.before, task.text, task.after, task.cited) == ("Before. ", kept.summary, " After.", "[7]")
+    for context, before, after in (("a " * 400 + kept.summary, "…" + "a " * 250, ""), ("Some other text.", "", "")):
+        changed = msgspec.structs.replace(kept, context=context)
+        write_drafts(tmp_path / "summaries.jsonl", [changed, dropped], step="summaries")
+        _, (task,) = draw_tasks(tmp_path, sort="passages")
+        assert (task.before, task.after) == (before, after)
     with pytest.raises(DataError, match="expected the work folder of a construction"):
         draw_tasks(data_at(tmp_path / "other", marked_papers(2)), sort="passages")
 
@@ -464,6 +469,7 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
     tasks = sheet_tasks(tmp_path, rates=True)
     said = {"task_0": {"valuable": True, "relevant": False}, "task_1": {"valuable": True, "relevant": True}}
     rows = list(csv.DictReader(io.StringIO(exported(tasks, "csv").decode("utf-8-sig"), newline="")))
+    assert [row["paper_id"] for row in rows] == [task.paper_id for task in tasks.records]  # of which one is asked
     sheet = io.StringIO()
     writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
     writer.writeheader()

@@ -349,7 +349,7 @@ def datasheet(
         losses=as_markdown(loss_table(report.steps)),
         chain=beginning,
         replies=replies,
-        settings=_listed("Settings of the steps:", step_settings),
+        settings=_listed(_paragraph("settings"), step_settings),
         judging=_paragraph("judging", windows=" and ".join(used), unproven=unproven, noise=said),
         leakage=_paragraph("leakage", apart=apart, seed=settings.seed),
         decontamination=_listed(

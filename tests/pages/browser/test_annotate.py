@@ -301,6 +301,8 @@ def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, 
         sign_in(page, url, "Ada")
         page.keyboard.press("Enter")
         expect(page.get_by_role("group", name="Is it valuable?").get_by_role("button", name="Yes")).to_be_focused()
+        expect(page.get_by_role("list", name="Sentences of the paper")).to_contain_text("We asked 120 adults.")
+        assert_accessible(page)
         page.keyboard.press("y")
         page.get_by_role("button", name="Done").click()
         expect(page.get_by_role("alert").filter(has_text="Some questions are not answered yet.")).to_be_visible()

@@ -92,8 +92,8 @@ def test_a_decision_names_who_decided_whatever_the_page_says(folder: Path) -> No
 
     kept = bo.put(answer, "adjudication").json()["answer"]
     assert (kept["decided_by"], kept["at"][:2]) == ("Bo", "20")
-    own = ada.put({**answer, "task": "task_2", "decided_by": "Zed"}).json()["answer"]
-    assert own["decided_by"] == ""
+    own = ada.put({**answer, "task": "task_2", "decided_by": "Zed", "is_imported": True}).json()["answer"]
+    assert (own["decided_by"], own["is_imported"]) == ("", False)
 
 
 def test_what_another_tab_has_changed_comes_back(folder: Path) -> None:
@@ -121,6 +121,13 @@ def test_what_no_page_sends_is_refused(folder: Path, answer: object, status: int
 
     assert (found.status_code, told in found.json()["error"]) == (status, True), found.json()
     assert not (folder / "people").exists()
+
+
+def test_nobody_signs_in_by_a_name_that_reports_give_another_rater(folder: Path) -> None:
+    client = Browser(folder, "Ada").client
+    for name in ("model", " people  together"):
+        refused = client.post("/api/people/session", json={"name": name})
+        assert (refused.status_code, "choose another name" in refused.json()["error"]) == (400, True)
 
 
 def test_a_damaged_file_is_told_without_the_path_of_its_folder(folder: Path) -> None:

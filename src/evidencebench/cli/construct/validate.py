@@ -260,7 +260,9 @@ def _tables(report: ValidationReport, criterion: CriterionReport, resampling: Re
             [one.rater, one.n_tasks, one.n_sentences, one.n_marked, 100 * one.n_marked / max(1, one.n_sentences)]
             for one in criterion.raters
         ]
-        yield Table(title=what, columns=["rater", "done", "sentences", "marked", "% marked"], rows=raters)
+        yield Table(
+            title=f"{report.sort}: {what}", columns=["rater", "done", "sentences", "marked", "% marked"], rows=raters
+        )
     if criterion.agreement is None:
         return
     contrasts = criterion.agreement.contrasts
@@ -305,7 +307,8 @@ def _print_disagreements(rows: Sequence[Disagreement]) -> None:
         click.echo()
         place = row.kind if row.number is None else f"sentence {row.number} ({row.kind})"
         print_prose(f"{row.task}, {place}: {printable(row.sentence)}")
-        print_prose(f"  aspect: {printable(row.aspect)}")
+        if row.aspect != row.sentence:
+            print_prose(f"  aspect: {printable(row.aspect)}")
         print_prose(printable(f"  marked by {', '.join(row.marked_by)}; not by {', '.join(row.not_marked_by)}"))
     if len(rows) > _MOST_SHOWN:
         click.echo(f"\n... {len(rows) - _MOST_SHOWN:,} more; --disagreements FILE writes all")

@@ -60,7 +60,8 @@ def tasks_mark(tasks: TasksFile) -> str:
 def shown_names(tasks: TasksFile) -> list[str]:
     """Return the fields that people read above a paper, in order, without those that no task has."""
     names = ("hypothesis", "aspect", "summary", "cited", "before", "text", "after")
-    return [name for name in names if any(getattr(task, name) for task in tasks.records)]
+    more = ("paper_id",) if tasks.header.sort == "hypotheses" else ()  # a sheet has no room for the paper itself
+    return [name for name in (*names, *more) if any(getattr(task, name) for task in tasks.records)]
 
 
 # Label Studio.
@@ -114,7 +115,7 @@ def label_studio_tasks(tasks: TasksFile) -> bytes:
 
 def label_studio_interface(tasks: TasksFile) -> str:
     names = shown_names(tasks)
-    parts = [_INTERFACE["text"].format(heading=name.capitalize(), name=name) for name in names]
+    parts = [_INTERFACE["text"].format(heading=name.replace("_", " ").capitalize(), name=name) for name in names]
     if tasks.header.sort == "sentences":
         parts.append(_INTERFACE["marks"].format(marks=_MARKS, source=SOURCE))
     for criterion in tasks.header.criteria:

@@ -157,14 +157,15 @@ def _draw_passages(work: Path, n: int, random: Random) -> tuple[str, list[Annota
         raise DataError(f"{work}: expected the work folder of a construction, whose drafts hold the passages, got none")
 
     def task(draft: Draft) -> AnnotationTask:
-        before, _, after = draft.context.partition(draft.summary)
+        before, found, after = draft.context.partition(draft.summary)
+        before = before if found else ""  # a model has left out a sentence between two others
         return AnnotationTask(
             id="",
             instance_id=draft.id,
             paper_id=draft.paper_id,
             text=draft.summary,
-            before=before[-_MOST_AROUND:],
-            after=after[:_MOST_AROUND],
+            before="…" * (len(before) > _MOST_AROUND) + before[-_MOST_AROUND:],
+            after=after[:_MOST_AROUND] + "…" * (len(after) > _MOST_AROUND),
             cited=", ".join(dict.fromkeys(draft.passage.marks)) if draft.passage else "",
         )
 

@@ -212,7 +212,7 @@ function decorate(task, list, isFree) {
   });
 }
 
-// The questions, each with yes and no.
+// The questions, each with yes and no, and the paper where one is asked about.
 function ratingView(task, about, on) {
   let current = 0;
   const questions = about.criteria.map(({ name, question }, place) => {
@@ -223,7 +223,8 @@ function ratingView(task, about, on) {
     return { name, buttons, element: h("div.task-question", { role: "group", "aria-label": question },
       foreign("p", {}, question), said.length ? h("ul.task-said", {}, said) : null, h("div.task-choices", {}, buttons)) };
   });
-  return { element: h("div.task-form", {}, questions.map(({ element }) => element)), show, focus: () => focusAt(0), commands: [
+  const form = h("div.task-form", {}, questions.map(({ element }) => element));
+  return { element: h("div", {}, form, task.sentences.length ? paperList(task) : null), show, focus: () => focusAt(0), commands: [
     { keys: ["y"], name: "yes", run: () => answer(true) },
     { keys: ["x"], name: "no", run: () => answer(false) },
     { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
@@ -251,6 +252,16 @@ function ratingView(task, about, on) {
   }
 }
 
+// The paper to read; the sentences with tags can be focused.
+function paperList(task, tagsOf = () => []) {
+  return h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper" }, task.sentences.map((sentence, index) => {
+    const tags = tagsOf(index);
+    return h("li", { class: `audit-row pick-${task.kinds[index]} ${tags.map((tag) => `is-${tag}`).join(" ")}`, id: `sentence-${index}`, tabindex: tags.length ? "-1" : null },
+      h("span.pick-number", {}, String(index)), foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"),
+      tags.length ? h("span.audit-tags", {}, tags.join(", ")) : null);
+  }));
+}
+
 // The causes, and the paper with its sources and the selected sentences marked.
 function auditView(task, about, on) {
   const sources = new Set(task.sources);
@@ -258,19 +269,14 @@ function auditView(task, about, on) {
   const buttons = about.causes.map((cause, place) =>
     h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(cause) },
       h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
-  const rows = task.sentences.map((sentence, index) => {
-    const tags = [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean);
-    return h("li", { class: `audit-row pick-${task.kinds[index]} ${tags.map((tag) => `is-${tag}`).join(" ")}`, id: `sentence-${index}`, tabindex: tags.length ? "-1" : null },
-      h("span.pick-number", {}, String(index)), foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"),
-      tags.length ? h("span.audit-tags", {}, tags.join(", ")) : null);
-  });
+  const paper = paperList(task, (index) => [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean));
   const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
   const links = (name, indices) => h("p.audit-links", {}, `${name}: `,
     indices.length ? indices.map((index, n) => [n ? ", " : "", h("button.audit-link", { onclick: () => look(index) }, String(index))]) : "none");
   let looked = -1;
   return { element: h("div", {}, h("div.task-form", {}, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons)),
     links("Selected sentences", [...task.selected].sort((one, other) => one - other)), links("Sources", task.sources),
-    h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper" }, rows)), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
+    paper), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
     { keys: about.causes.map((_, place) => String(place + 1)), name: "choose that cause", run: (key) => choose(about.causes[Number(key) - 1]) },
     { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
     { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },
@@ -292,6 +298,6 @@ function auditView(task, about, on) {
 
   function look(index) {
     looked = index;
-    rows[index].focus();
+    paper.children[index].focus();
   }
 }
