@@ -95,6 +95,7 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     prompts: dict[str, str] = {}  # name -> SHA-256 of its file
     reads: str = ""  # the name of the file that the step reads; empty for the first step
+    unreadable_papers: dict[str, str] = {}  # those of the folder that the first step could not read, each with why
 
 
 class _LineHead(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -48,6 +48,7 @@ from evidencebench.systems.llm.asking import Asker
 class Constructed:
     steps: tuple[StepReport, ...]  # of those that ask a model
     unreadable: tuple[str, ...] = ()  # why reviews could not be read
+    unreadable_papers: Mapping[str, str] = field(default_factory=dict)  # file, relative to their folder -> why
     dataset: AssemblyReport | None = None  # None where drafts are to be asked for again, or after a pilot
     explained: tuple[str, ...] = ()  # step by step, why nothing is kept; empty where something is
 
@@ -134,8 +135,9 @@ def construct(
     edits = read_edits(config.work)
     unreadable = harvest_inputs(config, on_progress=on_progress).unreadable
     names, reports = steps_of(config), list[StepReport]()
-    target = input_of(names[0], config.work)
-    require_known(edits, open_drafts(target), names)
+    harvested = open_drafts(input_of(names[0], config.work))
+    target = harvested.path
+    require_known(edits, harvested, names)
     for name in () if until == "harvest" else names:
         step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
@@ -165,7 +167,10 @@ def construct(
         if report.failures or name == until:
             break
     made = Constructed(
-        steps=tuple(reports), unreadable=unreadable, explained=explained(open_drafts(target, must_be_finished=False))
+        steps=tuple(reports),
+        unreadable=unreadable,
+        unreadable_papers=harvested.header.unreadable_papers,
+        explained=explained(open_drafts(target, must_be_finished=False)),
     )
     if made.n_failures or until in ("harvest", *MODEL_STEPS):
         return made
@@ -224,7 +229,7 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
     try:
         papers = papers_in(config.papers, on_paper=progress_of(on_progress, "papers"))
     except UnreadableError:  # none is at hand yet
-        papers = PapersAtHand((), ())
+        papers = PapersAtHand(())
     rules = HarvestRules(licences=frozenset(config.file.licences or ALLOWED), papers=papers)
     if config.file.table:
         return harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=True)
@@ -252,12 +257,14 @@ class ConstructionStatus:
     has_dataset: bool
     next_step: str | None  # that is to be run, or gone on with; None: all is done
     explained: tuple[str, ...]  # step by step, why nothing is kept; empty where something is
+    unreadable_papers: Mapping[str, str]  # file, relative to their folder -> why
 
 
 def construction_status(work: Path) -> ConstructionStatus:
     steps: list[StepStatus] = []
     edits = read_edits(work)
     before: DraftFile | None = None
+    unreadable = dict[str, str]()
     stale = set[str]()  # also of the steps before, since what is behind them is made again with them
     for name in STEP_FILES:
         path = output_of(name, work)
@@ -276,6 +283,7 @@ def construction_status(work: Path) -> ConstructionStatus:
                 n_stale=len(stale),
             )
         )
+        unreadable |= file.header.unreadable_papers
         before = file
     names = [*STEP_FILES, "assemble"]
     has_dataset = (work / DATASET_FOLDER / MANIFEST).is_file()
@@ -286,4 +294,5 @@ def construction_status(work: Path) -> ConstructionStatus:
         has_dataset=has_dataset,
         next_step=next(iter([*unfinished, *behind]), None),
         explained=() if before is None else explained(before),
+        unreadable_papers=unreadable,
     )

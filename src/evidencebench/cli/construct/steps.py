@@ -13,7 +13,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, tell_asked
 from evidencebench.cli.construct.show import PAGE, write_page
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
+from evidencebench.cli.output import few, print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.cli.papers import wait_for_service
 from evidencebench.construction.config import Config, read_config
 from evidencebench.construction.draft import STEP_FILES
@@ -51,6 +51,15 @@ def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:
 def print_failures(failures: Mapping[str, str]) -> None:
     for draft_id, why in list(failures.items())[:_MOST_FAILURES]:
         click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
+
+
+def _tell_unreadable(papers: Mapping[str, str]) -> None:
+    """Warn of files of papers that cannot be read, each with why and what to do."""
+    if papers:
+        told = f"warning: {counted(len(papers), 'file')} of papers cannot be read, and count as not at hand; mend them,"
+        print_prose(f"{told} or delete them and give --fetch to `construct run`:", "  ", err=True)
+    for line in few([f"{name}: {why}" for name, why in papers.items()], _MOST_FAILURES):
+        print_prose(printable(line), "    ", "  ", err=True)
 
 
 @options.command
@@ -147,6 +156,7 @@ def _fetch_papers(config: Config, base_url: str, limit: int | None, style: str) 
 
 def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any]) -> None:
     print_cautions(made.unreadable, "error")
+    _tell_unreadable(made.unreadable_papers)
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
@@ -154,8 +164,8 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
         print_prose(printable(sentence), "  ", err=True)
     dataset = made.dataset
     if asking.as_json:
-        known = {"unreadable": made.unreadable, "steps": made.steps, "dataset": dataset, "explained": made.explained}
-        print_json(known | more)
+        fields = ("unreadable", "unreadable_papers", "steps", "dataset", "explained")
+        print_json({name: getattr(made, name) for name in fields} | more)
         return
     print_table(loss_table(construction_status(config.work).steps if dataset is None else dataset.steps))
     if dataset is not None:
@@ -187,6 +197,7 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     Example: evidencebench construct status work
     """
     status, noise = construction_status(folder), noise_in(folder)
+    _tell_unreadable(status.unreadable_papers)
     if as_json:
         print_json({**msgspec.to_builtins(status), "noise": noise and noise.fields()})
         print_noise(noise, as_json=True)
