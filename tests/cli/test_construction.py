@@ -122,6 +122,9 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(command: Command) -> None:
         before = command("construct status work")
         assert "summaries      2 of 6" in before.out
         assert "next: summaries" in before.out
+        noise = command("construct status work --json").json["noise"]["text"]
+        for text in (pilot.out, before.out, Path("work/drafts.html").read_text()):
+            assert noise in " ".join(text.split())
         assert command(RUN).code == 0
         n_paid = _n_paid(server)
     assert n_paid.total() == len(n_paid)

@@ -311,3 +311,9 @@ def input_of(step: str, folder: Path) -> Path:
 
 def output_of(step: str, folder: Path) -> Path:
     return folder / STEP_FILES[step]
+
+
+def files_in(folder: Path) -> dict[str, DraftFile]:
+    """Return the files that a folder has of the steps, by step in their order."""
+    paths = {step: folder / name for step, name in STEP_FILES.items()}
+    return {step: open_drafts(path, must_be_finished=False) for step, path in paths.items() if path.is_file()}

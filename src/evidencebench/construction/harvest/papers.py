@@ -35,7 +35,7 @@ class PaperAtHand:
 
 
 class PapersAtHand:
-    def __init__(self, papers: Sequence[PaperAtHand], unreadable: Mapping[str, str] = {}) -> None:
+    def __init__(self, papers: Sequence[PaperAtHand], unreadable: dict[str, str]) -> None:
         self.unreadable = unreadable  # files, relative to the folder, and why they cannot be read
         self.papers = {paper.file: paper for paper in papers}
         self._by_id = {pair: paper for paper in reversed(papers) for pair in paper.ids.items()}

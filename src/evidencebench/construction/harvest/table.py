@@ -115,7 +115,7 @@ def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[D
 
 def _paper(named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
     """Return the paper that a row names by its file or an id, None where it is not at hand, and its ids."""
-    papers = rules.papers or PapersAtHand(())
+    papers = rules.papers or PapersAtHand((), {})
     if (paper := papers.papers.get(named)) is not None:
         return paper, paper.ids
     try:

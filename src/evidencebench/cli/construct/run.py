@@ -18,10 +18,8 @@ from evidencebench.cli.papers import wait_for_service
 from evidencebench.construction.config import Config, read_config
 from evidencebench.construction.draft import STEP_FILES
 from evidencebench.construction.losses import loss_table
-from evidencebench.construction.noise import LabelNoise, estimate_noise
-from evidencebench.construction.people.labels import newest_drafts
-from evidencebench.construction.people.marks import marked_aspects
-from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs
+from evidencebench.construction.noise import LabelNoise
+from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs, noise_in
 from evidencebench.papers.fetching import BASE_URL, EuropePmc, FetchedPaper, fetch_papers, read_index
 from evidencebench.papers.ids import public_id
 from evidencebench.tables import Cell, Table, printable
@@ -32,12 +30,6 @@ _MOST_FAILURES = 5
 _FETCHED_AT_ONCE = 50  # papers, behind which their index is written
 
 _WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
-
-
-def noise_in(work: Path) -> LabelNoise | None:
-    """Return the noise of the labels in a work folder; None where nothing is judged yet."""
-    judged = newest_drafts(work, "judge", "recheck")
-    return None if judged is None else estimate_noise(judged, marked_aspects(work))
 
 
 def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:
@@ -111,11 +103,11 @@ def run(
             on_progress=shown,
         )
     tell_asked(client)
-    noise = noise_in(config.work)
-    _tell(made, config, asking, {"asked": client.totals.fields(), "noise": noise and noise.fields(), **more})
-    print_noise(noise, as_json=asking.as_json)
+    noise = made.noise and made.noise.fields()
+    _tell(made, config, asking, {"asked": client.totals.fields(), "noise": noise, **more})
+    print_noise(made.noise, as_json=asking.as_json)
     if limit is not None:
-        write_page(config.work / PAGE, config.work, config.papers)
+        write_page(config.work / PAGE, config.work, config.papers, made.noise)
         if not asking.as_json:
             click.echo(f"{config.work / PAGE}: all drafts as a page")
     if not (asking.as_json or made.explained):
