@@ -56,15 +56,8 @@ def make_construction(folder: Path, *, n_more: int = 0) -> Path:
 
 
 def _passage(draft: Draft) -> Draft:
-    return Draft(
-        id=draft.id,
-        review_id=draft.review_id,
-        paper_id=draft.paper_id,
-        paper_file=draft.paper_file,
-        summary=draft.summary,
-        context=draft.context,
-        passage=draft.passage,
-    )
+    fields = ("id", "review_id", "paper_id", "paper_file", "summary", "context", "passage")
+    return Draft(**{name: getattr(draft, name) for name in fields})
 
 
 def _draft(papers: Path, draft_id: str, votes: tuple[int, ...] = (), **fields: Any) -> Draft:

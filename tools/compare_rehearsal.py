@@ -20,7 +20,7 @@ from evidencebench.construction.demo import GoldStudy
 from evidencebench.construction.draft import DraftFile, judging_of, open_drafts, output_of
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import JudgeSettings, judge_step
-from evidencebench.construction.noise import estimate_noise
+from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.construction.recheck import asks_again, lead_in, recheck_step
 from evidencebench.construction.step import run_step, step_asker
 from evidencebench.data.dataset import open_dataset
@@ -52,8 +52,8 @@ def serving(studies: Path) -> Iterator[tuple[CountingModel, str]]:
         yield model, f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 
-def compared(drafts: DraftFile, gold: dict[str, Instance]) -> list[Cell]:
-    """Return sources found, other pairs taken for sources, labels that are right, and how many are as estimated."""
+def compared(drafts: DraftFile, gold: dict[str, Instance]) -> tuple[LabelNoise, list[Cell]]:
+    """Return the noise, and as cells: sources found, other pairs taken for some, labels that are right, estimates."""
     n_found = n_sources = n_invented = n_others = 0
     for draft in drafts.drafts():
         labels, judging = gold[draft.id].labels, judging_of(draft)
@@ -64,13 +64,11 @@ def compared(drafts: DraftFile, gold: dict[str, Instance]) -> list[Cell]:
             n_invented += len(set(said) - true)
             n_others += judging.n_sentences - len(true)
     right = f"{100 * n_found / (n_found + n_invented):.1f}"
-    estimated = estimate_noise(drafts.drafts()).precision
-    return [
-        f"{n_found} of {n_sources}",
-        f"{n_invented} of {n_others:,}",
-        right,
-        "" if estimated is None else str(estimated),
-    ]
+    noise = estimate_noise(drafts)
+    cases = (noise.precision_if_errors_differ, noise.precision_if_half_stay)
+    told = ["" if noise.precision is None else noise.precision.ends]
+    told += [", ".join(f"{100 * share:.0f}" for share in cases if share is not None)]
+    return noise, [f"{n_found} of {n_sources}", f"{n_invented} of {n_others:,}", right, *told]
 
 
 def main() -> None:
@@ -87,13 +85,16 @@ def main() -> None:
         asker = step_asker(f"local/{chosen.model},base_url={address}", client=client)
         judged, again = output_of("judge", Path(scratch)), output_of("recheck", Path(scratch))
         run_step(judge_step(settings, papers), open_drafts(output_of("aspects", chosen.work)), judged, asker=asker)
-        rows.append(["judged once", *compared(open_drafts(judged), gold), f"{model.n_requests:,}"])
-        while asks_again(again if again.exists() else judged, chosen.precision):
+        noise, cells = compared(open_drafts(judged), gold)
+        rows.append(["judged once", *cells, f"{model.n_requests:,}"])
+        while asks_again(noise, lead_in(again), chosen.precision):
             step = recheck_step(settings, papers, lead=lead_in(again) + 1)
             run_step(step, open_drafts(judged), again, asker=asker, overwrite=True)
-            rows.append([f"lead {lead_in(again)}", *compared(open_drafts(again), gold), f"{model.n_requests:,}"])
+            noise, cells = compared(open_drafts(again), gold)
+            rows.append([f"lead {lead_in(again)}", *cells, f"{model.n_requests:,}"])
         client.close()
-    columns = [chosen.model, "sources found", "others taken for some", "labels right, %", "as estimated", "requests"]
+    columns = [chosen.model, "sources found", "others taken for some", "labels right, %", "interval"]
+    columns += ["if errors differ, if half stay, %", "requests"]
     print(as_markdown(Table(columns=columns, rows=rows)))
 
 

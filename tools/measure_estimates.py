@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -31,7 +31,7 @@ N_DRAFTS, PILOTS = 1_000, (6, 10, 20)
 SPREAD = 0.8  # of the logarithm of a paper's length
 UNFAITHFUL, PROSE = 0.02, 0.05  # shares of aspects that drop their draft, and of windows that are asked again
 MODEL, PRICES = "openai/gpt-4o-mini", PriceTable.load()
-_WORDS = "adults women men children tea water coffee pressure weight sleep pulse mood".split()  # noqa: SIM905
+WORDS = "adults women men children tea water coffee pressure weight sleep pulse mood".split()  # noqa: SIM905
 
 
 class Sender:
@@ -65,29 +65,37 @@ def _n_listed(text: str) -> int:
     return listed.count("\n") + 1
 
 
-def world(folder: Path, seed: int) -> Config:
-    """Write papers and a table of summaries, one a paper."""
-    chance = Random(seed)  # noqa: S311
+def table_of_summaries(
+    folder: Path,
+    drafts: Iterable[tuple[int, Callable[[], str]]],
+    chance: Random,
+    *,
+    n_words: int,
+    judge: JudgeSettings,
+) -> Config:
+    """Write papers of so many sentences and words, a table with the summary of each, and return the configuration."""
     (folder / "papers").mkdir()
     rows = []
-    for number in range(N_DRAFTS):
-        n_sentences = max(5, round(chance.lognormvariate(math.log(40), SPREAD)))
-        lines = (f"Sentence {one} says {' '.join(chance.choices(_WORDS, k=9))}.\n" for one in range(n_sentences))
+    for number, (n_sentences, summary) in enumerate(drafts):
+        lines = (f"Sentence {one} says {' '.join(chance.choices(WORDS, k=n_words))}.\n" for one in range(n_sentences))
         (folder / "papers" / f"{number}.txt").write_text("".join(lines), encoding="utf-8")
-        n_aspects = min(25, max(3, round(chance.lognormvariate(math.log(7), 0.5))))
-        clauses = {f"in {' '.join(chance.choices(_WORDS, k=chance.randint(3, 12)))} it fell" for _ in range(n_aspects)}
-        summary = f"It found that {', '.join(sorted(clauses))}."
-        rows.append({"summary": summary, "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
+        rows.append({"summary": summary(), "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
     (folder / "table.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    file = ConfigFile(
-        name="tea",
-        papers="papers",
-        table="table.jsonl",
-        model=MODEL,
-        licences=["unknown"],
-        judge=JudgeSettings(at_once=True),
-    )
+    file = ConfigFile(name="tea", papers="papers", table="table.jsonl", model=MODEL, licences=["unknown"], judge=judge)
     return Config(file=file, folder=folder)
+
+
+def world(folder: Path, seed: int) -> Config:
+    """Write the papers of a world, whose lengths are skewed, and their summaries."""
+    chance = Random(seed)  # noqa: S311
+
+    def summary() -> str:
+        n_aspects = min(25, max(3, round(chance.lognormvariate(math.log(7), 0.5))))
+        clauses = {f"in {' '.join(chance.choices(WORDS, k=chance.randint(3, 12)))} it fell" for _ in range(n_aspects)}
+        return f"It found that {', '.join(sorted(clauses))}."
+
+    drafts = ((max(5, round(chance.lognormvariate(math.log(40), SPREAD))), summary) for _ in range(N_DRAFTS))
+    return table_of_summaries(folder, drafts, chance, n_words=9, judge=JudgeSettings(at_once=True))
 
 
 def cost(uses: Sequence[ModelUse]) -> float:

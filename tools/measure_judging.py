@@ -316,7 +316,7 @@ def dropped_drafts(share: float, n_drafts: int = 1_000) -> tuple[float, float]:
                     rounds=(made,),
                     sources=((),),
                 )
-                worst[place] = max(worst[place], sum(not one.n_read for one in sentence_votes(judging, 0)))
+                worst[place] = max(worst[place], sum(not (one.yes or one.no) for one in sentence_votes(judging, 0)))
         n_any += worst[0] > 0
         n_dropped += worst[1] > MOST_UNJUDGED * N_SENTENCES
     return n_any / n_drafts, n_dropped / n_drafts

@@ -122,6 +122,9 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(command: Command) -> None:
         before = command("construct status work")
         assert "summaries      2 of 6" in before.out
         assert "next: summaries" in before.out
+        noise = command("construct status work --json").json["noise"]["text"]
+        for text in (pilot.out, before.out, Path("work/drafts.html").read_text()):
+            assert noise in " ".join(text.split())
         assert command(RUN).code == 0
         n_paid = _n_paid(server)
     assert n_paid.total() == len(n_paid)
@@ -146,6 +149,33 @@ def test_reviews_that_cannot_be_read_are_told_and_where_nothing_is_left_the_end_
         review = Path("reviews/review.xml")
         review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
         assert "harvest: no passage that cites a paper" in command(RUN).err
+
+
+def test_papers_that_cannot_be_read_are_told_with_why_also_where_others_are_kept(command: Command) -> None:
+    with served_construction(HERE):
+        first, *others = sorted(Path("papers").iterdir())
+        text = first.read_text()
+        first.write_text(text[:40])
+        made, status = command(f"{RUN} --until harvest"), command("construct status work")
+        assert (made.code, status.code) == (0, 0)
+        for found in (made, status):
+            told = " ".join(found.err.split())
+            assert "warning: 1 file of papers cannot be read, and count as not at hand; mend them, or" in told
+            assert f"{first.name}: line " in told
+            assert "get the file again" in told
+            assert max(map(len, found.err.splitlines())) <= 80
+        for call in (f"{RUN} --until harvest --json", "construct status work --json"):
+            assert command(call).json["unreadable_papers"].keys() == {first.name}
+        for path in others:
+            path.write_text("<article>")
+        for number in range(4):
+            Path(f"papers/more-{number}.xml").write_text("")
+        made, n = command(f"{RUN} --until harvest"), len(others) + 5
+        assert made.code == 1
+        assert f"... and {n - 5} more; --json lists them all" in made.err
+        assert f"0 kept; {n} files of papers cannot be read; dropped: paper not at hand" in " ".join(made.err.split())
+        first.write_text(text)
+        assert first.name not in command(f"{RUN} --until harvest --json").json["unreadable_papers"]
 
 
 def test_where_the_data_set_would_repeat_others_the_end_says_why(command: Command) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evidencebench.construction.config import Config, ConfigFile
+from evidencebench.construction.config import Config
 from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.estimate import (
     NOTHING,
@@ -23,14 +23,10 @@ from evidencebench.construction.pipeline import construct
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
+from measure_estimates import MODEL, PRICES, WORDS, table_of_summaries
 from scripted_models import judged_aspects, shown_in
 
-PRICES = PriceTable.load()
-MODEL = "openai/gpt-4o-mini"
-
-_PARTS = "adults women men children tea water coffee pressure weight sleep pulse mood".split()  # noqa: SIM905
 _ASPECT = "in {} it fell over {} weeks of the {} trial"
 
 
@@ -81,33 +77,17 @@ class ConstructingModel:
         return json.dumps(answers[step])
 
 
-def summary_of(chance: Random) -> str:
-    """Return a summary of three to ten clauses, which are its aspects."""
-    n = chance.randint(3, 10)
-    clauses = {_ASPECT.format(*(chance.choice(_PARTS) for _ in range(3))) for _ in range(n)}
-    return f"The study found that {', '.join(sorted(clauses))}."
-
-
-def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge: JudgeSettings | None = None) -> Config:
-    """Write papers and a table of summaries, one a paper, and return the configuration."""
+def summaries(folder: Path, n: int, *, most_sentences: int = 45, judge: JudgeSettings | None = None) -> Config:
+    """Write papers and a table of their summaries, of three to ten clauses, which are the aspects."""
     chance = Random(0)
-    (folder / "papers").mkdir()
-    rows = []
-    for number in range(n):
-        n_sentences = chance.randint(most_sentences // 3, most_sentences)
-        lines = (f"Sentence {one} says {' '.join(chance.choices(_PARTS, k=12))}.\n" for one in range(n_sentences))
-        (folder / "papers" / f"{number}.txt").write_text("".join(lines), encoding="utf-8")
-        rows.append({"summary": summary_of(chance), "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
-    (folder / "table.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    file = ConfigFile(
-        name="tea",
-        papers="papers",
-        table="table.jsonl",
-        model=MODEL,
-        licences=["unknown"],
-        judge=judge or JudgeSettings(),
-    )
-    return Config(file=file, folder=folder)
+
+    def summary() -> str:
+        n_clauses = chance.randint(3, 10)
+        clauses = {_ASPECT.format(*(chance.choice(WORDS) for _ in range(3))) for _ in range(n_clauses)}
+        return f"The study found that {', '.join(sorted(clauses))}."
+
+    drafts = ((chance.randint(most_sentences // 3, most_sentences), summary) for _ in range(n))
+    return table_of_summaries(folder, drafts, chance, n_words=12, judge=judge or JudgeSettings())
 
 
 CLOSE = 0.05
@@ -135,7 +115,7 @@ def used(found: list[StepEstimate]) -> ModelUse:
 def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_5_percent(
     tmp_path: Path, judge: JudgeSettings
 ) -> None:
-    config = table_of_summaries(tmp_path, 50, most_sentences=30, judge=judge)
+    config = summaries(tmp_path, 50, most_sentences=30, judge=judge)
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     before = ran(config, model, cache, limit=20) + ran(config, model, cache, until="aspects")
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
@@ -148,7 +128,7 @@ def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_
 
 
 def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_says(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
+    config = summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     found, _ = estimate_construction(config, prices=PRICES, cache=cache)
@@ -165,7 +145,7 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_interval_that_it_say
 def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
     second = "openai/gpt-4o"
     judge = JudgeSettings(at_once=True, second_model=second, precision=0, check=0.5)
-    config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=judge)
+    config = summaries(tmp_path, 40, most_sentences=24, judge=judge)
     model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
     ran(config, model, cache, limit=20)
     ran(config, model, cache, until="aspects")
@@ -179,7 +159,7 @@ def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None
 
 
 def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
+    config = summaries(tmp_path, 60, most_sentences=20, judge=JudgeSettings(at_once=True))
     ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
     cache = ReplyCache(tmp_path / "cache")
     whole = left(estimate_construction(config, prices=PRICES, cache=cache)[0])
@@ -191,7 +171,7 @@ def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) 
 
 
 def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    config = table_of_summaries(tmp_path, 6, judge=JudgeSettings(at_once=True))
+    config = summaries(tmp_path, 6, judge=JudgeSettings(at_once=True))
     cache = ReplyCache(tmp_path / "cache")
     ran(config, ConstructingModel(), cache, limit=2)
     gone = max(open_drafts(config.work / "summaries.jsonl").going_on)

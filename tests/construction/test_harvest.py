@@ -445,10 +445,12 @@ def test_only_the_head_of_an_article_is_read_and_broken_files_are_told(folder: P
     (folder / "cut.xml").write_text(paper(article_id("pmid", "95")).partition("</body>")[0], encoding="utf-8")
     papers = papers_in(folder)
     assert papers.find({"pmid": "95"}) is not None
-    assert papers.unreadable == ()
+    assert papers.unreadable == {}
     (folder / "broken.xml").write_text("<article><front>", encoding="utf-8")
-    papers = papers_in(folder)
-    assert [message.partition(": ")[0] for message in papers.unreadable] == [str(folder / "broken.xml")]
+    before, papers = papers, papers_in(folder)
+    assert papers.unreadable.keys() == {"broken.xml"}
+    assert "the file is cut off: get it again" in papers.unreadable["broken.xml"]
+    assert papers.sha256 != before.sha256  # so that the passages are harvested again, and the new file is told
     assert papers.find({"pmid": "50"}) is not None
     (folder / "empty").mkdir()
     with pytest.raises(DataError, match="expected a folder of papers, got one without files"):
@@ -527,7 +529,7 @@ def test_real_papers_are_known_by_the_ids_in_their_heads() -> None:
     if not folder.is_dir():
         pytest.skip("needs the real files of ../shared/data")
     papers = papers_in(folder)
-    assert papers.unreadable == ()
+    assert papers.unreadable == {}
     assert all(
         one.ids.keys() >= {"doi", "pmid"} and one.licence in ("cc-by", "public-domain")
         for one in papers.papers.values()

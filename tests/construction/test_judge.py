@@ -119,7 +119,8 @@ def test_sources_are_what_the_rule_says_of_each_sentence_by_itself(
         is_tied = 2 * sum(said) == len(said)
         if any(at_first) if is_tied or not again else 2 * sum(said) > len(said):
             sources.add(index)
-        assert sentence_votes(judging, 0)[index].n_read == len(said)
+        votes = sentence_votes(judging, 0)[index]
+        assert (len(votes.yes), len(votes.no)) == (sum(said), len(said) - sum(said))
     assert voted_sources(judging, 0) == tuple(sorted(sources))
 
 

@@ -194,7 +194,7 @@ def test_a_higher_lead_asks_what_a_lower_one_asked_and_more(tmp_path: Path, *, a
         for aspect in range(len(GOLD)):
             for votes in sentence_votes(judging, aspect):
                 # A neighbour may be shown more often than it is asked for.
-                assert votes.n_read >= MOST_VOTES or abs(votes.yes - votes.no) >= lead or not votes.yes
+                assert len(votes.yes) + len(votes.no) >= MOST_VOTES or abs(votes.lead) >= lead or not votes.yes
     wrong, first = (
         [len(set(one) ^ gold) for one, gold in zip(found.sources, GOLD.values(), strict=True)]
         for found in (judging, judging_of(judged))
@@ -215,7 +215,9 @@ def test_windows_hold_each_doubtful_sentence_once_and_are_new_where_they_can_be(
     judging = Judging(paper_sha256="", n_sentences=n, window=window, overlap=overlap, rounds=(first,), sources=((),))
     of_sentences = sentence_votes(judging, 0)
     looks = looks_again(judging, [0], 1, at_once=data.draw(st.booleans()))
-    doubtful = {index for index, one in enumerate(of_sentences) if one.yes == one.no and one.n_read < MOST_VOTES}
+    doubtful = {
+        index for index, one in enumerate(of_sentences) if not one.lead and len(one.yes) + len(one.no) < MOST_VOTES
+    }
     assert doubtful <= {index for look in looks for index in look.window}
     for look in looks:
         assert look.window == window_of(judging, look.window.start)

@@ -95,6 +95,7 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     prompts: dict[str, str] = {}  # name -> SHA-256 of its file
     reads: str = ""  # the name of the file that the step reads; empty for the first step
+    unreadable_papers: dict[str, str] = {}  # those of the folder that the first step could not read, each with why
 
 
 class _LineHead(msgspec.Struct, frozen=True):
@@ -310,3 +311,9 @@ def input_of(step: str, folder: Path) -> Path:
 
 def output_of(step: str, folder: Path) -> Path:
     return folder / STEP_FILES[step]
+
+
+def files_in(folder: Path) -> dict[str, DraftFile]:
+    """Return the files that a folder has of the steps, by step in their order."""
+    paths = {step: folder / name for step, name in STEP_FILES.items()}
+    return {step: open_drafts(path, must_be_finished=False) for step, path in paths.items() if path.is_file()}

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -26,34 +27,32 @@ def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]
     return [range(start, min(start + window, n_sentences)) for start in range(0, n_sentences, window - overlap)]
 
 
-@dataclass(slots=True)
-class SentenceVotes:
-    yes: int = 0
-    no: int = 0
-    unread: int = 0
-    at_first: bool = False  # whether any window of the first round says that it is a source
-    is_asked_again: bool = False  # and was read
+class SentenceVotes(NamedTuple):
+    """The windows that a sentence was shown in, each as its round and its first sentence, by what was said of it."""
+
+    yes: list[tuple[int, int]]
+    no: list[tuple[int, int]]
+    unread: list[tuple[int, int]]
 
     @property
-    def n_read(self) -> int:
-        return self.yes + self.no
+    def lead(self) -> int:
+        return len(self.yes) - len(self.no)
 
     @property
     def is_source(self) -> bool:
-        return self.yes > self.no if self.is_asked_again and self.yes != self.no else self.at_first
+        is_asked_again = any(number for number, _ in (*self.yes, *self.no))
+        return self.lead > 0 if is_asked_again and self.lead else any(number == 0 for number, _ in self.yes)
 
 
 def sentence_votes(judging: Judging, aspect: int) -> list[SentenceVotes]:
-    of_sentences = [SentenceVotes() for _ in range(judging.n_sentences)]
+    """Return the votes on each sentence; none on an aspect that was not judged."""
+    of_sentences = [SentenceVotes([], [], []) for _ in range(judging.n_sentences)]
     for number, judged in enumerate(judging.rounds):
-        for vote in judged.votes[aspect]:
+        for vote in chain(*judged.votes[aspect : aspect + 1]):
             for index in window_of(judging, vote.start):
-                votes, is_source = of_sentences[index], index in (vote.sentences or ())
-                votes.unread += vote.sentences is None
-                votes.yes += is_source
-                votes.no += vote.sentences is not None and not is_source
-                votes.at_first |= is_source and number == 0
-                votes.is_asked_again |= vote.sentences is not None and number > 0
+                yes, no, unread = of_sentences[index]
+                said = unread if vote.sentences is None else yes if index in vote.sentences else no
+                said.append((number, vote.start))
     return of_sentences
 
 

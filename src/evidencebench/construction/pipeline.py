@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from evidencebench.construction.draft import (
     MODEL_STEPS,
     STEP_FILES,
     Draft,
-    DraftFile,
     dropped,
+    files_in,
     input_of,
     open_drafts,
     output_of,
@@ -30,6 +30,9 @@ from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.judge import judge_step
 from evidencebench.construction.leakage import Met, papers_elsewhere
 from evidencebench.construction.losses import StepLosses, explained, filter_drafts
+from evidencebench.construction.noise import LabelNoise, estimate_noise
+from evidencebench.construction.people.labels import newest_drafts
+from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.construction.recheck import asks_again, lead_in, recheck_step
 from evidencebench.construction.step import ModelStep, StepReport, run_step, step_asker
 from evidencebench.construction.writing import ASPECTS, LABEL_RESULTS, SUMMARIES, hypotheses_step
@@ -48,8 +51,10 @@ from evidencebench.systems.llm.asking import Asker
 class Constructed:
     steps: tuple[StepReport, ...]  # of those that ask a model
     unreadable: tuple[str, ...] = ()  # why reviews could not be read
+    unreadable_papers: Mapping[str, str] = field(default_factory=dict)  # file, relative to their folder -> why
     dataset: AssemblyReport | None = None  # None where drafts are to be asked for again, or after a pilot
     explained: tuple[str, ...] = ()  # step by step, why nothing is kept; empty where something is
+    noise: LabelNoise | None = None  # of the labels; None where nothing is judged yet
 
     @property
     def n_failures(self) -> int:
@@ -133,9 +138,9 @@ def construct(
     against = _require_all(config, client, asks=limit != 0)
     edits = read_edits(config.work)
     unreadable = harvest_inputs(config, on_progress=on_progress).unreadable
-    names, reports = steps_of(config), list[StepReport]()
+    names, reports, noise = steps_of(config), list[StepReport](), None
     target = input_of(names[0], config.work)
-    require_known(edits, open_drafts(target), names)
+    require_known(edits, harvested := open_drafts(target), names)
     for name in () if until == "harvest" else names:
         step, model = configured_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
@@ -143,9 +148,8 @@ def construct(
         if against and name == names[0]:
             is_done = limit == 0 or (target.is_file() and open_drafts(target, must_be_finished=False).is_finished)
             compared = progress_of(on_progress, "comparing")
-            step = _without(
-                step, {} if is_done else papers_elsewhere(source, config.papers, against, compared), against
-            )
+            met = {} if is_done else papers_elsewhere(source, config.papers, against, compared)
+            step = _without(step, met, against)
         run = functools.partial(
             run_step,
             source=source,
@@ -158,14 +162,20 @@ def construct(
             on_progress=progress_of(on_progress, name),
         )
         report = run(step, overwrite=overwrite)
-        can_ask = name == "recheck" and limit != 0
-        while can_ask and not report.failures and asks_again(target, config.file.judge.precision):
+        while name == "recheck":
+            noise = noise_in(config.work)
+            if report.failures or limit == 0 or not asks_again(noise, lead_in(target), config.file.judge.precision):
+                break
             report = run(configured_step(config, name, client, more=1)[0], overwrite=True)
         reports.append(report)
         if report.failures or name == until:
             break
     made = Constructed(
-        steps=tuple(reports), unreadable=unreadable, explained=explained(open_drafts(target, must_be_finished=False))
+        steps=tuple(reports),
+        unreadable=unreadable,
+        unreadable_papers=harvested.header.unreadable_papers,
+        explained=explained(open_drafts(target, must_be_finished=False)),
+        noise=noise or noise_in(config.work),
     )
     if made.n_failures or until in ("harvest", *MODEL_STEPS):
         return made
@@ -224,7 +234,7 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
     try:
         papers = papers_in(config.papers, on_paper=progress_of(on_progress, "papers"))
     except UnreadableError:  # none is at hand yet
-        papers = PapersAtHand((), ())
+        papers = PapersAtHand((), {})
     rules = HarvestRules(licences=frozenset(config.file.licences or ALLOWED), papers=papers)
     if config.file.table:
         return harvest_table(config.folder / config.file.table, config.work, rules=rules)
@@ -236,6 +246,12 @@ def harvest_inputs(config: Config, *, on_progress: OnProgress) -> HarvestReport:
         reviews += [file for file in within if file == path or (file.is_file() and not file.name.startswith("."))]
     on_review = progress_of(on_progress, "harvest")
     return harvest(reviews, config.work, rules=rules, on_review=on_review)
+
+
+def noise_in(work: Path) -> LabelNoise | None:
+    """Return the noise of the labels in a work folder; None where nothing is judged yet."""
+    judged = newest_drafts(work, "judge", "recheck")
+    return None if judged is None else estimate_noise(judged, marked_aspects(work))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,18 +268,13 @@ class ConstructionStatus:
     has_dataset: bool
     next_step: str | None  # that is to be run, or gone on with; None: all is done
     explained: tuple[str, ...]  # step by step, why nothing is kept; empty where something is
+    unreadable_papers: Mapping[str, str]  # file, relative to their folder -> why
 
 
 def construction_status(work: Path) -> ConstructionStatus:
-    steps: list[StepStatus] = []
-    edits = read_edits(work)
-    before: DraftFile | None = None
+    steps, edits, files = list[StepStatus](), read_edits(work), files_in(work)
     stale = set[str]()  # also of the steps before, since what is behind them is made again with them
-    for name in STEP_FILES:
-        path = output_of(name, work)
-        if not path.is_file():
-            continue
-        file = open_drafts(path, must_be_finished=False)
+    for before, (name, file) in zip([None, *files.values()], files.items(), strict=False):
         if before is not None:
             stale = (stale & {*file.marks}).union(file.stale(sums_after(edits, name, before.sums)))
         n_given = len(before.going_on) if before is not None and before.is_finished else None
@@ -276,7 +287,6 @@ def construction_status(work: Path) -> ConstructionStatus:
                 n_stale=len(stale),
             )
         )
-        before = file
     names = [*STEP_FILES, "assemble"]
     has_dataset = (work / DATASET_FOLDER / MANIFEST).is_file()
     unfinished = [step.step for step in steps if step.n_stale or not step.is_finished]
@@ -285,5 +295,6 @@ def construction_status(work: Path) -> ConstructionStatus:
         steps=tuple(steps),
         has_dataset=has_dataset,
         next_step=next(iter([*unfinished, *behind]), None),
-        explained=() if before is None else explained(before),
+        explained=explained([*files.values()][-1]) if files else (),
+        unreadable_papers=next(iter(files.values())).header.unreadable_papers if files else {},
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from evidencebench.construction.draft import Draft, Judging, dropped, judging_of, open_drafts
+from evidencebench.construction.draft import DRAFTS, Draft, Judging, dropped, judging_of
 from evidencebench.construction.harvest.papers import PaperFolder
 from evidencebench.construction.judge import (
     JudgeSettings,
@@ -21,7 +21,7 @@ from evidencebench.construction.judge import (
     voted_sources,
     window_of,
 )
-from evidencebench.construction.noise import estimate_noise
+from evidencebench.construction.noise import LabelNoise
 from evidencebench.construction.step import ModelStep, settings_of_asker
 from evidencebench.errors import DataError, RunError, RunFormatError
 from evidencebench.systems.llm.asking import Asker
@@ -45,18 +45,16 @@ def recheck_step(settings: JudgeSettings, papers: PaperFolder, *, lead: int, sec
 def lead_in(path: Path) -> int:
     """Return the lead of a file that the step wrote; 0 where there is none."""
     try:
-        lead = open_drafts(path, must_be_finished=False).header.settings.get("lead") if path.is_file() else 0
+        lead = DRAFTS.scan(path)[0].settings.get("lead") if path.is_file() else 0
     except RunError:  # the step says what is wrong
         return 0
     return lead if isinstance(lead, int) and 0 <= lead <= MOST_LEAD else 0
 
 
-def asks_again(path: Path, precision: float) -> bool:
-    """Return whether the labels of a file, as estimated, are less precise than wanted, and a higher lead may help."""
-    if lead_in(path) == MOST_LEAD or not precision:
-        return False
-    estimated = estimate_noise(open_drafts(path, must_be_finished=False).drafts()).precision_if_errors_differ
-    return estimated is not None and estimated < precision
+def asks_again(noise: LabelNoise | None, lead: int, precision: float) -> bool:
+    """Whether labels of a lead, as estimated, are less precise than wanted, and a higher lead may help."""
+    estimated = noise.precision_if_errors_differ if noise else None
+    return lead < MOST_LEAD and estimated is not None and estimated < precision
 
 
 def _recheck(
@@ -86,7 +84,7 @@ def _recheck(
             judging = asked(judging, reseeded(again, len(judging.rounds)), looks)
     sources = tuple(voted_sources(judging, n) if n in aspects else given for n, given in enumerate(judging.sources))
     made = replace(draft, judging=replace(judging, sources=sources))
-    n_unjudged = [sum(not votes.n_read for votes in sentence_votes(judging, aspect)) for aspect in aspects]
+    n_unjudged = [sum(not (votes.yes or votes.no) for votes in sentence_votes(judging, aspect)) for aspect in aspects]
     if (n := max(n_unjudged, default=0)) > MOST_UNJUDGED * judging.n_sentences:
         return dropped(made, UNJUDGED, f"{n} for an aspect")
     return made
@@ -105,17 +103,17 @@ def _checked(share: float, draft: Draft, judging: Judging) -> list[Look]:
 
 def looks_again(judging: Judging, aspects: Iterable[int], lead: int, *, at_once: bool) -> list[Look]:
     """Return the windows in which doubtful sentences are shown again, and for which aspects."""
-    doubts = {aspect: set(_doubtful(sentence_votes(judging, aspect), lead)) for aspect in aspects}
+    doubts = {
+        aspect: {index for index, votes in enumerate(sentence_votes(judging, aspect)) if _is_doubtful(votes, lead)}
+        for aspect in aspects
+    }
     groups = [doubts] if at_once else [{aspect: sentences} for aspect, sentences in doubts.items()]
     return [look for group in groups for look in _windows_over(judging, group)]
 
 
-def _doubtful(of_sentences: Sequence[SentenceVotes], lead: int) -> Iterator[int]:
-    """Yield the sentences whose votes do not lead by enough; one that nobody took for a source is none."""
-    for index, votes in enumerate(of_sentences):
-        is_open = abs(votes.yes - votes.no) < lead and (votes.yes or not votes.no)
-        if is_open and votes.n_read + votes.unread < MOST_VOTES:
-            yield index
+def _is_doubtful(votes: SentenceVotes, lead: int) -> bool:
+    """Whether votes do not lead by enough; a sentence that nobody took for a source is none."""
+    return abs(votes.lead) < lead and bool(votes.yes or not votes.no) and sum(map(len, votes)) < MOST_VOTES
 
 
 def _windows_over(judging: Judging, doubts: Mapping[int, set[int]]) -> Iterator[Look]:

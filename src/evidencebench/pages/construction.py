@@ -14,11 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from evidencebench.construction.checks import wrong_with_aspect, wrong_with_hypothesis
-from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, Judging, open_drafts, output_of
+from evidencebench.construction.draft import STEP_FILES, Draft, DraftFile, Judging, files_in
 from evidencebench.construction.edits import Edit, read_edits, sums_after
 from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import sentence_votes
 from evidencebench.construction.losses import losses_of
-from evidencebench.construction.noise import estimate_noise
+from evidencebench.construction.noise import LabelNoise, estimate_noise
 from evidencebench.construction.people.marks import marked_aspects
 from evidencebench.errors import CacheError, DataError, EvidenceBenchError
 from evidencebench.models.llm.costs import shown_usd
@@ -92,6 +93,7 @@ class ShownConstruction:
     edits: Mapping[tuple[str, str], Edit]  # by draft and step; those that no run has taken up are shown too
     papers: PaperFolder | None
     replies: ReplyCache | None
+    noise: LabelNoise | None = None  # where it is known already
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -137,7 +139,7 @@ class ShownConstruction:
         """Return the answer and the list: what became of the drafts, how far labels can be trusted, the cost."""
         drafts = [self.draft(draft_id) for draft_id in self.numbers]
         rows = [self._shown(step, draft)[0] for step, draft in drafts]
-        noise = estimate_noise((draft for _, draft in drafts), marked_aspects(self.work))
+        noise = self.noise or estimate_noise((draft for _, draft in drafts), marked_aspects(self.work))
         n, states = Counter(row.state for row in rows), get_args(State)
         said = f"{counted(len(rows), 'draft')}: {n['kept'] + n['doubtful']:,} go on"
         said += f", votes are split on sentences of {n['doubtful']:,} of them" * bool(n["doubtful"])
@@ -232,9 +234,7 @@ class ShownConstruction:
 
 def open_construction(work: Path, *, papers: Path | None, replies: ReplyCache | None) -> ShownConstruction:
     """Return the drafts of a work folder; raises `DataError` where it holds none, `RunError` for a damaged file."""
-    paths = {step: output_of(step, work) for step in STEP_FILES}
-    files = {step: open_drafts(path, must_be_finished=False) for step, path in paths.items() if path.is_file()}
-    if not files:
+    if not (files := files_in(work)):
         raise DataError(f"{work}: expected the files of a construction, got none; 'construct run' makes them")
     folder = None if papers is None or not papers.is_dir() else PaperFolder(papers)
     return ShownConstruction(work=work, files=files, edits=read_edits(work), papers=folder, replies=replies)
@@ -295,21 +295,16 @@ def _votes_of(draft: Draft) -> list[Votes]:
     places = {key: place for place, key in enumerate(_voters_of(judging))}
     of_aspects = []
     for aspect in range(len(draft.aspects)):
-        read = [
-            (places[number, vote.start], range(vote.start, vote.start + judging.window), frozenset(vote.sentences))
-            for number, judged in enumerate(judging.rounds)
-            for vote in (judged.votes[aspect] if aspect < len(judged.votes) else ())
-            if vote.sentences is not None
-        ]
         sources = frozenset[int](*judging.sources[aspect : aspect + 1])
         votes = (
             VotedSentence(
                 sentence=index,
                 is_source=index in sources,
-                yes=tuple(place for place, _, said in read if index in said),
-                no=tuple(place for place, window, said in read if index in window and index not in said),
+                yes=tuple(places[window] for window in said.yes),
+                no=tuple(places[window] for window in said.no),
             )
-            for index in sorted(sources.union(*(said for _, _, said in read)))
+            for index, said in enumerate(sentence_votes(judging, aspect))
+            if said.yes or index in sources
         )
         of_aspects.append(tuple(votes))
     return of_aspects

@@ -1,13 +1,13 @@
 """``evidencebench construct``: make a benchmark from papers and reviews.
 
-The files: `init`, `steps` (``run``, ``status``), `show`, `estimate`, `validate`, `demo`.
+The files: `init`, `run` (``run``, ``status``), `show`, `estimate`, `validate`, `demo`.
 """
 
 from evidencebench.cli.construct.demo import demo
 from evidencebench.cli.construct.estimate import estimate
 from evidencebench.cli.construct.init import init
+from evidencebench.cli.construct.run import run, status
 from evidencebench.cli.construct.show import show
-from evidencebench.cli.construct.steps import run, status
 from evidencebench.cli.construct.validate import validate
 from evidencebench.cli.main import LazyGroup
 

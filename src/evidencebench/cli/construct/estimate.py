@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.steps import print_failures
+from evidencebench.cli.construct.run import print_failures
 from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config

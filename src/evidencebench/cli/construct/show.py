@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from evidencebench.cli import options
 from evidencebench.cli.options import PageServing, argument, option
 from evidencebench.cli.output import print_json, print_prose, refuse_existing, tell_written
 from evidencebench.construction.config import read_config
+from evidencebench.construction.noise import LabelNoise
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.places import cache_folder
@@ -78,11 +80,11 @@ def show(
         print_prose(printable(text), f"{indent}  ", indent)
 
 
-def write_page(path: Path, work: Path, papers: Path | None) -> int:
-    """Write the page of all drafts, and return how many there are."""
+def write_page(path: Path, work: Path, papers: Path | None, noise: LabelNoise | None = None) -> int:
+    """Write the page of all drafts, and return how many there are; ``noise`` is given where it is known already."""
     with stored_replies(cache_folder(os.environ)) as replies:
         shown = open_construction(work, papers=papers, replies=replies)
-        write_whole(path, construction_page(shown))
+        write_whole(path, construction_page(replace(shown, noise=noise)))
     return len(shown.numbers)
 
 

@@ -228,8 +228,9 @@ def write_passages(
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{output.parent}: cannot be made: {error.strerror}") from error
-    papers = rules.papers.sha256[:12] if rules.papers else ""
-    header = DraftHeader(step="harvest", settings={**settings, "licences": sorted(rules.licences), "papers": papers})
+    papers, unreadable = (rules.papers.sha256[:12], rules.papers.unreadable) if rules.papers else ("", {})
+    settings = {**settings, "licences": sorted(rules.licences), "papers": papers}
+    header = DraftHeader(step="harvest", settings=settings, unreadable_papers=unreadable)
     n_kept, ids = 0, dict[bytes, str]()
     with writing_drafts(output, header, overwrite=True) as writer:
         for draft in drafts:

@@ -35,12 +35,12 @@ class PaperAtHand:
 
 
 class PapersAtHand:
-    def __init__(self, papers: Sequence[PaperAtHand], unreadable: Sequence[str]) -> None:
-        self.unreadable = tuple(unreadable)  # the messages of files that could not be read
+    def __init__(self, papers: Sequence[PaperAtHand], unreadable: dict[str, str]) -> None:
+        self.unreadable = unreadable  # files, relative to the folder, and why they cannot be read
         self.papers = {paper.file: paper for paper in papers}
         self._by_id = {pair: paper for paper in reversed(papers) for pair in paper.ids.items()}
         content = [(paper.file, dict(paper.ids), paper.licence) for paper in papers]
-        self.sha256 = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+        self.sha256 = hashlib.sha256(msgspec.json.encode([*content, *unreadable.items()])).hexdigest()
 
     def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
         return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)
@@ -50,13 +50,13 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
     """Return the papers of a folder and the folders in it, hidden ones left out."""
     files = files_below(folder)
     fetched = {paper.file: paper for paper in read_index(folder).values() if paper.file}
-    papers, unreadable = [], []
+    papers, unreadable = list[PaperAtHand](), dict[str, str]()
     for number, path in enumerate(files, 1):
         file = path.relative_to(folder).as_posix()
         try:
             ids, licence = _read_head(path) if path.suffix.lower() in (".xml", ".nxml", ".jats") else ({}, UNKNOWN)
         except DataError as error:
-            unreadable.append(str(error))
+            unreadable[file] = str(error).removeprefix(f"{path}: ")
         else:
             if (row := fetched.get(file)) is not None:
                 ids = normal_ids([("pmcid", row.pmcid), ("pmid", row.pmid), ("doi", row.doi)]) | ids

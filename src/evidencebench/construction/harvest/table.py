@@ -114,7 +114,7 @@ def _drafts(rows: Iterator[_Row], rules: HarvestRules) -> Iterator[Draft]:
 
 def _paper(named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
     """Return the paper that a row names by its file or an id, None where it is not at hand, and its ids."""
-    papers, ids = rules.papers or PapersAtHand((), ()), dict[str, str]()
+    papers, ids = rules.papers or PapersAtHand((), {}), dict[str, str]()
     if (paper := papers.papers.get(named)) is None:
         with suppress(DataError):  # a file that is not there
             paper_id = public_id(named)

@@ -1,7 +1,6 @@
 """The labels of what people are asked about, from the drafts of a work folder or from a data set."""
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from evidencebench.construction.draft import (
     open_drafts,
     output_of,
 )
+from evidencebench.construction.judge import sentence_votes
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
 
@@ -66,8 +66,7 @@ def _labels_of_drafts(drafts: DraftFile) -> Iterator[tuple[tuple[str, str], Aspe
     for draft in drafts.drafts():
         judging = judging_of(draft)
         for number, (aspect, held) in enumerate(zip(draft.aspects, judging.sources, strict=True)):
-            votes = chain(*(of_aspect for judged in judging.rounds for of_aspect in judged.votes[number : number + 1]))
-            voted = frozenset(sentence for vote in votes for sentence in vote.sentences or ())
+            voted = frozenset(index for index, votes in enumerate(sentence_votes(judging, number)) if votes.yes)
             sources, is_result = frozenset(held), number in (draft.results or ())
             yield (draft.paper_id, aspect), AspectLabels(sources, is_result, judging.n_sentences, voted - sources)
 

@@ -13,15 +13,13 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, tell_asked
 from evidencebench.cli.construct.show import PAGE, write_page
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
+from evidencebench.cli.output import few, print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.cli.papers import wait_for_service
 from evidencebench.construction.config import Config, read_config
 from evidencebench.construction.draft import STEP_FILES
 from evidencebench.construction.losses import loss_table
-from evidencebench.construction.noise import LabelNoise, estimate_noise
-from evidencebench.construction.people.labels import newest_drafts
-from evidencebench.construction.people.marks import marked_aspects
-from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs
+from evidencebench.construction.noise import LabelNoise
+from evidencebench.construction.pipeline import Constructed, construct, construction_status, harvest_inputs, noise_in
 from evidencebench.papers.fetching import BASE_URL, EuropePmc, FetchedPaper, fetch_papers, read_index
 from evidencebench.papers.ids import public_id
 from evidencebench.tables import Cell, Table, printable
@@ -32,12 +30,6 @@ _MOST_FAILURES = 5
 _FETCHED_AT_ONCE = 50  # papers, behind which their index is written
 
 _WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
-
-
-def noise_in(work: Path) -> LabelNoise | None:
-    """Return the noise of the labels in a work folder; None where nothing is judged yet."""
-    judged = newest_drafts(work, "judge", "recheck")
-    return None if judged is None else estimate_noise(judged, marked_aspects(work))
 
 
 def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:
@@ -51,6 +43,15 @@ def print_noise(noise: LabelNoise | None, *, as_json: bool) -> None:
 def print_failures(failures: Mapping[str, str]) -> None:
     for draft_id, why in list(failures.items())[:_MOST_FAILURES]:
         click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
+
+
+def _tell_unreadable(papers: Mapping[str, str]) -> None:
+    """Warn of files of papers that cannot be read, each with why and what to do."""
+    if papers:
+        told = f"warning: {counted(len(papers), 'file')} of papers cannot be read, and count as not at hand; mend them,"
+        print_prose(f"{told} or delete them and give --fetch to `construct run`:", "  ", err=True)
+    for line in few([f"{name}: {why}" for name, why in papers.items()], _MOST_FAILURES):
+        print_prose(printable(line), "    ", "  ", err=True)
 
 
 @options.command
@@ -102,11 +103,11 @@ def run(
             on_progress=shown,
         )
     tell_asked(client)
-    noise = noise_in(config.work)
-    _tell(made, config, asking, {"asked": client.totals.fields(), "noise": noise and noise.fields(), **more})
-    print_noise(noise, as_json=asking.as_json)
+    noise = made.noise and made.noise.fields()
+    _tell(made, config, asking, {"asked": client.totals.fields(), "noise": noise, **more})
+    print_noise(made.noise, as_json=asking.as_json)
     if limit is not None:
-        write_page(config.work / PAGE, config.work, config.papers)
+        write_page(config.work / PAGE, config.work, config.papers, made.noise)
         if not asking.as_json:
             click.echo(f"{config.work / PAGE}: all drafts as a page")
     if not (asking.as_json or made.explained):
@@ -147,6 +148,7 @@ def _fetch_papers(config: Config, base_url: str, limit: int | None, style: str) 
 
 def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any]) -> None:
     print_cautions(made.unreadable, "error")
+    _tell_unreadable(made.unreadable_papers)
     print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
@@ -154,8 +156,8 @@ def _tell(made: Constructed, config: Config, asking: Asking, more: dict[str, Any
         print_prose(printable(sentence), "  ", err=True)
     dataset = made.dataset
     if asking.as_json:
-        known = {"unreadable": made.unreadable, "steps": made.steps, "dataset": dataset, "explained": made.explained}
-        print_json(known | more)
+        fields = ("unreadable", "unreadable_papers", "steps", "dataset", "explained")
+        print_json({name: getattr(made, name) for name in fields} | more)
         return
     print_table(loss_table(construction_status(config.work).steps if dataset is None else dataset.steps))
     if dataset is not None:
@@ -187,6 +189,7 @@ def status(*, folder: _WorkFolder, as_json: options.AsJson) -> None:
     Example: evidencebench construct status work
     """
     status, noise = construction_status(folder), noise_in(folder)
+    _tell_unreadable(status.unreadable_papers)
     if as_json:
         print_json({**msgspec.to_builtins(status), "noise": noise and noise.fields()})
         print_noise(noise, as_json=True)
