@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from zlib import crc32
 
 import msgspec
@@ -98,18 +98,19 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
     unreadable_papers: dict[str, str] = {}  # those of the folder that the first step could not read, each with why
 
 
-class _LineHead(msgspec.Struct, frozen=True):
+class LineMarks(msgspec.Struct, frozen=True):
     """What a line says of its draft, or of all of them, without decoding all of it."""
 
     id: str = ""
     dropped: str = ""
+    own: str = ""  # the checksum of the draft itself: the same, whatever it was made of
     made_of: str = ""  # the checksum of what the draft was made of: its line before, and what a person edited
     is_stale: bool = False  # to be made again: the lines of the draft before this one do not count
-    crc: str = ""
+    crc: str = ""  # of all of the line
     n_drafts: int | None = None  # of a step that came to its end
 
 
-def _check_line(head: _LineHead, content: memoryview) -> None:
+def _check_line(head: LineMarks, content: memoryview) -> None:
     if head.n_drafts is not None:
         return
     if not head.id:
@@ -124,19 +125,13 @@ def _check_line(head: _LineHead, content: memoryview) -> None:
 
 DRAFTS = RecordFormat(
     header=DraftHeader,
-    record=_LineHead,
+    record=LineMarks,
     begins=b'{"format":"evidencebench drafts"',
     what="a file of drafts",
     a_record="a draft",
     made_by="evidencebench construct",
     check=_check_line,
 )
-
-
-class LineMarks(NamedTuple):
-    dropped: str
-    made_of: str
-    own: str  # the checksum of the draft itself: the same, whatever it was made of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,23 +191,18 @@ def open_drafts(path: PathText, *, must_be_finished: bool = True) -> DraftFile:
     marks: dict[str, LineMarks] = {}
     is_finished = False
     header, lines = DRAFTS.scan(path)
-    for _, start, content, head in lines:
+    for _, start, _, head in lines:
         is_finished = head.n_drafts == len(marks)
         if head.is_stale:
             offsets.pop(head.id, None)
             marks.pop(head.id, None)
         elif head.n_drafts is None:
-            own = f"{crc32(content[: -len(_line_end(head.made_of, head.crc))]):08x}"
-            offsets[head.id], marks[head.id] = start, LineMarks(head.dropped, head.made_of, own)
+            offsets[head.id], marks[head.id] = start, head
     if must_be_finished and not is_finished:
         raise RunMismatchError(
             f"{path}: the step '{header.step}' that writes it is not finished; run that step again to resume it"
         )
     return DraftFile(path=path, header=header, offsets=offsets, marks=marks, is_finished=is_finished)
-
-
-def _line_end(made_of: str, crc: str) -> bytes:
-    return f',"made_of":"{made_of}","crc":"{crc}"}}'.encode()
 
 
 class DraftWriter:
@@ -227,8 +217,9 @@ class DraftWriter:
         self._is_finished = before.is_finished and not stale
 
     def append(self, draft: Draft) -> None:
-        end = b',"made_of":"%b"}' % self._made_of.get(draft.id, "").encode()
-        self._journal.append(with_checksum(msgspec.json.encode(draft)[:-1] + end))
+        line = msgspec.json.encode(draft)[:-1]
+        end = b',"own":"%08x","made_of":"%b"}' % (crc32(line), self._made_of.get(draft.id, "").encode())
+        self._journal.append(with_checksum(line + end))
         self.done[draft.id], self._is_finished = draft.dropped, False
 
     def finish(self) -> None:
@@ -244,18 +235,16 @@ def writing_drafts(
 
     ``made_of`` has the checksum of what each draft is made of; lines of anything else do not count any more.
     """
-    before = DraftFile(path=path, header=header, offsets={}, marks={}, is_finished=False)
     with open_journal(path, DRAFTS.begins) as journal:
-        if not journal.is_empty:
-            opened = open_drafts(path, must_be_finished=False)
-            differing = differences(_deciding(opened.header), _deciding(header))
-            if opened.marks and not overwrite:
-                require_same(path, differing, "give --overwrite to make it again: stored replies cost nothing")
-            if differing:
-                journal.start_over()
-            else:
-                before = opened
         journal.begin(msgspec.json.encode(header))
+        before = open_drafts(path, must_be_finished=False)
+        differing = differences(_deciding(before.header), _deciding(header))
+        if before.marks and not overwrite:
+            require_same(path, differing, "give --overwrite to make it again: stored replies cost nothing")
+        if differing:
+            journal.start_over()
+            journal.begin(msgspec.json.encode(header))
+            before = open_drafts(path, must_be_finished=False)
         yield DraftWriter(journal, before, made_of)
 
 

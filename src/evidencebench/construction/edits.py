@@ -40,41 +40,33 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     by: str = ""  # who says so
     at: str = ""  # when, in ISO 8601
 
-    @property
-    def says_nothing(self) -> bool:
-        """Whether it takes back the edit before it."""
-        return not self.rejected and all(getattr(self, field) is None for field in _STEP_OF)
-
-    def replaces_all_of(self, draft: Draft) -> bool:
-        """Say whether nothing is left for the step to do, so that no model is asked."""
-        return bool(self.rejected) or self.sources is None or draft.judging is not None
-
     def lay_over(self, draft: Draft) -> Draft:
         """Return a draft as it is after this edit; raises `DataError` where the edit does not fit it."""
-        if not self.replaces_all_of(draft):  # the step found nothing to judge
-            return draft
         made = replace(draft, dropped="", detail="", edited={**draft.edited, self.step: self.by})
         if self.rejected:
             return dropped(made, REJECTED, f"{self.rejected} (by {self.by})" if self.by else self.rejected)
-        if self.aspects not in (None, draft.aspects) and self.step != _STEP_OF["aspects"]:
-            raise self._misfit("expected the aspects that the draft has, got others")
-        fields = {field: getattr(self, field) for field in ("summary", "hypothesis", "aspects", "results")}
-        made = replace(made, **{field: value for field, value in fields.items() if value is not None})
-        if made.judging is not None:
-            sources = made.judging.sources if self.sources is None else self.sources
-            made = replace(made, judging=replace(made.judging, sources=sources))
-            try:
+        fields = {field: getattr(self, field) for field in _given(self) if field != "sources"}
+        made, misfit = replace(made, **fields), ""
+        if made.aspects != draft.aspects and self.step != _STEP_OF["aspects"]:
+            misfit = "expected the aspects that the draft has, got others"
+        try:
+            if self.sources is not None:
+                made = replace(made, judging=replace(judging_of(draft), sources=self.sources))
+            if made.judging is not None:
                 judging_of(made)
-            except RunFormatError as error:
-                raise self._misfit(str(error)) from error
+        except RunFormatError as error:
+            misfit = misfit or str(error)
+        if misfit:
+            taken_back = msgspec.json.encode({"draft": self.draft, "step": self.step}).decode()
+            raise DataError(
+                f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: {misfit}; take it back in "
+                f"'construct show --open', or add the line {taken_back}"
+            )
         return made
 
-    def _misfit(self, why: str) -> DataError:
-        taken_back = msgspec.json.encode({"draft": self.draft, "step": self.step}).decode()
-        return DataError(
-            f"{EDITS}: the edit of '{self.draft}' at '{self.step}' does not fit it: {why}; take it back in "
-            f"'construct show --open', or add the line {taken_back}"
-        )
+
+def _given(edit: Edit) -> list[str]:
+    return [field for field in _STEP_OF if getattr(edit, field) is not None]
 
 
 def _require_sound(edit: Edit) -> None:
@@ -82,10 +74,9 @@ def _require_sound(edit: Edit) -> None:
         raise DataError("expected the id of a draft, got none")
     if edit.step not in MODEL_STEPS:
         raise DataError(f"step: expected one of {', '.join(MODEL_STEPS)}, got '{shortened(edit.step, 60)}'")
-    given = [field for field in _STEP_OF if getattr(edit, field) is not None]
-    others = [field for field in given if _STEP_OF[field] != edit.step]
-    if others == ["aspects"] and len(given) > 1:  # which those of sources or results are
-        others = []
+    given = _given(edit)
+    # Aspects beside sources or results say which ones these are of.
+    others = [one for one in given if _STEP_OF[one] != edit.step and (one != "aspects" or len(given) == 1)]
     if others:
         raise DataError(f"expected an edit of {others[0]} at the step '{_STEP_OF[others[0]]}', got '{edit.step}'")
     texts = [text for text in (edit.summary, edit.hypothesis, *(edit.aspects or ())) if text is not None]
@@ -111,11 +102,10 @@ _LINES = RecordFormat(
 
 def read_edits(work: PathText) -> dict[tuple[str, str], Edit]:
     """Return the edits of a work folder by draft and step: the last counts; raises `RunFormatError` for a bad line."""
-    path, edits = Path(work) / EDITS, dict[tuple[str, str], Edit]()
-    if path.exists():
-        for line in _LINES.records(path, lines_in(read_blocks(path))):
-            edits[line.record.draft, line.record.step] = line.record
-    return {key: edit for key, edit in edits.items() if not edit.says_nothing}
+    path = Path(work) / EDITS
+    lines = _LINES.records(path, lines_in(read_blocks(path))) if path.exists() else ()
+    edits = {(line.record.draft, line.record.step): line.record for line in lines}
+    return {key: edit for key, edit in edits.items() if edit.rejected or _given(edit)}
 
 
 def add_edit(work: PathText, edit: Edit) -> None:
@@ -141,8 +131,7 @@ def sums_after(edits: Mapping[tuple[str, str], Edit], step: str, sums: Mapping[s
     after = dict(sums)
     for (draft_id, edited_step), edit in edits.items():
         if edited_step == step and draft_id in after:
-            said = msgspec.json.encode(replace(edit, at=""))
-            after[draft_id] = f"{crc32(said, int(after[draft_id], 16)):08x}"
+            after[draft_id] = f"{crc32(msgspec.json.encode(replace(edit, at='')), crc32(after[draft_id].encode())):08x}"
     return after
 
 

@@ -122,14 +122,9 @@ def _judge(settings: JudgeSettings, papers: PaperFolder, asker: Asker, draft: Dr
     sentences = paper.query_for(draft.hypothesis, wish="study").sentences
     aspects = tuple(range(len(draft.aspects)))
     looks = [Look(window, aspects) for window in windows_of_paper(len(sentences), settings.window, settings.overlap)]
-    judging = Judging(
-        paper_sha256=sha256,
-        n_sentences=len(sentences),
-        window=settings.window,
-        overlap=settings.overlap,
-        rounds=(ask_round(asker, draft, sentences, looks, at_once=settings.at_once),),
-        sources=(),
-    )
+    judged = ask_round(asker, draft, sentences, looks, at_once=settings.at_once)
+    size = {"n_sentences": len(sentences), "window": settings.window, "overlap": settings.overlap}
+    judging = Judging(paper_sha256=sha256, **size, rounds=(judged,), sources=())
     sources = tuple(voted_sources(judging, aspect) for aspect in aspects)
     return msgspec.structs.replace(draft, judging=msgspec.structs.replace(judging, sources=sources))
 
@@ -148,9 +143,7 @@ def ask_round(
     def ask(excerpt: Excerpt, aspects: tuple[int, ...]) -> list[WindowVote]:
         for asked in (asker, other):
             try:
-                if at_once:
-                    return _ask_all(asked, draft, aspects, excerpt)
-                return _ask_one(asked, draft, aspects[0], excerpt)
+                return (_ask_all if at_once else _ask_one)(asked, draft, aspects, excerpt)
             except UnreadableReplyError:
                 continue
         return [WindowVote(min(excerpt.shown), None)] * len(aspects)
@@ -194,7 +187,7 @@ def says_none(text: str, *, of_all: bool = False) -> bool:
     return is_whole and _NONE.fullmatch(paragraphs[-1]) is not None
 
 
-def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> list[WindowVote]:
+def _ask_one(asker: Asker, draft: Draft, aspects: tuple[int, ...], window: Excerpt) -> list[WindowVote]:
     structured, start, n_sentences = asks_json(asker.chat), min(window.shown), max(window.shown) + 1
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
@@ -213,7 +206,7 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: Excerpt) -> list[W
         step_prompt("judge_one").render(
             rule=step_prompt("judge_rule").render(),
             summary=prompt_line(draft.summary),
-            aspect=prompt_line(draft.aspects[aspect]),
+            aspect=prompt_line(draft.aspects[aspects[0]]),
             lines=window.block,
             form=form,
         ),

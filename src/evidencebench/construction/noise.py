@@ -148,12 +148,9 @@ def estimate_noise(drafts: Iterable[Draft], marked: Sequence[MarkedAspect] = ())
         precision, recall, if_differ, if_half = _estimate(cells, tells_always=tells_always)
         if is_steady and not tells_always:
             precision = recall = None
-    if marked:
-        precision = _share_of(marked, of_labels=True) or precision
-        recall = _share_of(marked, of_labels=False) or recall
     return LabelNoise(
-        precision=precision,
-        recall=recall,
+        precision=_share_of(marked, of_labels=True) or precision,
+        recall=_share_of(marked, of_labels=False) or recall,
         precision_if_errors_differ=if_differ,
         precision_if_half_stay=if_half,
         n_labels=int(n_labels),
@@ -186,7 +183,7 @@ def _share_of(marked: Sequence[MarkedAspect], *, of_labels: bool) -> Share | Non
         among = aspect.labelled if of_labels else aspect.marked
         n_right = len(aspect.labelled & aspect.marked)
         sums[aspect.paper] += (aspect.weight * n_right, aspect.weight * len(among), aspect.weight**2 * len(among))
-    right, total, squared = np.array(list(sums.values())).T
+    right, total, squared = np.array([*sums.values()]).reshape(-1, 3).T
     if not total.sum():
         return None
     share, n_papers = right.sum() / total.sum(), len(sums)
@@ -236,8 +233,7 @@ def _read_cells(drafts: Iterable[Draft]) -> tuple[_Cells, Counter[str], list[str
             continue
         for aspect, sources in enumerate(draft.judging.sources):
             votes = _votes(draft.judging, aspect, models, counts)
-            is_label = np.zeros(votes.shape[1], dtype=np.int64)
-            is_label[[index for index in sources if 0 <= index < len(is_label)]] = 1
+            is_label = np.isin(np.arange(votes.shape[1]), sources)
             rows, numbers = np.unique(np.vstack([votes, is_label]).T, axis=0, return_counts=True)
             papers[draft.paper_id].update(dict(zip(map(tuple, rows.tolist()), numbers.tolist(), strict=True)))
     kinds = sorted({row[:-1] for of_paper in papers.values() for row in of_paper})
@@ -268,8 +264,7 @@ def _votes(judging: Judging, aspect: int, models: list[str], counts: Counter[str
                 pieces = [(2 if judged.model == models[0] else 3, start, stop)]
             for part, begin, end in pieces:
                 looks[part, begin:end] += 1
-                if vote.sentences:
-                    yes[part, [index for index in set(vote.sentences) if begin <= index < end]] += 1
+                yes[part, begin:end] += np.isin(np.arange(begin, end), vote.sentences)
     return np.concatenate([yes, looks - yes])
 
 
@@ -317,7 +312,7 @@ class _Fit(NamedTuple):
 
 def _climb(phi: Floats, free: Sequence[int], tilts: Floats, cells: _Cells, n_steps: int) -> Floats:
     """Maximise the log-likelihood plus tilts times the logits of precision and recall, by damped Fisher scoring."""
-    numbers, size = cells.counts.sum(axis=0), phi.shape[1]
+    phi, numbers, size = phi.copy(), cells.counts.sum(axis=0), phi.shape[1]
     low, high, damping = _LOW[:size], _HIGH[:size], np.full(len(phi), 1e-2)
 
     def heights(phi: Floats) -> tuple[Floats, Floats]:
@@ -339,13 +334,9 @@ def _climb(phi: Floats, free: Sequence[int], tilts: Floats, cells: _Cells, n_ste
         moved = np.clip(moved, low, high)
         new_logs, new_logits = heights(moved)
         height = new_logs @ numbers + (new_logits * tilts).sum(axis=1)
-        is_better = height > best
-        better = is_better[:, None]
-        phi, logs, logits = (
-            np.where(better, new, old) for new, old in ((moved, phi), (new_logs, logs), (new_logits, logits))
-        )
-        best = np.where(is_better, height, best)
-        damping = np.clip(damping * np.where(is_better, 0.2, 6), 1e-4, 1e8)
+        up = height > best
+        phi[up], logs[up], logits[up], best[up] = moved[up], new_logs[up], new_logits[up], height[up]
+        damping = np.clip(damping * np.where(up, 0.2, 6), 1e-4, 1e8)
     return phi
 
 

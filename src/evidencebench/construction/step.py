@@ -1,12 +1,12 @@
 """A step that asks a model: drafts go in, and come out with more, or dropped."""
 
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,24 +65,19 @@ def run_step(
     edits: Mapping[tuple[str, str], Edit] = {},
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     overwrite: bool = False,
-    limit: int | None = None,
-    drops_failed: bool = False,
+    limit: int | None = None,  # drafts that are asked for, the same ones in each step; the target stays unfinished
+    drops_failed: bool = False,  # a draft for which a request failed for good, which else stays without a line
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> StepReport:
-    """Run a step over the drafts of a file that go on and that the target has not, or made of something else.
-
-    With a ``limit``, only so many drafts are asked for, the same ones in each step, and the target stays unfinished.
-    ``drops_failed``: a draft is dropped for which a request failed for good; else it stays without a line.
-    """
+    """Run a step over the drafts of a file that go on and that the target has not, or made of something else."""
     header = DraftHeader(
         step=step.name,
         settings={**settings_of_asker(asker), **step.settings},
         prompts={name: step_prompt(name).digest for name in (*step.prompts, *FORM_PROMPTS)},
         reads=source.path.name,
     )
-    ids = sorted(source.going_on)
-    if limit is not None:  # by a hash, so that they are a random sample of all reviews
-        ids = sorted(ids, key=lambda draft_id: hashlib.sha256(draft_id.encode()).digest())[:limit]
+    # By a hash, so that those of a limit are a random sample of all reviews.
+    ids = sorted(sorted(source.going_on, key=lambda draft_id: sha256(draft_id.encode()).digest())[:limit])
     made: dict[str, Draft] = {}  # done, and not written yet
     sums = sums_after(edits, step.name, source.sums)
     with writing_drafts(target, header, made_of=sums, overwrite=overwrite) as writer:
@@ -103,9 +98,15 @@ def run_step(
 
             def work() -> None:
                 try:
-                    made[draft.id] = _made_of(draft, step, asker, edit, drops_failed=drops_failed)
+                    made[draft.id] = step.work(asker, draft) if edit is None else edit.lay_over(draft)
+                except UnreadableReplyError as error:
+                    why = REFUSED if isinstance(error, RefusedReplyError) else NO_REPLY
+                    made[draft.id] = dropped(draft, why, str(error))
                 except (ReplyError, DataError) as error:
-                    report.failures[draft.id] = str(error)
+                    if drops_failed and edit is None:
+                        made[draft.id] = dropped(draft, "a request failed", str(error))
+                    else:
+                        report.failures[draft.id] = str(error)
 
             return attempted(todo, work)
 
@@ -118,20 +119,6 @@ def run_step(
     if n_left:
         raise StopError(f"{n_left} of {len(ids)} drafts wait for a batch; run again: what is stored is not paid twice")
     return report
-
-
-def _made_of(draft: Draft, step: ModelStep, asker: Asker, edit: Edit | None, *, drops_failed: bool) -> Draft:
-    if edit is not None and edit.replaces_all_of(draft):
-        return edit.lay_over(draft)
-    try:
-        made = step.work(asker, draft)
-    except UnreadableReplyError as error:
-        return dropped(draft, REFUSED if isinstance(error, RefusedReplyError) else NO_REPLY, str(error))
-    except (ReplyError, DataError) as error:
-        if not drops_failed:
-            raise
-        return dropped(draft, "a request failed", str(error))
-    return made if edit is None else edit.lay_over(made)
 
 
 _MARK = re.compile(r"\[(\d[\d\s,;\N{EN DASH}-]{0,60})\]")  # such as [16] and [2, 5-7]
@@ -154,19 +141,15 @@ def numbered_sentences(sentences: Mapping[int, str]) -> Excerpt:
 def ask_object(
     asker: Asker,
     prompt: str,
-    fields: Mapping[str, str],
+    fields: Mapping[str, str],  # of the prompt but for ``form``, which shows the example
     *,
     example: Answered,
-    stand_in: Answered,
-    check: Callable[[Answered], str],
-    in_words: Callable[[str], Answered | None] = lambda _: None,
+    stand_in: Answered,  # for estimates
+    check: Callable[[Answered], str],  # returns what is wrong with an object, in words for the model
+    in_words: Callable[[str], Answered | None] = lambda _: None,  # reads a reply without an object
     what: str,
 ) -> tuple[Answered, ReplySource]:
-    """Return the object that a model answers with, and the reply that it was read from.
-
-    ``fields`` are those of the prompt but for ``form``, which shows the ``example``. ``check`` returns what is wrong
-    with an object, in words for the model; ``in_words`` reads a reply without one. ``stand_in`` is for estimates.
-    """
+    """Return the object that a model answers with, and the reply that it was read from."""
     shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
     form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
     stand_in_text = msgspec.json.encode(stand_in).decode()

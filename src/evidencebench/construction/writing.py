@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import msgspec
 
@@ -64,12 +65,22 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
         return dropped(draft, NO_WORDS)
     questions, summary = _Questions(asker, draft, "summaries"), draft.summary
     if draft.passage is not None:  # a summary from a table is delimited already
-        text, cited = _text_around(draft)
+        before, passage, behind = draft.context.partition(summary)
+        parts = (before, passage, behind) if passage else ("", summary, "")
+        first, own, last = ([part[start:stop] for start, stop in sentence_spans(part)] for part in parts)
+        text, cited = [*first, *own, *last], range(len(first) + 1, len(first) + len(own) + 1)
+
+        def wrong_with(answer: _Delimited) -> str:
+            numbers = sorted(set(answer.sentences))
+            is_gapped = bool(numbers) and numbers[-1] - numbers[0] + 1 != len(numbers)
+            unknown = _unknown(numbers, range(1, len(text) + 1), "sentence")
+            return unknown or ("the sentences do not follow each other" if is_gapped else "")
+
         delimited = questions.ask(
             "delimit",
             _Delimited([len(text) + 3, len(text) + 4]),
-            stand_in=_Delimited(cited),
-            check=lambda answer: _wrong_with(answer.sentences, len(text)),
+            stand_in=_Delimited([*cited]),
+            check=wrong_with,
             numbers=str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}",
             lines=numbered_sentences(dict(enumerate(text, 1))).block,
         )
@@ -81,22 +92,8 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
     return made if kept.reports_results else dropped(made, "reports no results")
 
 
-def _text_around(draft: Draft) -> tuple[list[str], list[int]]:
-    """Return the sentences that a model chooses among, and the numbers, from 1, of those that cite the paper."""
-    before, summary, behind = draft.context.partition(draft.summary)
-    texts = (before, summary, behind) if summary else ("", draft.summary, "")
-    first, passage, last = ([text[start:stop] for start, stop in sentence_spans(text)] for text in texts)
-    return [*first, *passage, *last], list(range(len(first) + 1, len(first) + len(passage) + 1))
-
-
 def _unknown(numbers: Iterable[int], known: Collection[int], what: str) -> str:
     return next((f"no {what} has the number {number}" for number in numbers if number not in known), "")
-
-
-def _wrong_with(numbers: list[int], n_sentences: int) -> str:
-    is_gapped = bool(numbers) and max(numbers) - min(numbers) + 1 != len(set(numbers))
-    unknown = _unknown(numbers, range(1, n_sentences + 1), "sentence")
-    return unknown or ("the sentences do not follow each other" if is_gapped else "")
 
 
 SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep"), work=_make_summary)
@@ -186,8 +183,7 @@ _FAULTS = {  # in words for the model that wrote an aspect
 }
 
 
-def _fine(aspect: int) -> _Verdict:
-    return _Verdict(aspect, faithful=True, single=True, self_contained=True)
+_fine = partial(_Verdict, faithful=True, single=True, self_contained=True)
 
 
 class _Verdicts(msgspec.Struct):
@@ -205,11 +201,18 @@ class _Corrections(msgspec.Struct):
 
 def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     questions, summary = _Questions(asker, draft, "aspects"), prompt_line(draft.summary)
+
+    def wrong_with(answer: _Aspects) -> str:
+        n = len(answer.aspects)
+        if not any(map(words_of, answer.aspects)):
+            return "it holds no aspect"
+        return f"it has {n:,} aspects; at most {MOST_ASPECTS} are allowed" if n > MOST_ASPECTS else ""
+
     split = questions.ask(
         "aspects",
         _Aspects([_FORM_ONLY] * 2),
         stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
-        check=lambda answer: _wrong_with_aspects(answer.aspects),
+        check=wrong_with,
         hypothesis=prompt_line(draft.hypothesis),
         summary=summary,
     )
@@ -217,10 +220,9 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     lost = failing = _failing(questions, aspects)
     if failing:
         corrected = _corrected(questions, aspects, failing)
-        texts = (text for aspect in aspects for text in (corrected.get(aspect, ()) if aspect in failing else [aspect]))
-        together = _distinct(texts)
-        new = tuple(text for text in together if text not in aspects or text in failing)
-        lost = {aspect: why for aspect, why in failing.items() if not corrected.get(aspect)}
+        lost = {aspect: why for aspect, why in failing.items() if not corrected[aspect]}
+        together = _distinct(chain.from_iterable(corrected.values()))
+        new = tuple(text for text in together if text in failing or text not in aspects)
         try:
             lost |= _failing(replace(questions, step="aspects again"), new)
         except UnreadableReplyError:
@@ -230,12 +232,6 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     if not aspects:
         return dropped(made, "no aspect holds", "; ".join(f"{aspect}: {why}" for aspect, why in lost.items()))
     return made if len(aspects) <= MOST_ASPECTS else dropped(made, "too many aspects", f"{len(aspects):,}")
-
-
-def _wrong_with_aspects(aspects: list[str]) -> str:
-    if not any(map(words_of, aspects)):
-        return "it holds no aspect"
-    return f"it has {len(aspects):,} aspects; at most {MOST_ASPECTS} are allowed" if len(aspects) > MOST_ASPECTS else ""
 
 
 def _distinct(aspects: Iterable[str]) -> tuple[str, ...]:
@@ -250,48 +246,46 @@ def _failing(questions: _Questions, aspects: tuple[str, ...]) -> dict[str, str]:
     """Return the aspects that the code or the model refuses, each with the reason."""
     summary = questions.draft.summary
     failing = {aspect: why for aspect in aspects if (why := wrong_with_aspect(aspect, summary))}
-    asked = [aspect for aspect in aspects if aspect not in failing]
+    asked = dict(enumerate((aspect for aspect in aspects if aspect not in failing), 1))
     if not asked:
         return failing
-    wanted = list(range(1, len(asked) + 1))
+
+    def wrong_with(answer: _Verdicts) -> str:
+        is_complete = sorted(verdict.aspect for verdict in answer.verdicts) == [*asked]
+        return "" if is_complete else f"expected one verdict for each of the aspects 1 to {len(asked)}"
+
     verified = questions.ask(
         "verify_aspects",
         _Verdicts([_fine(len(asked) + 7)]),
-        stand_in=_Verdicts(list(map(_fine, wanted))),
-        check=lambda answer: (
-            f"expected one verdict for each of the aspects 1 to {len(asked)}"
-            if sorted(verdict.aspect for verdict in answer.verdicts) != wanted
-            else ""
-        ),
+        stand_in=_Verdicts([*map(_fine, asked)]),
+        check=wrong_with,
         summary=prompt_line(summary),
-        aspects=numbered_aspects(asked),
+        aspects=numbered_aspects(asked.values()),
     )
     for verdict in verified.verdicts:
         if faults := [fault for name, fault in _FAULTS.items() if not getattr(verdict, name)]:
-            failing[asked[verdict.aspect - 1]] = " and ".join(faults)
+            failing[asked[verdict.aspect]] = " and ".join(faults)
     return failing
 
 
 def _corrected(
     questions: _Questions, aspects: tuple[str, ...], failing: Mapping[str, str]
-) -> Mapping[str, tuple[str, ...]]:
-    """Return what a model puts in the place of each failing aspect; nothing where its reply cannot be read."""
+) -> dict[str, tuple[str, ...]]:
+    """Return what stands in the place of each aspect: itself, or what a model makes of one that fails, if anything."""
     numbers = {number: aspect for number, aspect in enumerate(aspects, 1) if aspect in failing}
-    try:
+    corrected: dict[str, tuple[str, ...]] = {aspect: () if aspect in failing else (aspect,) for aspect in aspects}
+    with suppress(UnreadableReplyError):
         answer = questions.ask(
             "correct_aspects",
             _Corrections([_Correction(len(aspects) + 7, [_FORM_ONLY] * 2)]),
             stand_in=_Corrections([_Correction(number, [aspect]) for number, aspect in numbers.items()]),
-            check=lambda answer: _unknown(
-                (given.aspect for given in answer.corrections), numbers, "aspect to be put right"
-            ),
+            check=lambda answer: _unknown([one.aspect for one in answer.corrections], numbers, "aspect to put right"),
             summary=prompt_line(questions.draft.summary),
             aspects=numbered_aspects(aspects),
             faults="\n".join(f"- Aspect {number}: {prompt_line(failing[text])}." for number, text in numbers.items()),
         )
-    except UnreadableReplyError:
-        return {}
-    return {numbers[given.aspect]: _distinct(given.aspects) for given in answer.corrections}
+        corrected |= {numbers[given.aspect]: _distinct(given.aspects) for given in answer.corrections}
+    return corrected
 
 
 def numbered_aspects(aspects: Iterable[str]) -> str:
