@@ -29,7 +29,8 @@ from evidencebench.models.llm.replies import ReplyCache
 
 N_DRAFTS, PILOTS = 1_000, (6, 10, 20)
 SPREAD = 0.8  # of the logarithm of a paper's length
-UNFAITHFUL, PROSE = 0.02, 0.05  # shares of aspects that drop their draft, and of windows that are asked again
+# Shares of aspects that are dropped, of papers that drop their draft, and of windows that are asked again.
+UNFAITHFUL, UNFIT, PROSE = 0.02, 0.15, 0.05
 MODEL, PRICES = "openai/gpt-4o-mini", PriceTable.load()
 WORDS = "adults women men children tea water coffee pressure weight sleep pulse mood".split()  # noqa: SIM905
 
@@ -43,12 +44,17 @@ class Sender:
         step = text.partition("\n")[0].removeprefix("Building step: ")
         clauses = text.partition("\nSummary: ")[2].partition("\n")[0].removeprefix("It found that ").rstrip(".")
         numbers = range(1, text.count("\n1. ") + text.count("\n") + 1)
-        verdicts = [{"aspect": n, "faithful": chance.random() > UNFAITHFUL, "single": True} for n in numbers]
+        verdicts = [
+            {"aspect": n, "faithful": chance.random() > UNFAITHFUL, "single": True, "self_contained": True}
+            for n in numbers
+        ]
         answers: dict[str, dict[str, Any]] = {
             "purpose of the evidence": {"purpose": "To learn whether tea in adults changes pressure."},
             "hypothesis": {"hypothesis": "Drinking tea lowers the blood pressure in adults."},
+            "can the paper answer": {"can_answer": chance.random() > UNFIT},
             "aspects": {"aspects": clauses.split(", ")},
             "verify the aspects": {"verdicts": verdicts[: _n_listed(text)]},
+            "correct the aspects": {"corrections": []},
             "judge all aspects": {"aspects": [{"aspect": n, "sentences": []} for n in numbers[: _n_listed(text)]]},
             "label results": {"results": []},
         }
