@@ -139,7 +139,7 @@ def main() -> None:
                         output_of(step, config.work).write_bytes(b"\n".join([own[0], *kept, b""]))
                     steps, _ = estimate_construction(config, prices=PRICES, cache=cache)
                     truth = everything - cost([use for step in steps for use in step.used.values()])
-                    costs = [(cost([*step.uses.values()]), step.factor or math.inf) for step in steps]
+                    costs = [(cost([*step.uses.values()]), step.factor or math.inf) for step in steps if step.uses]
                     low, high = sum(one / factor for one, factor in costs), sum(one * factor for one, factor in costs)
                     found[n].append((low <= truth <= high, high / sum(one for one, _ in costs), truth))
         for n, rows in found.items():
