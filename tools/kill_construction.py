@@ -127,8 +127,8 @@ def _served() -> Iterator[tuple[CountingModel, str]]:
 def _start(folder: Path, step: str = "", n: int = 0) -> subprocess.Popen[bytes]:
     call = [sys.executable, str(Path(__file__).with_name("killed_run.py")), step, str(n)]
     environ = {**os.environ, "EVIDENCEBENCH_CACHE": str(folder / "cache")}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*call, str(folder / "construction.toml")], env=environ, **pipes)  # noqa: S603
+    call.append(str(folder / "construction.toml"))
+    return subprocess.Popen(call, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S603
 
 
 def _finish(folder: Path, step: str = "", n: int = 0) -> bytes:

@@ -29,12 +29,11 @@ from evidencebench.construction.people.agreement import (
     report_answers,
     studentised,
 )
-from evidencebench.construction.people.answers import AnnotationFolder, Annotations, TaskAnnotation
+from evidencebench.construction.people.answers import TOGETHER, AnnotationFolder, Annotations, TaskAnnotation
 from evidencebench.construction.people.labels import Labelled, read_labels
 from evidencebench.construction.people.marks import (
     LABELS,
     MISSING,
-    TOGETHER,
     Marks,
     PairSort,
     PairStatistic,
