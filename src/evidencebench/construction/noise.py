@@ -264,7 +264,8 @@ def _votes(judging: Judging, aspect: int, models: list[str], counts: Counter[str
                 pieces = [(2 if judged.model == models[0] else 3, start, stop)]
             for part, begin, end in pieces:
                 looks[part, begin:end] += 1
-                yes[part, begin:end] += np.isin(np.arange(begin, end), vote.sentences)
+                if vote.sentences:  # most windows hold none
+                    yes[part, begin:end] += np.isin(np.arange(begin, end), vote.sentences)
     return np.concatenate([yes, looks - yes])
 
 

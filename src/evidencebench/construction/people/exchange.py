@@ -296,8 +296,9 @@ def keep_answers(paths: Iterable[Path], folder: AnnotationFolder) -> tuple[Count
         for (name, task), answer in read.answers.items():
             if given.setdefault((name, task), answer) != answer:
                 raise RunFormatError(f"{path}: a second answer of '{name}' to task '{task}'; give each once")
+    known = {name: folder.answers_of(name) for name in dict.fromkeys(name for name, _ in given)}
     for (name, task), answer in given.items():
-        last = folder.answers_of(name).get(task) or TaskAnnotation(task=task, revision=0, is_imported=True)
+        last = known[name].get(task) or TaskAnnotation(task=task, revision=0, is_imported=True)
         if msgspec.structs.replace(last, note="", revision=1, at="", is_imported=False) == answer:
             counts["unchanged"] += 1
         elif last.is_imported:

@@ -1,6 +1,7 @@
 """The labels of what people are asked about, from the drafts of a work folder or from a data set."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,6 @@ from evidencebench.construction.draft import (
     open_drafts,
     output_of,
 )
-from evidencebench.construction.judge import sentence_votes
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
 
@@ -66,7 +66,8 @@ def _labels_of_drafts(drafts: DraftFile) -> Iterator[tuple[tuple[str, str], Aspe
     for draft in drafts.drafts():
         judging = judging_of(draft)
         for number, (aspect, held) in enumerate(zip(draft.aspects, judging.sources, strict=True)):
-            voted = frozenset(index for index, votes in enumerate(sentence_votes(judging, number)) if votes.yes)
+            votes = (vote for judged in judging.rounds for vote in chain(*judged.votes[number : number + 1]))
+            voted = frozenset(index for vote in votes for index in vote.sentences or ())
             sources, is_result = frozenset(held), number in (draft.results or ())
             yield (draft.paper_id, aspect), AspectLabels(sources, is_result, judging.n_sentences, voted - sources)
 
