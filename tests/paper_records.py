@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.pages.html import SHARED_SCRIPTS, encode_json, one_file, page_parts, script, style
+from evidencebench.pages.html import encode_json, one_file, page_parts, script, style
 from evidencebench.pages.paper import (
     AspectRecord,
     GradedAnswer,
@@ -52,7 +52,6 @@ window.show = (state) => {
   window.took = performance.now() - began;
   window.view = view;
 };
-})();
 """
 
 
@@ -133,7 +132,7 @@ def show(page: Page, state: State) -> None:
 
 
 def _paper_page(overview: Overview, record: GradedInstance) -> str:
-    script_text = script(SHARED_SCRIPTS).removesuffix("})();\n") + _BOOT
+    script_text = script("viewer", "embedded_source", start=_BOOT)
     data = (
         f'<script type="application/json" id="{name}">{encode_json(held).decode()}</script>'
         for name, held in (("overview", overview), ("record", record))

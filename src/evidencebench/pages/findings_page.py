@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from evidencebench.execution.finding import Finding, PaperVerdict
 from evidencebench.pages import findings as telling
-from evidencebench.pages.html import FINDINGS_SCRIPTS, Node, as_html, node, static_page
+from evidencebench.pages.html import Node, as_html, node, static_page
 from evidencebench.papers.paper import Paper, Place
 from evidencebench.query import Kind
 from evidencebench.systems.directions import ReportedDirection
@@ -44,7 +44,7 @@ def findings_page(
         *(node("p", {"class": "note"}, meaning) for meaning in telling.meanings(findings)),
         "</main>",
     )
-    return static_page(title, *body, scripts=FINDINGS_SCRIPTS if has_table else ())
+    return static_page(title, *body, module="findings" if has_table else "")
 
 
 def _level(finding: Finding) -> float:

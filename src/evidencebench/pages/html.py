@@ -85,49 +85,37 @@ def encode_json(record: object) -> bytes:
 
 # The script and the style of a page: each is one text, joined from the files in ``assets/``.
 
-# In the order in which they are joined; a file may use the names that earlier files define.
-SHARED_SCRIPTS = (
-    *("dom", "unpacked", "storage", "theme", "route", "row_values", "choice_bar"),
-    *("marks", "graded", "definitions", "score_explanation"),
-    *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view", "exchanges"),
-    *("hits", "list_rows", "list_summary", "paper_list"),
-    *("paper_pane", "keyboard", "viewer", "share_paper"),
-)
-REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "pairs", "report")
-APP_SCRIPTS = (
-    *(*SHARED_SCRIPTS, "server", "server_source", "work_clock", "autosave", "task_server", "sign_in"),
-    *("task_answers", "task_sorts", "task_work", "pick_view", "merge_picks", "pick_page", "review_page", "task_pages"),
-    "app",
-)
-FIND_SCRIPTS = ("dom", "storage", "theme", "server", "found_paper", "find_page")
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report", "verdict")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
 FIND_STYLES = ("tokens", "viewer", "find_page")
-FINDINGS_SCRIPTS = ("dom", "findings")
 FINDINGS_STYLES = ("tokens", "findings")
-CONSTRUCTION_SCRIPTS = (
-    *(
-        "dom",
-        "storage",
-        "theme",
-        "route",
-        "marks",
-        "graded",
-        "paper_text",
-        "keyboard",
-        "server",
-        "pick_view",
-        "unpacked",
-    ),
-    *("construction", "construction_edits"),
-)
 CONSTRUCTION_STYLES = ("tokens", "viewer", "paper", "people", "construction")
+
+_IMPORT = re.compile(r'^import \{[^}]+\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
 
 
 @cache
-def script(names: Sequence[str]) -> str:
-    """Return the scripts joined into one text, inside a function, so that they define no global names."""
-    body = "\n".join(read_asset(f"{name}.js") for name in names)
+def script(*modules: str, start: str = "") -> str:
+    """Return the modules and all that they import as one text, inside a function, so that it has no global names.
+
+    A module comes after those that it imports; all share one scope. ``start`` is run at the end.
+    """
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        texts[name] = ""  # modules may import each other
+        text = read_asset(f"{name}.js")
+        for imported in _IMPORT.findall(text):
+            if imported not in texts:
+                add(imported)
+        del texts[name]
+        texts[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+    for name in modules:
+        if name not in texts:
+            add(name)
+    body = "\n".join((*texts.values(), start))
     return f'(() => {{\n"use strict";\n{body}\n}})();\n'
 
 
@@ -151,11 +139,11 @@ def page_parts(style_text: str, script_text: str = "") -> dict[str, str]:
 
 
 def report_parts() -> dict[str, str]:
-    return page_parts(style(REPORT_STYLES), script(REPORT_SCRIPTS))
+    return page_parts(style(REPORT_STYLES), script("report"))
 
 
 def construction_parts() -> dict[str, str]:
-    return page_parts(style(CONSTRUCTION_STYLES), script(CONSTRUCTION_SCRIPTS))
+    return page_parts(style(CONSTRUCTION_STYLES), script("construction"))
 
 
 def one_file(title: str, body: Iterable[str], parts: Mapping[str, str]) -> str:
@@ -173,9 +161,9 @@ def one_file(title: str, body: Iterable[str], parts: Mapping[str, str]) -> str:
     )
 
 
-def static_page(title: str, *body: Node | str, scripts: Sequence[str] = ()) -> str:
+def static_page(title: str, *body: Node | str, module: str = "") -> str:
     """Return a page without requests, of elements and HTML."""
-    parts = page_parts(style(FINDINGS_STYLES), script(scripts) if scripts else "")
+    parts = page_parts(style(FINDINGS_STYLES), script(module) if module else "")
     return one_file(title, (one if isinstance(one, str) else as_html(one) for one in body), parts)
 
 

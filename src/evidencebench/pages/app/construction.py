@@ -15,7 +15,7 @@ from evidencebench.construction.edits import Edit, add_edit
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.construction import DraftRecord, ShownConstruction, laid_over
-from evidencebench.pages.html import CONSTRUCTION_SCRIPTS, CONSTRUCTION_STYLES
+from evidencebench.pages.html import CONSTRUCTION_STYLES
 from evidencebench.tables import printable
 from evidencebench.wording import counted, without_folders
 
@@ -73,7 +73,7 @@ def make_construction_app(
         ],
         source="construction",
         address=address,
-        scripts=CONSTRUCTION_SCRIPTS,
+        module="construction",
         styles=CONSTRUCTION_STYLES,
         errors={EvidenceBenchError: lambda _, error: json_response({"error": without_folders(str(error))}, 503)},
     )

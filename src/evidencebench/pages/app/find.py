@@ -18,7 +18,7 @@ from evidencebench.execution.finding import Finding, find_evidence
 from evidencebench.pages import findings as telling
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.findings_page import findings_page
-from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, encode_json
+from evidencebench.pages.html import FIND_STYLES, encode_json
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
@@ -108,7 +108,7 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
         routes,
         source="find",
         address=address,
-        scripts=FIND_SCRIPTS,
+        module="find_page",
         styles=FIND_STYLES,
         errors={EvidenceBenchError: lambda _, error: json_response({"error": str(error)}, 422)},
         file_paths=frozenset({PAPER_PATH}),

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.pages.html import APP_SCRIPTS, APP_STYLES, encode_json, replace_forbidden, script, style
+from evidencebench.pages.html import APP_STYLES, encode_json, replace_forbidden, script, style
 
 _HTTP_PORT = 80
 
@@ -230,7 +230,7 @@ def page_app(
     *,
     source: str,
     address: Address,
-    scripts: Sequence[str] = APP_SCRIPTS,
+    module: str = "app",
     styles: Sequence[str] = APP_STYLES,
     errors: Mapping[Any, Any] | None = None,
     file_paths: frozenset[str] = frozenset(),
@@ -247,7 +247,7 @@ def page_app(
     app = Starlette(
         routes=[
             static_route("/", page, "text/html"),
-            static_route("/static/app.js", script(scripts), "text/javascript"),
+            static_route("/static/app.js", script(module), "text/javascript"),
             static_route("/static/app.css", style(styles), "text/css"),
             static_route("/favicon.ico", _ICON, "image/svg+xml"),
             *routes,

@@ -1,5 +1,11 @@
 // Starts the page of the app: the paper viewer, or the pages of people who answer tasks.
 
+import { h, themeButton } from "./dom.js";
+import { readRoute } from "./route.js";
+import { ServerSource } from "./server.js";
+import { showTasks } from "./task_pages.js";
+import { showViewer } from "./viewer.js";
+
 async function startApp() {
   // The token is in a cookie now, so it is taken out of the address, which readers may copy and share.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);

@@ -1,5 +1,9 @@
 // Shows the aspects as one matrix: a row an aspect, a column a system, and which system found which aspect.
 
+import { counted, foreign, h, percent } from "./dom.js";
+import { firstWords, onlyOf, plainMark } from "./graded.js";
+import { linkTo } from "./route.js";
+
 const MOST_TEXT = 5000; // characters
 
 const NO_TEXTS = "The data has no texts of aspects: a sentence is quoted.";
@@ -7,7 +11,7 @@ const NO_TEXTS = "The data has no texts of aspects: a sentence is quoted.";
 /* `on.choose(aspect)` toggles the highlight of an aspect; `on.next(aspect)` goes to its next sentence;
    `on.filter(name)` is told the filter, by its name in the address.
    Returns {element, showChosen(aspect or null), show(a filter's name)}. */
-function aspectMatrix(graded, on) {
+export function aspectMatrix(graded, on) {
   const columns = columnsOf(graded);
   const items = graded.aspects.map((aspect) => matrixRow(graded, aspect, columns, on));
   const heads = new Map([null, ...columns].map((side) => [side, sortHead(side, sort)]));
@@ -122,7 +126,7 @@ function cell(share) {
 }
 
 // Scrolls the frame only; the page stays where the reader is.
-function showWithin(frame, element) {
+export function showWithin(frame, element) {
   const top = element.getBoundingClientRect().top - frame.getBoundingClientRect().top;
   const isInside = top >= 0 && top + element.offsetHeight <= frame.clientHeight;
   if (!isInside) frame.scrollTop += top - frame.clientHeight / 4;
@@ -178,7 +182,7 @@ function sentenceLinks({ paper }, { sentences }, onNext) {
     sentences.map((index) => [sentenceLink(paper, index), " "]));
 }
 
-function sentenceLink(paper, index) {
+export function sentenceLink(paper, index) {
   return h("a", { href: linkTo(paper.id, index), title: firstWords(paper.sentences[index]) }, `#${index}`);
 }
 

@@ -5,12 +5,12 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 // Characters that cannot be shown: control characters except tab and line ends, and lone surrogates.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
-function cleaned(text) {
+export function cleaned(text) {
   return String(text).toWellFormed().replace(CONTROLS, "\ufffd");
 }
 
 // Makes an element; "p.note" is a p of the class "note".
-function h(name, attributes = {}, ...children) {
+export function h(name, attributes = {}, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag);
   if (classes.length) element.className = classes.join(" ");
@@ -18,7 +18,7 @@ function h(name, attributes = {}, ...children) {
   return fill(element, attributes, children);
 }
 
-function svg(tag, attributes = {}, ...children) {
+export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
@@ -40,36 +40,36 @@ function append(element, children) {
 }
 
 // Text from a paper, a run or a person. Its direction comes from the text, and does not change that of the page.
-function foreign(tag, attributes, text) {
+export function foreign(tag, attributes, text) {
   const element = h(tag, { dir: "auto", ...attributes }, text);
   element.classList.add("foreign");
   return element;
 }
 
 // Words that a screen reader reads, and a small screen has no room for.
-function wide(text) {
+export function wide(text) {
   return h("span.wide", {}, text);
 }
 
-function percent(value) {
+export function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }
 
 // A difference of points with its sign; a minus, not a hyphen.
-function signed(points) {
+export function signed(points) {
   const shown = Math.abs(points).toFixed(1);
   return `${points < 0 && Number(shown) ? "−" : "+"}${shown}`;
 }
 
 // Cuts a text in the middle, since names that are alike differ at their ends more often.
-function shortened(text, most = 36) {
+export function shortened(text, most = 36) {
   if (text.length <= most) return text;
   const end = Math.floor((most - 1) / 2);
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
 // Empties the element first, so that a screen reader reads the same text a second time.
-function announce(element, text) {
+export function announce(element, text) {
   if (element.textContent !== text) {
     element.textContent = text;
     return;
@@ -81,6 +81,65 @@ function announce(element, text) {
 }
 
 // "1 sentence", "2,000 sentences".
-function counted(n, noun) {
+export function counted(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+// Keeps the reader's choices in the browser: in "localStorage", or in "sessionStorage" for this tab only.
+
+// A browser may refuse storage to a page from a file or in a private window; then nothing is kept.
+export function recall(key, storage = "localStorage") {
+  try {
+    return window[storage].getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function remember(key, value, storage = "localStorage") {
+  try {
+    if (value === null) window[storage].removeItem(key);
+    else window[storage].setItem(key, value);
+  } catch {
+    // The choice holds until the page is left.
+  }
+}
+
+// Lets the reader choose a theme: light, dark or the system's; keeps the choice where storage is allowed.
+
+const THEMES = { auto: "automatic", light: "light", dark: "dark" };
+const THEME_KEY = "evidencebench-theme";
+
+function setTheme(name) {
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  remember(THEME_KEY, name);
+}
+
+// A button that goes to the next theme; its text names the current one.
+export function themeButton() {
+  const names = Object.keys(THEMES);
+  let current = names.includes(recall(THEME_KEY)) ? recall(THEME_KEY) : "auto";
+  const button = h("button.theme-button", { onclick: next });
+  show();
+  return button;
+
+  function next() {
+    current = names[(names.indexOf(current) + 1) % names.length];
+    show();
+  }
+
+  function show() {
+    setTheme(current);
+    button.textContent = `Theme: ${THEMES[current]}`;
+  }
+}
+
+// Unpacks what a page in one file holds: `compressed` of pages/html.py packed it.
+
+export async function unpacked(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }

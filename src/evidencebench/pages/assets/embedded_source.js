@@ -1,5 +1,8 @@
 // The records of a page in one file, which holds them; its methods are those of `ServerSource`.
 
+import { unpacked } from "./dom.js";
+import { PAGE_SIZE, SAME, differenceOf, folded, scoreOf, wordsOf } from "./route.js";
+
 // The words of a text, each after a space: " kin" finds the words that begin with "kin".
 function searchable(text) {
   return ` ${wordsOf(text).join(" ")}`;
@@ -75,7 +78,7 @@ const PIECE_SIZE = 16; // as PAPERS_A_PIECE in page_parts.py
 const SEARCH_SLICE_MS = 300;
 
 // The records are lines of JSON in script elements of the page, compressed in pieces; a piece is unpacked when asked for.
-class EmbeddedSource {
+export class EmbeddedSource {
   #overview = null;
   #rows = null;
   #unpacked = { number: null, lines: null };

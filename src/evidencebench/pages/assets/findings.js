@@ -1,5 +1,7 @@
 // A page of many findings: its table sorts and filters; a chosen paper stands beside it (below, without scripts).
 
+import { announce, counted, h } from "./dom.js";
+
 const VERDICT_CHOICES = { "": "any verdict", found: "found", unsure: "unsure", none: "none" };
 
 function showFindings(answers) {

@@ -1,11 +1,13 @@
 // Single-key shortcuts, the dialog that names them, and the switch that turns them off (WCAG 2.1.4).
 
+import { h, recall, remember } from "./dom.js";
+
 const KEYS_SWITCH = "evidencebench-keys";
 const TYPING = "input, textarea, select, [contenteditable]";
 
 /* A command is {keys, name, run}, and `on` where it holds only while an element of that selector has the focus. Escape,
    "?" and keys with Ctrl (on a Mac Cmd) work also where single keys are off. */
-function listenToKeys(root, commands) {
+export function listenToKeys(root, commands) {
   let isOn = recall(KEYS_SWITCH) !== "off";
   let dialog = makeDialog();
   root.append(dialog);

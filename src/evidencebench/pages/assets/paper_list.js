@@ -1,3 +1,208 @@
+// Marks the words of a search, and steps through the sentences of a paper that hold them.
+
+import { showWithin } from "./aspect_matrix.js";
+import { cleaned, counted, foreign, h, percent, shortened, signed, svg } from "./dom.js";
+import { firstWords } from "./graded.js";
+import { blockPath } from "./paper_text.js";
+import { nextTarget } from "./paper_view.js";
+import { PAGE_SIZE, choose, chosen, differenceOf, go, linkTo, namesOf, picker, readRoute, scoreOf, searchedIn, systemMark, wordsOf } from "./route.js";
+
+const WORD_LIKE = /([\p{L}\p{N}\p{M}]+)/u;
+const PARTS_BEFORE = 24; // words and gaps that a snippet shows before its first searched word, where that is further on
+const LONGEST_MARKED = 1000; // characters of a word; marks on many lines are slow to draw
+
+function isHit(text, words) {
+  return words.length > 0 && wordsOf(text).some((word) => words.some((asked) => word.startsWith(asked)));
+}
+
+// Sets the words of an element that are wanted in elements of a tag, and no others.
+export function markWords(element, tag, isWanted) {
+  const isMarked = (part) => part.length < LONGEST_MARKED && wordsOf(part).some(isWanted);
+  const parts = element.textContent.split(WORD_LIKE); // every second part is a word
+  element.replaceChildren(...parts.map((part, n) => (n % 2 && isMarked(part) ? h(tag, {}, part) : part)));
+  element.normalize();
+}
+
+// Marks the words that begin with one of these.
+function markHits(element, words) {
+  markWords(element, "mark", (word) => words.some((asked) => word.startsWith(asked)));
+}
+
+// The part of a sentence from shortly before the first searched word on.
+function snippetOf(text, words) {
+  const parts = text.split(WORD_LIKE);
+  const first = parts.findIndex((part) => isHit(part, words)) - PARTS_BEFORE;
+  return first > PARTS_BEFORE ? `…${parts.slice(first).join("")}` : text;
+}
+
+// The hits in the paper that is shown: marks in hypothesis, text and map, and a stepper over the text.
+export function paperHits(root) {
+  let held = {}; // {paper, key, indexes}
+  const place = h("span.number", { role: "status" });
+  const asked = foreign("span", {}, "");
+  const button = (by, word, sign) => h("button", { "aria-label": `${word} hit`, onclick: () => step(by) }, sign);
+  const stepper = h("span.stepper.hits", {},
+    button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
+  return { follow, step };
+
+  function follow(route) {
+    const paper = root.querySelector(".paper");
+    const words = searchedIn(route, "text");
+    const key = route.query.get("q") + route.query.get("in");
+    if (!paper || (held.paper === paper && held.key === key)) return;
+    const texts = [...paper.querySelectorAll(".sentence .text")];
+    const indexes = [...texts.keys()].filter((index) => isHit(texts[index].textContent, words));
+    held = { paper, key, indexes };
+    markHits(paper.querySelector(".hypothesis"), searchedIn(route, "hypothesis"));
+    texts.forEach((text, index) => (text.firstElementChild || indexes.includes(index)) && markHits(text, words));
+    const ticks = indexes.map((index) => blockPath(index, 47, 4)).join("");
+    for (const map of paper.querySelectorAll(".map g")) {
+      map.querySelector(".map-hits")?.remove();
+      map.append(svg("path", { class: "map-hits", d: ticks }));
+    }
+    asked.textContent = cleaned(`“${shortened(route.query.get("q") ?? "", 20)}”`);
+    place.textContent = indexes.length;
+    stepper.remove();
+    if (words.length) paper.querySelector(".toolbar").prepend(stepper);
+  }
+
+  function step(by) {
+    if (!held.indexes?.length) return;
+    const current = held.paper.querySelector(".is-target")?.dataset.index;
+    const next = nextTarget(held.indexes, current === undefined ? null : Number(current), by);
+    held.paper.show(next);
+    place.textContent = `${held.indexes.indexOf(next) + 1} of ${held.indexes.length}`;
+  }
+}
+
+// The rows of the list, under heads that sort them.
+
+// What is sorted by, and in which order first.
+const SORTS = { position: "asc", score: "desc", score_b: "desc", difference: "desc", aspects: "desc", length: "desc" };
+
+function listRows(overview) {
+  const names = namesOf(overview);
+  const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { onclick: () => sortBy(sort) })));
+  const body = h("tbody");
+  const element = h("table.rows", { "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);
+  return { element, updateHeads, show };
+
+  function updateHeads({ a, b }, { sort, order }) {
+    const system = (letter, place) => [systemMark(letter), foreign("span", {}, shortened(names[place] ?? "none", 24))];
+    [["Paper"], system("a", a), system("b", b), ["A − B"], ["Aspects (Results)"], ["Sentences"]].forEach((words, n) => {
+      heads[n].firstChild.replaceChildren(...words);
+      heads[n].setAttribute("aria-sort", Object.keys(SORTS)[n] === sort ? `${order}ending` : "none");
+    });
+  }
+
+  function show(rows, asked, route) {
+    body.replaceChildren(...rows.map((row) => rowOf(row, asked, names, route)));
+  }
+}
+
+// A head that is chosen once more sorts the other way.
+function sortBy(sort) {
+  const now = narrowing(readRoute());
+  narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
+}
+
+function rowOf(row, asked, names, route) {
+  const link = foreign("a.row-link", { "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
+  link.dataset.id = row.id;
+  markHits(link, searchedIn(route, "hypothesis"));
+  const unit = (word, n) => h("span.unit", {}, ` ${word}${n === 1 ? "" : "s"}`); // that a head says
+  return h("tr.row", {},
+    h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text")), foreign("p.row-id", {}, row.id.slice(0, 100))),
+    h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
+    h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
+    h("td", {}, differenceLine(differenceOf(row, asked))),
+    h("td", {}, row.n_aspects === null ? "no labels" : [row.n_aspects, unit("aspect", row.n_aspects), ` (${row.n_results}`, unit("Result"), ")"]),
+    h("td", {}, row.n_sentences, unit("sentence", row.n_sentences)));
+}
+
+// Where the searched words are in the paper's text.
+function hitsLine({ hits }, words) {
+  if (!hits) return null;
+  const snippet = foreign("span", {}, snippetOf(hits.text, words));
+  markHits(snippet, words);
+  return h("p.row-hits", {}, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
+}
+
+function scoreLine(letter, score, name) {
+  if (name === undefined) return null;
+  const bar = h("span", { class: `score-bar score-bar-${letter}`, "aria-hidden": "true" }, h("span"));
+  bar.firstChild.style.setProperty("width", `${100 * (score ?? 0)}%`);
+  const spoken = h("span.visually-hidden", {}, `System ${letter.toUpperCase()}: `);
+  return h("span.score-line", { title: name }, spoken, systemMark(letter), bar,
+    h("span.score-text", {}, percent(score)));
+}
+
+function differenceLine(difference) {
+  if (difference === null) return null;
+  const points = signed(100 * difference);
+  return h("span.difference-line", {}, points === "+0.0" ? "A = B" : [h("span.unit", {}, "A − B: "), points]);
+}
+
+// What stands over the list: how many papers, their means, and their aspects by how many systems find them.
+
+function listSummary(source) {
+  const count = h("p.list-count", { role: "status" });
+  const told = h("p.list-means");
+  const bars = h("nav.found-bars", { "aria-label": "Aspects by how many systems find them" });
+  const links = h("span");
+  const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, links), told), bars);
+  return { element, say, show };
+
+  function show(asked, listing) {
+    say(countText(asked, listing));
+    const progress = progressOf(asked, listing);
+    told.replaceChildren(...meansLine(listing), progress);
+    links.replaceChildren(...(progress ? [] : source.linksOf?.(asked) ?? []));
+    const focused = [...bars.children].indexOf(document.activeElement);
+    bars.replaceChildren(...foundBars(asked, listing));
+    bars.children[focused]?.focus();
+  }
+
+  // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
+  function say(text) {
+    if (count.textContent !== text) count.textContent = text;
+  }
+}
+
+// The number of found papers in words, such as "37 of 96 papers; 3 without Results".
+function countText({ q, found }, { n_found, n_instances: all, n_scored, n_without_results: without, rows }) {
+  const parts = [n_found === all ? counted(all, "paper") : `${n_found.toLocaleString("en")} of ${counted(all, "paper")}`];
+  if (without && n_scored === all) parts.push(`${without.toLocaleString("en")} without Results`);
+  if (found !== null) parts.push(`only with an aspect that ${found ? counted(found, "system") : "no system"} found`);
+  if (q && !wordsOf(q).length && rows[0]?.id !== q) parts.push("to search, type letters or digits");
+  return parts.join("; ");
+}
+
+// How far the source is that still reads the papers; empty where the list and its means cannot change any more.
+export function progressOf({ q }, { n_searched, n_scored, n_instances: all }) {
+  const part = (word, n) => (n < all ? [`${word} ${n.toLocaleString("en")} of ${all.toLocaleString("en")} so far`] : []);
+  return [...(q ? part("searched", n_searched) : []), ...part("scored", n_scored)].join("; ");
+}
+
+function meansLine({ means: [a, b, ceiling], n_means: n }) {
+  const of = (mean, ...name) => (mean === null ? [] : [h("span", {}, ...name, " ", h("b", {}, percent(mean)))]);
+  const both = a === null || b === null ? [] : [differenceLine(a - b)];
+  return n ? [`Mean aspect recall over ${counted(n, "paper")}: `, ...of(a, systemMark("a"), "A"), ...of(b, systemMark("b"), "B"), ...both, ...of(ceiling, "ceiling")] : [];
+}
+
+// A bar for no system, one, two ... with the number of aspects that so many find; it opens the papers with such aspects.
+function foundBars(asked, { found }) {
+  if (!found.some(Boolean)) return [];
+  return found.map((n, systems) => {
+    const isChosen = asked.found === systems;
+    const name = `${counted(n, "aspect")} that ${systems} of ${counted(found.length - 1, "system")} found`;
+    const href = linkTo(readRoute().id, null, { found: isChosen ? null : systems, page: null });
+    const bar = h("a", { href, title: name, "aria-label": name, "aria-current": isChosen && "true" }, n.toLocaleString("en"), h("b", {}, systems));
+    bar.style.setProperty("--share", n / Math.max(...found));
+    return bar;
+  });
+}
+
 // The list of papers: search, filters, order, the rows, and pages of them.
 
 const LONGEST_SHOWN = 400; // characters of a hypothesis in the list; the paper shows it whole
@@ -17,7 +222,7 @@ const IN_ENTRIES = [["", "everything"], ["hypothesis", "hypothesis"], ["text", "
 const MISSED_BY_ALL = "found=0";
 
 // The query of a route for a source: positions of systems and task, filter, order, and words to search.
-function askedOf(overview, route) {
+export function askedOf(overview, route) {
   const { task, a, b } = chosen(overview, route);
   return {
     ...narrowing(route),
@@ -30,7 +235,7 @@ function askedOf(overview, route) {
   };
 }
 
-const KNOWN = {
+export const KNOWN = {
   in: IN_ENTRIES.map(([value]) => value),
   only: ONLY_ENTRIES.map(([value]) => value),
   sort: Object.keys(SORTS),
@@ -50,7 +255,7 @@ function pageOf(route) {
   return Number.isInteger(page) && page >= 1 && page < 1e7 ? page : 1;
 }
 
-function listPane(overview, source) {
+export function listPane(overview, source) {
   const form = listForm();
   let held = null; // key of the rows that are shown, to see whether they changed
   const summary = listSummary(source);

@@ -1,3 +1,43 @@
+// What a language model was asked about a paper and what it replied, beside the paper; loaded when a reader opens it.
+
+import { aspectMatrix } from "./aspect_matrix.js";
+import { announce, cleaned, counted, foreign, h, shortened, wide } from "./dom.js";
+import { chips, definitions, gradedOf, onlyOf, percentage, plainMark, scoreExplanation } from "./graded.js";
+import { STEPS, mapOf, textOf, toolbar } from "./paper_text.js";
+import { picksFold } from "./pick_view.js";
+import { chosen, go, linkTo, noteSentence, readRoute, systemMark } from "./route.js";
+
+// For each of A and B that asks a model: what its answer took, and a fold where the page can show the requests.
+function exchangeBlocks(overview, record, state, source) {
+  return ["a", "b"].filter((letter) => record.spent?.[state[letter]]).map((letter) => {
+    const system = state[letter];
+    const mark = systemMark(letter);
+    const spent = h("p.exchanges", {}, mark.cloneNode(true), " ",
+      foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request noted"}.`);
+    if (!overview.has_exchanges) return spent;
+    const body = h("div", { role: "status" });
+    return h("details.exchanges", { "data-fold": `asked-${letter}`, ontoggle: open },
+      h("summary", {}, h("h2", {}, mark, wide(" What"), ` ${letter.toUpperCase()} was asked`, wide(" and answered"))),
+      spent, body);
+
+    async function open() {
+      if (body.childElementCount) return;
+      body.textContent = "Loading…";
+      try {
+        const { requests, note } = await source.exchanges(record.paper.id, system, state.task);
+        body.replaceChildren(...requests.map(requestPart), h("p", {}, note));
+      } catch (error) {
+        body.textContent = error.message;
+      }
+    }
+  });
+}
+
+function requestPart({ title, facts, texts }) {
+  return h("section", {}, foreign("h3", {}, title), foreign("p", {}, facts), texts.map(({ name, text }) =>
+    h("details", { open: name === "Reply" }, h("summary", {}, name), foreign("pre", {}, text))));
+}
+
 // Shows one paper: its text with marks first, a strip and folded accounts above it, a map and the aspects beside it.
 
 /* `state` is {task, a, b, sentence, aspect, filter, marked, heading}: positions, or null where there is none; the
@@ -5,7 +45,7 @@
    `on.reach(index)` is told each sentence that the reader is led to, `on.note(changes)` what of the address changes.
    The element has jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(), show(index), and
    resume(view) to take over what a reader has set in another; all work once it is on the page. */
-function paperView(overview, record, state, on = {}) {
+export function paperView(overview, record, state, on = {}) {
   const graded = gradedOf(overview, record, state);
   const element = h("article.paper");
   const told = h("p.visually-hidden", { role: "status" });
@@ -166,12 +206,12 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
     h("button.to-aspects", { onclick: toAspects }, "Aspects"));
 }
 
-function sideA({ chosen }) {
+export function sideA({ chosen }) {
   return chosen.find(({ key }) => key === "a");
 }
 
 // The sentences to step through, in reading order; with an aspect highlighted, its evidence only.
-function targetsOf(graded, kind, pressed = null) {
+export function targetsOf(graded, kind, pressed = null) {
   const a = sideA(graded);
   if (kind === "selected") return a?.selected ?? [];
   if (kind === "evidence" && pressed) return pressed.sentences;
@@ -181,7 +221,7 @@ function targetsOf(graded, kind, pressed = null) {
 }
 
 // The next target after the current sentence, or before it; after the last one follows the first.
-function nextTarget(targets, current, step) {
+export function nextTarget(targets, current, step) {
   const from = current ?? -1;
   if (step < 0) return targets.findLast((index) => index < from) ?? targets.at(-1);
   return targets.find((index) => index > from) ?? targets[0];
@@ -209,4 +249,157 @@ function watchView(rows, showView) {
     if (seen.size) showView(Math.min(...seen), Math.max(...seen));
   });
   rows.forEach((row) => observer.observe(row));
+}
+
+// The pane of one paper: loads it, shows it, and keeps the reader's place in it.
+
+export function paperPane(overview, { step, foldList }) {
+  const number = h("span.paper-place");
+  const status = h("p.viewer-status", { role: "status" });
+  const body = h("div.paper-holder");
+  const back = h("a.button.back", { href: "#/papers" }, "Back", wide("\u00a0to the list"));
+  const previous = h("button", { onclick: () => step(-1) }, "‹", wide("\u00a0Previous"));
+  const next = h("button", { onclick: () => step(1) }, wide("Next\u00a0"), "›");
+  const fold = h("button.fold", { onclick: foldList });
+  const bar = h("nav.paper-bar", { "aria-label": "Papers of the list" },
+    back, fold, h("span.turner", {}, previous, number, next));
+  const element = h("section.paper-pane", { "aria-label": "Paper", hidden: true }, bar, status, body);
+  const held = { id: null, record: null, view: null, key: null, sentence: null };
+  // The record and the view are null while no paper is loaded.
+  const [record, view] = [() => held.record, () => held.record && held.view];
+  return { element, follow, showPlace, showFold, keepPlace, record, view, focus, say };
+
+  async function follow(source, route) {
+    element.hidden = route.id === null;
+    if (route.id === null) {
+      Object.assign(held, { id: null, record: null });
+      return;
+    }
+    back.href = linkTo(null);
+    const isNew = held.id !== route.id;
+    if (isNew) await load(source, route.id);
+    if (held.id === route.id && held.record) show(source, route, isNew);
+  }
+
+  async function load(source, id) {
+    Object.assign(held, { id, record: null, key: null });
+    say("Loading…");
+    try {
+      const record = await source.instance(id);
+      if (held.id !== id) return; // the reader has gone to another paper meanwhile
+      held.record = record;
+      say("");
+    } catch (error) {
+      if (held.id !== id) return;
+      body.replaceChildren();
+      document.title = `Not found · ${overview.title}`;
+      say(error.message);
+    }
+  }
+
+  // Makes a new view for another paper, task or system; a link to a sentence of the same view only scrolls there.
+  function show(source, route, isNew) {
+    const isPointed = route.sentence !== null && (isNew || route.sentence !== held.sentence);
+    held.sentence = route.sentence;
+    document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
+    if (held.key !== keyOf(route)) {
+      const state = { ...chosen(overview, route), ...readingOf(route) };
+      const view = paperView(overview, held.record, state, { reach, note });
+      view.querySelector(".folds").append(...exchangeBlocks(overview, held.record, state, source));
+      if (isNew) place(view);
+      else exchange(view);
+      held.key = keyOf(route);
+    }
+    if (isNew) focus();
+    if (isNew && !isPointed) window.scrollTo(0, 0);
+    if (isPointed) pointAt(route.sentence);
+  }
+
+  // Says for which addresses a view of this paper holds.
+  function keyOf(route) {
+    return JSON.stringify([chosen(overview, route), readingOf(route)]);
+  }
+
+  // Writes the sentence of every jump into the address, so that a reload or a copied link leads there.
+  function reach(index) {
+    held.sentence = index;
+    noteSentence(held.id, index);
+  }
+
+  // Writes the filter, the chosen aspect and "only marked" into the address; links of the list take them along.
+  function note(changes) {
+    const address = linkTo(held.id, held.sentence, changes);
+    held.key = keyOf(readRoute(address)); // the view has made these changes itself
+    go(address, { replaces: true });
+  }
+
+  // The view takes over from the one before it what a reader folded and hid, also from another paper's.
+  function place(view) {
+    body.replaceChildren(view);
+    if (held.view) view.resume(held.view);
+    held.view = view;
+  }
+
+  // Shows another system or task; sentence, scroll position and focus stay the same.
+  function exchange(view) {
+    const focused = document.activeElement;
+    const target = body.querySelector(".is-target");
+    keepPlace(() => {
+      place(view);
+      if (target) view.show(Number(target.dataset.index));
+      if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
+    });
+  }
+
+  // Changes the page; the sentence that is read stays where it is.
+  function keepPlace(change) {
+    const { scrollY } = window;
+    const anchor = [body.querySelector(".is-target"), ...body.querySelectorAll(".sentence")].find((row) => row && isOnScreen(row));
+    const top = anchor?.getBoundingClientRect().top;
+    change();
+    const row = anchor && document.getElementById(anchor.id);
+    const { hash } = location;
+    settle(() => {
+      const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - top : scrollY - window.scrollY;
+      window.scrollBy({ top: moved, behavior: "instant" });
+    }, () => location.hash === hash);
+  }
+
+  function pointAt(index) {
+    const last = held.record.paper.sentences.length - 1;
+    say(index > last ? `The paper has no sentence ${index}; its last is ${last}.` : "");
+    held.view.show(index);
+  }
+
+  function focus() {
+    body.querySelector(".hypothesis")?.focus({ preventScroll: true });
+  }
+
+  function showPlace(at) {
+    previous.disabled = next.disabled = !at && !held.record;
+    number.textContent = at ? `${at.number.toLocaleString("en")} of ${at.of.toLocaleString("en")}` : "";
+  }
+
+  function showFold(isFolded) {
+    fold.textContent = isFolded ? "Show the list" : "Hide the list";
+  }
+
+  function say(text) {
+    announce(status, text);
+  }
+}
+
+// What the address says about reading a paper, beside the task and the systems.
+function readingOf({ query }) {
+  const aspect = query.get("aspect") ?? "";
+  return {
+    filter: query.get("aspects"),
+    marked: query.get("marked") === "1",
+    aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null,
+  };
+}
+
+function isOnScreen(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < window.innerHeight;
 }

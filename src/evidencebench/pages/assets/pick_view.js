@@ -1,9 +1,89 @@
+// Lists what a system chose, in its order, and says what each sentence adds to those before it.
+
+import { sentenceLink } from "./aspect_matrix.js";
+import { counted, foreign, h, percent, wide } from "./dom.js";
+import { abstractLabel, chips, firstWords, plainMark } from "./graded.js";
+import { markWords } from "./paper_list.js";
+import { linkTo, wordsOf } from "./route.js";
+import { pickLink } from "./task_pages.js";
+import { PICKING, mergeIndices } from "./task_sorts.js";
+
+const MOST_PICKED_TEXT = 600; // characters
+const VERDICTS = { new: "new evidence", redundant: "adds nothing", none: "no evidence", heading: "heading" };
+
+/* Picks are {index, share, kind, aspects}: sentences that chance decides on are compared with the certain ones only.
+   picks.py counts the same. */
+function picksOf({ stated, paper }, { judged, selects }) {
+  const covered = new Set();
+  const pickOf = (index) => {
+    const aspects = stated[index].filter((aspect) => aspect.counts);
+    const fresh = aspects.filter((aspect) => !covered.has(aspect));
+    const without = paper.kinds[index] === "h" ? "heading" : "none";
+    const kind = fresh.length ? "new" : aspects.length ? "redundant" : without;
+    return { index, share: selects(index), kind, aspects: fresh.length ? fresh : aspects };
+  };
+  const certain = judged.certain.map((index) => {
+    const pick = pickOf(index);
+    pick.aspects.forEach((aspect) => covered.add(aspect));
+    return pick;
+  });
+  return [...certain, ...judged.tied.map(pickOf)];
+}
+
+export function picksFold(graded, side, onChoose) {
+  if (!side.judged || !side.selected.length) return null;
+  const picks = picksOf(graded, side);
+  const counts = Object.entries(VERDICTS).flatMap(([kind, words]) => {
+    const n = picks.filter((pick) => pick.kind === kind).length;
+    return n ? [`${n} ${words}`] : [];
+  });
+  const { certain, tied, n_drawn: nDrawn } = side.judged;
+  const words = hypothesisWords(graded.paper.hypothesis);
+  const isLabelled = graded.aspects.length > 0;
+  return h("details.picked", { "data-fold": `picks-${side.letter}` },
+    h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
+    h("p", {}, foreign("b", {}, side.label), ", in its order", isLabelled && `: ${counts.join(", ")}`,
+      ". Words of the hypothesis are underlined."),
+    nDrawn > 0 && h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}`,
+      `${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`),
+    h("ol", {}, picks.map(({ index, share, kind, aspects }) => h("li", {},
+      sentenceLink(graded.paper, index), " ",
+      underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
+      h("p", { class: `pick-verdict is-${kind}` },
+        isLabelled && h("b", {}, VERDICTS[kind]),
+        share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
+        kind === "redundant" && "stated before: ",
+        chips(aspects, onChoose))))));
+}
+
+// Words that say nothing about the subject.
+const COMMON = new Set((
+  "and are but can for from had has have into its more not than that the their them then there these they this those " +
+  "was were which while will with").split(" "));
+
+function hypothesisWords(hypothesis) {
+  return wordsOf(hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
+}
+
+// Whether at least four letters begin both words, and at most three follow, as in "keeps" and "keeping".
+function isAlike(one, other) {
+  let n = 0;
+  while (n < one.length && one[n] === other[n]) n += 1;
+  return one === other || (n > 3 && Math.max(one.length, other.length) - n <= 3);
+}
+
+function underlined(text, words) {
+  const element = foreign("span", {}, text);
+  markWords(element, "u", (found) => words.some((word) => isAlike(found, word)));
+  return element;
+}
+
 // The parts of the page to pick: the bar with the hypothesis, the sentences, and the list of picks.
 
 const WIDE = "(min-width: 900px)";
 
 // The bar with the hypothesis and the number of picks; it is always in view.
-function pickBar(paper, budget) {
+export function pickBar(paper, budget) {
   const count = h("b.pick-count");
   const saved = h("span.pick-saved");
   const refusal = h("p.people-error.pick-refusal", { role: "alert" });
@@ -36,7 +116,7 @@ function pickBar(paper, budget) {
 }
 
 // The sentences; Tab reaches one of them, and arrow keys go to the others.
-function pickText(paper, on) {
+export function pickText(paper, on) {
   let pressed = null;
   const toggle = (index, event) => { if (!endsSelection(event, pressed)) on.toggle(index); };
   const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, { ...on, toggle }));
@@ -112,7 +192,7 @@ function pickLabel(paper, index) {
 }
 
 // The list of picks, with buttons to remove one, to undo and to submit.
-function pickSide(paper, about, on) {
+export function pickSide(paper, about, on) {
   const submit = h("button.pick-submit", { onclick: on.askToSubmit });
   const undo = h("button", { onclick: () => on.turn("undo") }, "Undo");
   const redo = h("button.pick-redo", { onclick: () => on.turn("redo") }, "Redo");
@@ -148,4 +228,45 @@ function pickSide(paper, about, on) {
     const left = list.querySelectorAll(".pick-remove");
     (left[Math.min(at, left.length - 1)] ?? details.querySelector("summary")).focus();
   }
+}
+
+// Merges the picks that one person made in one paper in two tabs, and tells the person about it.
+
+// A random name of this tab. The server keeps it with the picks, so that a tab is not told of its own changes.
+export function tabName() {
+  return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
+}
+
+/* Merges the picks of two tabs that both began with `base`: what either tab added or took back. Where there is no
+   room for all, the other tab's stay. Returns {picks, left}: left is what had no room. */
+export function mergePicks({ base, mine, theirs, budget }) {
+  const { stay, added } = mergeIndices(base, mine, theirs);
+  const room = Math.max(0, budget - stay.length);
+  return { picks: [...stay, ...added.slice(0, room)], left: added.slice(room) };
+}
+
+/* The changes that lead to the picks, as {undo, redo} with the newest last; another tab may have made others void. A
+   change is the index of a sentence that was picked, or `~index` of one that was taken back: so `~change` undoes it. */
+export function leadingHere(changes, picks) {
+  const leading = (list = []) => {
+    const picked = new Set(picks);
+    return list.toReversed().filter((one) => (one < 0 ? !picked.has(~one) && picked.add(~one) : picked.delete(one))).reverse();
+  };
+  return { undo: leading(changes?.undo), redo: leading(changes?.redo) };
+}
+
+export function mergedWords(left) {
+  const words = "Your picks of this paper were changed in another tab; what you picked there and here is put together now.";
+  if (!left.length) return words;
+  const which = [...left].sort((one, other) => one - other).join(", ");
+  return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
+}
+
+// The elements that replace a paper that was submitted in another tab.
+export function submittedElsewhere(id) {
+  return [
+    h("p.people-error", { role: "alert" },
+      "You have submitted this paper in another tab. What you submitted there counts, and is final; what you changed here since does not."),
+    h("p", {}, h("a.people-main", { href: linkTo(id) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")),
+  ];
 }

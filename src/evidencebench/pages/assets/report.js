@@ -1,3 +1,213 @@
+// Draws two systems paper by paper; each mark leads to its paper, or to a list where several coincide.
+
+import { counted, foreign, h, percent, shortened, signed, svg, themeButton } from "./dom.js";
+import { EmbeddedSource } from "./embedded_source.js";
+import { firstWords } from "./graded.js";
+import { SAME, SHARED, choose, go, linkTo, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
+import { showViewer } from "./viewer.js";
+
+// Marks keep a distance from the axes, `inset`, so that one at 0 hides no number of them.
+const SCATTER = { size: 480, left: 58, right: 26, top: 26, bottom: 52, inset: 26, largest: 20, listed: 20 };
+
+// The papers at each point. Recalls are quotients of small numbers, so equal points have equal texts as keys.
+function pointsOf(rows, asked) {
+  const points = new Map();
+  for (const row of rows) {
+    const [x, y] = [scoreOf(row, asked.a, asked.task), scoreOf(row, asked.b, asked.task)];
+    if (x === null || y === null) continue;
+    const place = `${x.toFixed(9)} ${y.toFixed(9)}`;
+    if (!points.has(place)) points.set(place, { x, y, rows: [] });
+    points.get(place).rows.push(row);
+  }
+  return [...points.values()].sort((one, other) => one.x - one.y - (other.x - other.y) || one.x - other.x);
+}
+
+function scatterParts(points, asked) {
+  if (!points.length) return [h("p.note", {}, "The task applies to no paper here, or one of the two cannot answer it.")];
+  const papers = points.flatMap(({ x, y, rows }) => rows.map((row) => ({ row, x, y, apart: Math.abs(x - y) })));
+  const largest = papers.filter(({ apart }) => apart > SAME).sort((one, other) => other.apart - one.apart || one.row.position - other.row.position);
+  const shown = largest.slice(0, SCATTER.listed);
+  const marked = h("div.scatter-list", { role: "status" });
+  const show = (point) => marked.replaceChildren(paperTable(papers.filter(({ row }) => point.rows.includes(row)),
+    `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`));
+  const frame = h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" },
+    scatterChart(points, asked, show));
+  return [h("div.scatter-columns", {}, frame, h("div", {}, marked, shown.length
+    ? paperTable(shown, `The largest differences, ${shown.length} of ${largest.length}`)
+    : h("p.note", {}, "A and B have the same recall on every paper.")))];
+}
+
+function sideOfLine({ x, y }) {
+  if (Math.abs(x - y) <= SAME) return "equal";
+  return x > y ? "a" : "b";
+}
+
+function scatterChart(points, asked, show) {
+  const { size, left, right, top, bottom, inset } = SCATTER;
+  const across = (value) => left + inset + value * (size - left - inset - right);
+  const up = (value) => size - bottom - inset - value * (size - top - inset - bottom);
+  const line = (look, x1, x2, y1, y2) => svg("line", { class: `chart-${look}`, x1, x2, y1, y2 });
+  const label = (text, x, y, anchor = "middle", transform = null) =>
+    svg("text", { class: "chart-tick", x, y, "text-anchor": anchor, transform }, text);
+  const nameOf = (system) => `recall of ${shortened(asked.names[system])}, %`;
+  const chart = svg("svg", { class: "chart scatter-chart", viewBox: `0 0 ${size} ${size}`, role: "group",
+    "aria-label": `Recall of A, ${asked.names[asked.a]}, and of B, ${asked.names[asked.b]}, on ${asked.taskName}. ` +
+      "Arrow keys go from mark to mark, Enter opens one." },
+    [0, 20, 40, 60, 80, 100].map((tick) => [
+      line("grid", across(tick / 100), across(tick / 100), size - bottom, up(1)),
+      line("grid", left, across(1), up(tick / 100), up(tick / 100)),
+      label(tick, across(tick / 100), size - bottom + 18),
+      label(tick, left - 8, up(tick / 100) + 4, "end"),
+    ]),
+    line("zero", across(0), across(1), up(0), up(1)),
+    label(`● A: ${nameOf(asked.a)}`, across(0.5), size - 10),
+    label(`■ B: ${nameOf(asked.b)}`, -up(0.5), 16, "middle", "rotate(-90)"));
+  const marks = points.map((point) => scatterMark(point, across(point.x), up(point.y), show));
+  // Small marks are drawn last, above large ones, so that they can be clicked.
+  const drawn = marks.map((mark, at) => [points[at].rows.length, mark]);
+  chart.append(...drawn.sort(([one], [other]) => other - one).map(([, mark]) => mark));
+  moveByArrows(chart, marks);
+  return chart;
+}
+
+function scatterMark(point, x, y, show) {
+  const n = point.rows.length;
+  const side = sideOfLine(point);
+  const radius = Math.min(SCATTER.largest, 5.5 + 2 * Math.sqrt(n - 1) + (n > 1 ? 2 : 0));
+  const words = `A ${percent(point.x)}, B ${percent(point.y)}: ${n === 1 ? point.rows[0].id : counted(n, "paper")}`;
+  const shape = [
+    scatterShape(side, x, y, radius),
+    n > 1 ? svg("text", { x, y: y + 4, "text-anchor": "middle", class: "scatter-number", "aria-hidden": "true" }, n) : null,
+    svg("title", {}, words),
+  ];
+  const attributes = { class: `scatter-mark scatter-${side}`, "aria-label": words };
+  if (n === 1) return svg("a", { ...attributes, href: linkTo(point.rows[0].id) }, shape);
+  const open = () => show(point);
+  return svg("g", { ...attributes, role: "button", onclick: open, onkeydown: (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    open();
+  } }, shape);
+}
+
+function scatterShape(side, x, y, radius) {
+  if (side === "a") return svg("circle", { cx: x, cy: y, r: radius });
+  const reach = side === "b" ? 0.9 * radius : radius;
+  const transform = side === "equal" && `rotate(45 ${x} ${y})`;
+  return svg("rect", { x: x - reach, y: y - reach, width: 2 * reach, height: 2 * reach, transform });
+}
+
+// Tab reaches one mark; arrow keys go to the others, by default in the order of A's lead over B.
+function moveByArrows(root, marks, stepOf = () => ({ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 })) {
+  const reach = (one) => marks.forEach((mark) => mark.setAttribute("tabindex", mark === one ? "0" : "-1"));
+  reach(marks[0]);
+  root.addEventListener("keydown", (event) => {
+    const at = marks.indexOf(document.activeElement);
+    const next = at < 0 ? null : marks[at + stepOf(at)[event.key]];
+    if (!next) return;
+    event.preventDefault();
+    reach(next);
+    next.focus();
+  });
+}
+
+function paperTable(papers, caption) {
+  const head = ["hypothesis", "A", "B", "A − B, points"].map((name, place) => h("th", { scope: "col", class: place ? "number" : "" }, name));
+  const body = papers.map(({ row, x, y }) => h("tr", {},
+    h("th", { scope: "row" }, foreign("a", { href: linkTo(row.id), title: row.id }, firstWords(row.hypothesis || row.id, 300))),
+    [percent(x), percent(y), signed(100 * (x - y))].map((text) => h("td.number", {}, text))));
+  return h("div.frame", { tabindex: 0, role: "group", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+}
+
+// Opens a pair of the matrix: its interval and test, and the papers of the two. The address says which pair it is.
+
+async function showPairs(source) {
+  const root = document.getElementById("scatter");
+  if (!root) return; // a shared paper, or papers without scores
+  const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
+  const overview = await source?.overview();
+  const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
+  const viewed = overview ? namesOf(overview) : [];
+  const known = [...new Set([...names, ...viewed])];
+  if (known.length < 2) return;
+  const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, shortened(name), name]),
+    () => openPair({ a: pickers[0].select.value, b: pickers[1].select.value }), systemMark(key)));
+  const opened = h("div");
+  root.replaceChildren(h("div.pair-choices", {}, pickers.map(({ label }) => label)), opened);
+  let drawn;
+  onRoute(draw);
+  draw();
+
+  function draw() {
+    const route = readRoute();
+    if (route.place !== "results") return;
+    const told = document.querySelector(".task-told");
+    if (told) told.textContent = unknownIn(route, { a: known, b: known, task: Object.keys(tasks) });
+    const task = taskShown ?? Object.keys(tasks)[0];
+    const tested = { ...tasks[task], systems: tasks[task].systems.map((at) => names[at]) };
+    const asked = ["a", "b"].map((key) => known.find((name) => name === route.query.get(key)));
+    const [first, second] = tested.best.map((at) => names[at]);
+    // As `chosen` does it for the papers.
+    const pair = asked.map((name, at) => name ?? (at ? [second, first] : [first, second]).find((one) => one && !asked.includes(one)));
+    const key = location.hash + task;
+    if (key === drawn) return; // what is open stays
+    drawn = key;
+    pickers.forEach(({ select }, at) => { select.value = pair[at]; });
+    markPair(task, tested, ...pair);
+    opened.replaceChildren(pairNumbers(tested, ...pair), ...papersOfPair(task, ...pair));
+  }
+
+  function papersOfPair(task, a, b) {
+    if (!overview) return [];
+    const hidden = [a, b].find((name) => !viewed.includes(name));
+    if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
+    const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed };
+    return [h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
+  }
+}
+
+// Notes the pair in the address, so that it can be linked; the page stays where it is.
+function openPair(pair) {
+  sectionShown = "pairs";
+  go(linkToResults("pairs", pair));
+}
+
+// A - B in words, whichever is higher; the data have the higher one first.
+function pairNumbers({ systems, pairs, told }, a, b) {
+  const [one, other] = [systems.indexOf(a), systems.indexOf(b)];
+  const turn = one < other ? 1 : -1;
+  const [first, second] = turn > 0 ? [one, other] : [other, one];
+  const found = pairs.find((pair) => pair[0] === first && pair[1] === second);
+  if (!found) return h("p.note", {}, "A system is not tested against itself, nor against a ceiling.");
+  const [, , mean, low, high, p, isSignificant, better, equal, worse, detectable, overlap] = found;
+  const ends = (turn > 0 ? [low, high] : [high, low]).map((end) => signed(turn * end)).join(", ");
+  const [onA, onB] = turn > 0 ? [better, worse] : [worse, better];
+  return h("div", {},
+    h("p", { role: "status" }, h("strong", {}, isSignificant ? `${turn > 0 ? "A" : "B"} is significantly better: ` : "A and B cannot be told apart: "),
+      `A − B is ${signed(turn * mean)} ${low === null ? "(one paper or review: no interval)" : `[${ends}]`} points, ${p}.`),
+    h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
+    h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
+      detectable === null ? "" : `One test alone would find ${detectable.toFixed(1)} points with 80 % power. `, told));
+}
+
+// Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.
+function markPair(task, { systems, pairs }, a, b) {
+  const table = document.querySelector(`#pairs [data-task="${task}"] table.pairs`);
+  const cells = [...(table?.querySelectorAll("tbody td:not([colspan])") ?? [])];
+  if (cells[0] && !table.querySelector("button")) {
+    const buttons = cells.map((cell, at) => {
+      const [first, second] = pairs[at].map((place) => systems[place]);
+      const told = `${first} − ${second}: ${cell.textContent.replace("*", ", significant")}`;
+      const button = h("button", { "aria-label": told, title: told, onclick: () => openPair({ a: first, b: second }) }, cell.textContent);
+      cell.replaceChildren(button);
+      return button;
+    });
+    moveByArrows(table, buttons, (at) => ({ ArrowRight: 1, ArrowLeft: -1, ArrowDown: systems.length - 2 - pairs[at][0], ArrowUp: pairs[at][0] + 1 - systems.length }));
+  }
+  cells.forEach((cell, at) => cell.firstChild.setAttribute("aria-pressed", a !== b && [a, b].every((name) => pairs[at].slice(0, 2).includes(systems.indexOf(name)))));
+}
+
 // Starts the report: shows the results for one task, or the papers, as the address says.
 
 const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };

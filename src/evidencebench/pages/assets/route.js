@@ -1,10 +1,12 @@
 // The reader's place, as the part of the address after "#", so that it can be linked and Back leads to the last one.
 
+import { cleaned, foreign, h, shortened, wide } from "./dom.js";
+
 // What results and papers share: the query of a link from one to the other keeps it.
-const SHARED = ["task", "a", "b"];
+export const SHARED = ["task", "a", "b"];
 
 // Reads "#/papers/ID/12?task=..." or "#SECTION?task=...". The path is split before it is decoded: an id may hold "/".
-function readRoute(hash = location.hash) {
+export function readRoute(hash = location.hash) {
   const [path, query = ""] = splitOnce(hash, "?");
   const parts = path.split("/");
   const isPapers = parts[0] === "#" && parts[1] === "papers";
@@ -17,18 +19,18 @@ function readRoute(hash = location.hash) {
   };
 }
 
-function splitOnce(text, mark) {
+export function splitOnce(text, mark) {
   const at = text.indexOf(mark);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 // Messages about choices of a link that the page does not have.
-function unknownIn({ query }, known) {
+export function unknownIn({ query }, known) {
   const unknown = Object.keys(known).filter((name) => query.get(name) && !known[name].includes(query.get(name)));
   return unknown.map((name) => `This page has no ${name}=${shortened(cleaned(query.get(name)))}.`).join(" ");
 }
 
-function decodePart(part) {
+export function decodePart(part) {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -38,7 +40,7 @@ function decodePart(part) {
 
 // The address of the list (id null), a paper or a sentence of it. The query stays, with the given changes; an
 // aspect is of one paper only.
-function linkTo(id, sentence = null, changes = {}) {
+export function linkTo(id, sentence = null, changes = {}) {
   const route = readRoute();
   const steps = ["#", "papers"];
   if (id !== null) steps.push(encodeURIComponent(id));
@@ -47,15 +49,15 @@ function linkTo(id, sentence = null, changes = {}) {
 }
 
 // The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.
-function linkToResults(section, changes = {}) {
+export function linkToResults(section, changes = {}) {
   return withQuery(`#${encodeURIComponent(section)}`, shared(readRoute().query), changes);
 }
 
-function shared(query) {
+export function shared(query) {
   return new URLSearchParams([...query].filter(([name]) => SHARED.includes(name)));
 }
 
-function withQuery(path, held, changes) {
+export function withQuery(path, held, changes) {
   const query = new URLSearchParams(held);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === undefined) query.delete(name);
@@ -65,7 +67,7 @@ function withQuery(path, held, changes) {
 }
 
 // Goes to an address. With `replaces` Back does not return here, which is right for each typed letter of a search.
-function go(hash, { replaces = false } = {}) {
+export function go(hash, { replaces = false } = {}) {
   if (hash === location.hash) return;
   if (!replaces) {
     location.hash = hash;
@@ -76,7 +78,7 @@ function go(hash, { replaces = false } = {}) {
 }
 
 // Writes the reader's sentence into the address, without a "hashchange" event and without a step for Back.
-function noteSentence(id, sentence) {
+export function noteSentence(id, sentence) {
   try {
     history.replaceState(null, "", linkTo(id, sentence));
   } catch {
@@ -84,17 +86,17 @@ function noteSentence(id, sentence) {
   }
 }
 
-function onRoute(listener) {
+export function onRoute(listener) {
   window.addEventListener("hashchange", listener);
 }
 
-function namesOf({ systems }) {
+export function namesOf({ systems }) {
   return systems.map(({ label }) => label);
 }
 
 /* The positions of a route's task and systems; by default the two best runs on the task, or the first two. null where
    there is no system, or the reader chose "none". */
-function chosen(overview, { query }) {
+export function chosen(overview, { query }) {
   const names = namesOf(overview);
   const runs = overview.systems.filter((system) => !system.is_control).length;
   const named = (key, fallback) => {
@@ -109,3 +111,104 @@ function chosen(overview, { query }) {
   const other = a === second ? first : second;
   return { task, a, b: named("b", runs > 1 ? other : null) };
 }
+
+// The bar above list and paper: the task, the two systems, and help for the keyboard.
+
+// Changes the given parameters of the address; its place and other parameters stay.
+export function choose(changes) {
+  const { place, section, id, sentence } = readRoute();
+  go(place === "papers" ? linkTo(id, sentence, changes) : linkToResults(section, changes));
+}
+
+function taskTitle(task) {
+  return task.title || task.name;
+}
+
+// A list to choose from. Entries are [value, text, full name where the text is cut]; the listener gets the value.
+export function picker(name, entries, onchange, mark = null) {
+  const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
+  const label = h("label.picker", {}, h("span.picker-name", {}, mark, name), select);
+  return { label, select };
+}
+
+function optionOf([value, text, title = null]) {
+  return h("option", { value, dir: "auto", title }, text);
+}
+
+// A is a circle and B a square on every page, so that they differ in shape as well as in colour.
+export function systemMark(letter) {
+  const mark = letter === "a" ? "●" : "■";
+  return h("span", { class: `system-mark system-mark-${letter}`, "aria-hidden": "true" }, mark);
+}
+
+export function choiceBar(overview, helpButton) {
+  const names = namesOf(overview);
+  const systems = names.map((name, n) => {
+    const { unfinished } = overview.systems[n];
+    return [name, `${shortened(name)}${unfinished && ` (${unfinished} done)`}`, name];
+  });
+  const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
+  const task = picker("Task", tasks, (name) => choose({ task: name }));
+  const taskName = foreign("code.task-name", {}, "");
+  task.label.firstChild.append(" ", taskName);
+  const a = picker([wide("System "), "A"], systems, (name) => choose({ a: name }), systemMark("a"));
+  const b = picker([wide("System "), "B"], [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
+  const title = "Swap A and B";
+  const swap = h("button.swap", { "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
+  if (!systems.length) a.select.append(optionOf(["", "none"]));
+  const element = h("div.choice-bar", { role: "group", "aria-label": "What is compared" },
+    task.label, a.label, swap, b.label, helpButton);
+  return { element, update };
+
+  function update(state) {
+    task.select.value = overview.tasks[state.task]?.name ?? "";
+    for (const [key, { select }] of Object.entries({ a, b })) select.value = select.title = names[state[key]] ?? "";
+    taskName.textContent = task.select.value;
+    swap.disabled = state.a === null || state.b === null;
+  }
+}
+
+export function swapSystems(overview) {
+  const names = namesOf(overview);
+  const { a, b } = chosen(overview, readRoute());
+  if (a !== null && b !== null) choose({ a: names[b], b: names[a] });
+}
+
+// Chooses the next task, or the next system as A or B; after the last one, B becomes "none".
+export function cycle(overview, key) {
+  const systems = namesOf(overview);
+  const names = { task: overview.tasks.map(({ name }) => name), a: systems, b: [...systems, ""] }[key];
+  if (!names.length) return;
+  const position = chosen(overview, readRoute())[key] ?? names.length - 1;
+  choose({ [key]: names[(position + 1) % names.length] });
+}
+
+// The values of a row of the list: its scores, and the words by which a search finds it.
+
+export const PAGE_SIZE = 50;
+
+// The words of a text, as `words_of` in search_index.py returns them: letters and digits, without case and accents.
+export function wordsOf(text) {
+  return folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+export function folded(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+// The distinct words that a route searches in a place, "hypothesis" or "text".
+export function searchedIn({ query }, place) {
+  return [place, null].includes(query.get("in") || null) ? [...new Set(wordsOf(query.get("q") ?? ""))] : [];
+}
+
+export function scoreOf(row, system, task) {
+  return system === null || task === null ? null : (row.recalls[system]?.[task] ?? null);
+}
+
+export function differenceOf(row, { task, a, b }) {
+  const [first, second] = [scoreOf(row, a, task), scoreOf(row, b, task)];
+  return first === null || second === null ? null : first - second;
+}
+
+// Recalls are quotients of small numbers: two different ones differ by more than this.
+export const SAME = 1e-9;

@@ -1,3 +1,60 @@
+// Signing in by name, and the bar that says who is signed in.
+
+import { cleaned, foreign, h, percent, svg } from "./dom.js";
+import { firstWords } from "./graded.js";
+import { listenToKeys } from "./keyboard.js";
+import { pickPage, reviewPage } from "./pick_page.js";
+import { decodePart, go, onRoute, readRoute, splitOnce } from "./route.js";
+import { taskServer } from "./server.js";
+import { DISPUTES, sortOf } from "./task_sorts.js";
+import { taskWork } from "./task_work.js";
+
+// `links` are [address, words].
+function personBar(server, leave, links) {
+  const name = foreign("strong", {}, "");
+  const bar = h("div.person-bar", {},
+    h("span", {}, "Signed in as ", name),
+    links.map(([href, words]) => h("a", { href }, words)),
+    h("button", { onclick: leave }, "Sign out"));
+  return { element: bar, update };
+
+  function update() {
+    bar.hidden = server.name() === null;
+    name.textContent = cleaned(server.name() ?? "");
+  }
+}
+
+// `explain` returns what stands above the field, from what the server tells of all tasks.
+function signPage(server, enter, { title, note, explain }) {
+  const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto" });
+  const error = h("p.people-error", { role: "alert" });
+  const about = h("div");
+  const form = h("form.sign-in", { onsubmit: sign },
+    h("label", { for: "person-name" }, "Your name"),
+    h("p.people-note", { id: "person-note" }, note),
+    field,
+    h("button", { type: "submit", class: "people-main" }, "Begin"));
+  field.setAttribute("aria-describedby", "person-note");
+  return { element: h("section.people-page", { hidden: true }, h("h1", {}, title), about, form, error), show };
+
+  function show(found) {
+    error.textContent = typeof found === "string" ? found : "";
+    if (typeof found !== "string") about.replaceChildren(...explain(found));
+    field.focus();
+  }
+
+  async function sign(event) {
+    event.preventDefault();
+    error.textContent = "";
+    try {
+      await enter(await server.signIn(field.value));
+      field.value = "";
+    } catch (refusal) {
+      error.textContent = refusal.message;
+    }
+  }
+}
+
 // The pages of people who answer tasks: signing in, the list of tasks, one task, and what is shown of a submitted one.
 
 /* The place that the address names: {page, list, id, sentence}. "#/tasks/ID" is a task, "#/adjudication" the tasks on
@@ -13,15 +70,15 @@ function readTaskPlace(isPicking) {
   return { page: "task", list, id: decodePart(id ?? ""), sentence: /^\d{1,9}$/.test(sentence ?? "") ? Number(sentence) : null };
 }
 
-function taskLink(list, id = null) {
+export function taskLink(list, id = null) {
   return id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`;
 }
 
-function pickLink(id) {
+export function pickLink(id) {
   return taskLink("pick", id);
 }
 
-async function showTasks(root) {
+export async function showTasks(root) {
   const server = taskServer();
   const tabs = new BroadcastChannel("evidencebench-people");
   const tell = (news) => tabs.postMessage({ person: server.name(), ...news });
@@ -105,7 +162,7 @@ function listPage(server) {
 }
 
 // What stands in the place of a page that cannot be shown.
-function failed(error) {
+export function failed(error) {
   return h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
 }
 
@@ -165,7 +222,7 @@ function ownScores({ summary, means }) {
 }
 
 // The next task that is not done; after the last one follows the first. Null: all are done.
-function nextOpen(rows, id) {
+export function nextOpen(rows, id) {
   const at = rows.findIndex((row) => row.id === id);
   return [...rows.slice(at + 1), ...rows.slice(0, Math.max(at, 0))].find(({ status }) => status !== "done") ?? null;
 }

@@ -1,3 +1,38 @@
+// What a person says of a task, as plain values: {sentences | ratings | cause, note}; how two tabs' values become one.
+
+import { counted, foreign, h } from "./dom.js";
+import { pickText } from "./pick_view.js";
+import { linkTo } from "./route.js";
+import { pickLink, taskLink } from "./task_pages.js";
+
+export function isSame(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+// Of the sentences of two tabs that both began with `base`: those of the other tab that stay, and what this one added.
+export function mergeIndices(base, mine, theirs) {
+  const stay = theirs.filter((index) => mine.includes(index) || !base.includes(index));
+  return { stay, added: mine.filter((index) => !base.includes(index) && !stay.includes(index)) };
+}
+
+/* Merges the values of two tabs that both began with `base`: what either has changed. Where both changed the same
+   text or choice, this tab's stays. */
+export function mergeAnswers(base, mine, theirs) {
+  return Object.fromEntries(Object.keys(mine).map((name) => [name, mergeValues(base[name], mine[name], theirs[name])]));
+}
+
+function mergeValues(base, mine, theirs) {
+  if (Array.isArray(mine)) {
+    const { stay, added } = mergeIndices(base, mine, theirs);
+    return [...stay, ...added].sort((one, other) => one - other);
+  }
+  if (typeof mine === "object") {
+    const changed = Object.entries(mine).filter(([name, value]) => base[name] !== value);
+    return { ...theirs, ...Object.fromEntries(changed) };
+  }
+  return mine === base ? theirs : mine;
+}
+
 // The sorts of tasks: sentences to mark, questions to rate, misses to audit; what is shown of each, and what people say.
 
 const TASK_WORDS = {
@@ -5,7 +40,7 @@ const TASK_WORDS = {
   isNew: "Nothing was said under this name before. If you have been here already, sign out and type your name as you did then.",
 };
 
-const DISPUTES = {
+export const DISPUTES = {
   title: "Tasks on which annotators differ", progress: "Tasks done", done: "done", begin: "Begin with the first",
   over: "All disputes are decided. Thank you!",
   note: "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.",
@@ -27,7 +62,7 @@ function guideFold(summary, lines) {
 }
 
 // Papers in which people pick, until they submit. The instructions are those that language models get in their prompt.
-const PICKING = {
+export const PICKING = {
   ...CHANGEABLE,
   title: "Find the evidence",
   signNote: "It stands beside your score, and it is how you find your picks again: type it the same way every time.",
@@ -129,7 +164,7 @@ const AUDIT = {
   view: auditView,
 };
 
-function sortOf(about) {
+export function sortOf(about) {
   return { picks: PICKING, sentences: MARKING, misses: AUDIT }[about.sort] ?? RATING;
 }
 

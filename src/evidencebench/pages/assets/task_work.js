@@ -1,8 +1,15 @@
 // One task while it is on the page: what the person says of it, which part of that the server has, and how to be done.
 
+import { foreign, h } from "./dom.js";
+import { firstWords } from "./graded.js";
+import { go } from "./route.js";
+import { autosave } from "./server.js";
+import { taskLink } from "./task_pages.js";
+import { isSame, mergeAnswers, sortOf } from "./task_sorts.js";
+
 const TYPING_PAUSE = 400; // milliseconds without a letter, after which a note is saved
 
-function taskWork({ server, list, about, found, body, keys, leave }) {
+export function taskWork({ server, list, about, found, body, keys, leave }) {
   const sort = sortOf(about);
   const { task, ids } = found;
   const id = task.id;
