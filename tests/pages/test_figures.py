@@ -402,11 +402,6 @@ def test_a_chart_has_a_name_and_the_numbers_in_words_for_those_who_do_not_see_it
     assert grouped.findtext("desc") == "aspect recall, %. er_at_5: x 50.0. er_at_10: bm25 37.0 [29.0, 43.9]; x 50.0"
 
 
-def _tokens(rules: str, start: str) -> dict[str, str]:
-    block = rules[rules.index(start) :].partition("}")[0]
-    return dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block))
-
-
 def test_files_have_the_colours_of_the_page() -> None:
     tokens = (files("evidencebench.pages") / "assets" / "tokens.css").read_text(encoding="utf-8")
     used = set(re.findall(r"var\(--([a-z0-9-]+)\)", page_style(("figures",)))) - {"font"}
@@ -414,9 +409,10 @@ def test_files_have_the_colours_of_the_page() -> None:
     file = svg_file(interval_chart([]))
     assert "var(" not in file
     light, dark = file.split("prefers-color-scheme: dark")
-    for part, start in ((light, ":root {"), (dark, ':root[data-theme="dark"]')):
-        of_page = _tokens(tokens, start)
-        assert all(of_page[name] in part for name in used)
+    of_page = {name: colours for name, *colours in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\);", tokens)}
+    for name in used:
+        assert of_page[name][0] in light
+        assert of_page[name][1] in dark
 
 
 def hue_of(colour: str) -> float:
