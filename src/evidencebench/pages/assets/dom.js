@@ -51,6 +51,11 @@ export function wide(text) {
   return h("span.wide", {}, text);
 }
 
+// A sign for small screens, which show it in place of the words.
+export function iconed(sign, words) {
+  return [h("span.icon", { "aria-hidden": "true" }, sign), wide(words)];
+}
+
 export function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }
@@ -131,7 +136,8 @@ export function themeButton() {
 
   function show() {
     setTheme(current);
-    button.textContent = `Theme: ${THEMES[current]}`;
+    button.title = `Theme: ${THEMES[current]}`;
+    button.replaceChildren(...iconed("◐", button.title));
   }
 }
 

@@ -66,7 +66,6 @@ export function gradedOf(overview, record, state) {
     task,
     terms: record.terms[state.task] ?? null,
     paper: record.paper,
-    reviewId: record.review_id,
     aspects,
     counting: aspects.filter((aspect) => aspect.counts),
     stated,

@@ -75,24 +75,35 @@ export function paperHits(root) {
   }
 }
 
-// The rows of the list, under heads that sort them.
+// The rows of the list: a line a paper, with a cell of recall for each system, under heads that sort them.
 
 // What is sorted by, and in which order first.
 const SORTS = { position: "asc", score: "desc", score_b: "desc", difference: "desc", aspects: "desc", length: "desc" };
+const MOST_NUMBERED = 12; // systems whose cells show their recall as a number too; those of more have their tint only
 
 function listRows(overview) {
   const names = namesOf(overview);
-  const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { onclick: () => sortBy(sort) })));
+  const heads = h("tr");
   const body = h("tbody");
-  const element = h("table.rows", { "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);
+  const many = names.length > MOST_NUMBERED ? ".is-many" : "";
+  const element = h(`table.rows${many}`, { "aria-label": "Papers" }, h("thead", {}, heads), body);
+  element.style.setProperty("--n", names.length);
   return { element, updateHeads, show };
 
-  function updateHeads({ a, b }, { sort, order }) {
-    const system = (letter, place) => [systemMark(letter), foreign("span", {}, shortened(names[place] ?? "none", 24))];
-    [["Paper"], system("a", a), system("b", b), ["A − B"], ["Aspects (Results)"], ["Sentences"]].forEach((words, n) => {
-      heads[n].firstChild.replaceChildren(...words);
-      heads[n].setAttribute("aria-sort", Object.keys(SORTS)[n] === sort ? `${order}ending` : "none");
-    });
+  function updateHeads(asked, { sort, order }) {
+    const isFocused = heads.contains(document.activeElement);
+    const head = ([words, by, changes = null], place) =>
+      h(place > names.length ? "th.number" : place ? "th.recall" : "th", { scope: "col", "aria-sort": by === sort ? `${order}ending` : "none" },
+        h("button", { onclick: () => narrow(changes ?? sortedBy(by)) }, words));
+    const ofSystem = (at) => {
+      const letter = letterOf(asked, at);
+      const words = [letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(names[at], 18))];
+      return letter ? [words, letter === "a" ? "score" : "score_b"] : [words, null, { a: names[at], sort: "score", order: "desc" }];
+    };
+    const shown = [[["Paper"], "position"], ...orderOf(names, asked).map(ofSystem),
+      [["A − B"], "difference"], [["Aspects (Results)"], "aspects"], [["Sentences"], "length"]];
+    heads.replaceChildren(...shown.map(head));
+    if (isFocused) heads.querySelector("[aria-sort$=ending] button").focus();
   }
 
   function show(rows, asked, route) {
@@ -100,24 +111,42 @@ function listRows(overview) {
   }
 }
 
+// The places of the systems, A and B first.
+function orderOf(names, { a, b }) {
+  return [...new Set([a, b, ...names.keys()])].filter((at) => at !== null);
+}
+
+function letterOf({ a, b }, at) {
+  return at === a ? "a" : at === b ? "b" : null;
+}
+
 // A head that is chosen once more sorts the other way.
-function sortBy(sort) {
+function sortedBy(sort) {
   const now = narrowing(readRoute());
-  narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
+  return { sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" };
 }
 
 function rowOf(row, asked, names, route) {
-  const link = foreign("a.row-link", { "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
+  const title = `${firstWords(row.hypothesis, LONGEST_SHOWN)}\n${row.id.slice(0, 100)}`;
+  const link = foreign("a.row-link", { title, "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
   link.dataset.id = row.id;
   markHits(link, searchedIn(route, "hypothesis"));
-  const unit = (word, n) => h("span.unit", {}, ` ${word}${n === 1 ? "" : "s"}`); // that a head says
-  return h("tr.row", {},
-    h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text")), foreign("p.row-id", {}, row.id.slice(0, 100))),
-    h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
-    h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
-    h("td", {}, differenceLine(differenceOf(row, asked))),
-    h("td", {}, row.n_aspects === null ? "no labels" : [row.n_aspects, unit("aspect", row.n_aspects), ` (${row.n_results}`, unit("Result"), ")"]),
-    h("td", {}, row.n_sentences, unit("sentence", row.n_sentences)));
+  const recall = (at) => {
+    const score = scoreOf(row, at, asked.task);
+    const cell = h(`td.recall.of-${letterOf(asked, at)}`, { title: `${names[at]}: ${percent(score)}` },
+      h("span", { "aria-hidden": "true" }, score === null ? "–" : Math.round(100 * score)), h("span.visually-hidden", {}, percent(score)));
+    cell.style.setProperty("--recall", score ?? 0);
+    return cell;
+  };
+  const difference = differenceOf(row, asked);
+  const aspects = row.n_aspects === null ? "no labels" : `${row.n_aspects} (${row.n_results})`;
+  return h("tr.row", {}, h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text"))), orderOf(names, asked).map(recall),
+    [difference === null ? "" : leadOf(difference), aspects, row.n_sentences].map((words) => h("td.number", {}, words)));
+}
+
+function leadOf(difference, words = "") {
+  const points = signed(100 * difference);
+  return points === "+0.0" ? "A = B" : words + points;
 }
 
 // Where the searched words are in the paper's text.
@@ -126,21 +155,6 @@ function hitsLine({ hits }, words) {
   const snippet = foreign("span", {}, snippetOf(hits.text, words));
   markHits(snippet, words);
   return h("p.row-hits", {}, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
-}
-
-function scoreLine(letter, score, name) {
-  if (name === undefined) return null;
-  const bar = h("span", { class: `score-bar score-bar-${letter}`, "aria-hidden": "true" }, h("span"));
-  bar.firstChild.style.setProperty("width", `${100 * (score ?? 0)}%`);
-  const spoken = h("span.visually-hidden", {}, `System ${letter.toUpperCase()}: `);
-  return h("span.score-line", { title: name }, spoken, systemMark(letter), bar,
-    h("span.score-text", {}, percent(score)));
-}
-
-function differenceLine(difference) {
-  if (difference === null) return null;
-  const points = signed(100 * difference);
-  return h("span.difference-line", {}, points === "+0.0" ? "A = B" : [h("span.unit", {}, "A − B: "), points]);
 }
 
 // What stands over the list: how many papers, their means, and their aspects by how many systems find them.
@@ -186,7 +200,7 @@ export function progressOf({ q }, { n_searched, n_scored, n_instances: all }) {
 
 function meansLine({ means: [a, b, ceiling], n_means: n }) {
   const of = (mean, ...name) => (mean === null ? [] : [h("span", {}, ...name, " ", h("b", {}, percent(mean)))]);
-  const both = a === null || b === null ? [] : [differenceLine(a - b)];
+  const both = a === null || b === null ? [] : [h("span", {}, leadOf(a - b, "A − B: "))];
   return n ? [`Mean aspect recall over ${counted(n, "paper")}: `, ...of(a, systemMark("a"), "A"), ...of(b, systemMark("b"), "B"), ...both, ...of(ceiling, "ceiling")] : [];
 }
 
@@ -262,7 +276,7 @@ export function listPane(overview, source) {
   const rows = listRows(overview);
   const advice = h("p.no-rows");
   const pages = h("nav.list-pages", { "aria-label": "Pages of the list" });
-  const element = h("section.list-pane", { "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
+  const element = h("section.list-pane", { "aria-label": "Papers" }, h("h1.visually-hidden", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
   return { element, focusSearch: form.focusSearch, update, say: summary.say, show, showError, mark, move, focusOn };
 
   function update(route) {

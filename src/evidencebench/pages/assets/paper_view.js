@@ -52,22 +52,27 @@ export function paperView(overview, record, state, on = {}) {
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, press);
   const map = mapOf(graded, show);
-  const title = h("h2.text-title", {}, `The paper (${counted(record.paper.sentences.length, "sentence")})`);
+  const { paper, review_id: reviewId } = record;
+  const title = h("h2.visually-hidden", {}, "The paper");
+  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
   const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
   const tools = toolbar(graded, jump, toggleLess);
   const strip = stripOf(graded, { goTo, toggle, toAspects });
+  // The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the title until that is gone.
+  const cut = h("button.strip-hypothesis", { "aria-expanded": "false", title: paper.hypothesis, onclick: turn }, foreign("span", {}, paper.hypothesis));
   let current = null;
   let pressed = null; // the aspect that is highlighted
 
   element.append(
-    stripHypothesis(record.paper),
-    paperHead(graded, state.heading ?? "h1"),
+    cut,
+    foreign(state.heading ?? "h1", { class: "hypothesis", tabindex: "-1", title: paper.hypothesis, onclick: turn }, paper.hypothesis),
     strip,
     h("div.folds", {},
       scoreExplanation(graded, goTo),
       graded.chosen.map((side) => picksFold(graded, side, goTo)),
-      definitions(graded)),
+      definitions(graded),
+      h("p.eyebrow", {}, counted(paper.sentences.length, "sentence"), ids.map(([name, id]) => [` · ${name} `, foreign("span", { title: id }, id)]))),
     h("div.paper-columns", {},
       map.upright,
       h("div.text-column", {}, title, h("div.bars", {}, tools.element, map.lying), text.element),
@@ -85,6 +90,11 @@ export function paperView(overview, record, state, on = {}) {
   if (state.sentence !== null && state.sentence !== undefined)
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
   return Object.assign(element, { jump, toggle, toggleLess, show, resume });
+
+  // Shows the hypothesis whole, or cut.
+  function turn() {
+    cut.ariaExpanded = cut.ariaExpanded !== "true";
+  }
 
   // Goes to a sentence and gives it the focus; it is shown first where it is hidden.
   function show(index, { keepsFocus = false } = {}) {
@@ -170,20 +180,6 @@ export function paperView(overview, record, state, on = {}) {
     if (pressed !== aspect) press(aspect);
     show(aspect.sentences[0]);
   }
-}
-
-function paperHead({ paper, reviewId }, heading) {
-  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
-  return h("header.paper-head", {},
-    h("p.eyebrow", {}, "Hypothesis", ids.map(([name, id]) => [` · ${name} `, foreign("span", {}, id)])),
-    foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis));
-}
-
-// The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the head until that is gone.
-function stripHypothesis({ hypothesis }) {
-  const turn = ({ currentTarget: button }) => { button.ariaExpanded = button.ariaExpanded !== "true"; };
-  return h("button.strip-hypothesis", { "aria-expanded": "false", title: hypothesis, onclick: turn },
-    foreign("span", {}, hypothesis));
 }
 
 // The second line: how A and B did.

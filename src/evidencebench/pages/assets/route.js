@@ -141,7 +141,7 @@ export function systemMark(letter) {
   return h("span", { class: `system-mark system-mark-${letter}`, "aria-hidden": "true" }, mark);
 }
 
-export function choiceBar(overview, helpButton) {
+export function choiceBar(overview, helpButton = null) {
   const names = namesOf(overview);
   const systems = names.map((name, n) => {
     const { unfinished } = overview.systems[n];
@@ -163,7 +163,7 @@ export function choiceBar(overview, helpButton) {
   function update(state) {
     task.select.value = overview.tasks[state.task]?.name ?? "";
     for (const [key, { select }] of Object.entries({ a, b })) select.value = select.title = names[state[key]] ?? "";
-    taskName.textContent = task.select.value;
+    taskName.textContent = task.select.title = task.select.value;
     swap.disabled = state.a === null || state.b === null;
   }
 }

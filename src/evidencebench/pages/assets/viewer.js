@@ -1,6 +1,6 @@
 // Shows list and paper side by side (on a small screen one of them), as the address says.
 
-import { cleaned, h, recall, remember, wide } from "./dom.js";
+import { cleaned, h, iconed, recall, remember, wide } from "./dom.js";
 import { listenToKeys } from "./keyboard.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";
@@ -34,11 +34,13 @@ function makeViewer(root, source, overview) {
   const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
-  const help = h("button.help", { onclick: keys.open }, "Keyboard");
-  const bar = choiceBar(overview, help);
+  const bar = choiceBar(overview);
   const unknown = h("p.viewer-status.unknown", { role: "status" });
   const skip = h("a.skip-link", { href: "#/papers", onclick: skipList }, "Skip the list");
-  root.prepend(skip, bar.element, unknown, h("div.panes", {}, list.element, paper.element));
+  const head = document.querySelector(".page-head"); // one line, so that the paper has the room
+  head.prepend(skip);
+  head.lastChild.before(bar.element, h("button.help", { onclick: keys.open, title: "Keyboard" }, iconed("⌨", "Keyboard")));
+  root.prepend(unknown, h("div.panes", {}, list.element, paper.element));
   foldList(recall(LIST_FOLD) === "yes");
   let returning = { scroll: 0 };
   return { follow };
