@@ -297,7 +297,7 @@ function paperList(task, tagsOf = () => []) {
   }));
 }
 
-// The causes, and the paper with its sources and the selected sentences marked.
+// The selected sentences beside the sources, the causes, and the paper with both marked.
 function auditView(task, about, on) {
   const sources = new Set(task.sources);
   const selected = new Set(task.selected);
@@ -306,12 +306,14 @@ function auditView(task, about, on) {
       h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
   const paper = paperList(task, (index) => [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean));
   const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
-  const links = (name, indices) => h("p.audit-links", {}, `${name}: `,
-    indices.length ? indices.map((index, n) => [n ? ", " : "", h("button.audit-link", { onclick: () => look(index) }, String(index))]) : "none");
+  const listed = (name, tag, indices) => h("section", { tabindex: "0", "aria-label": name }, h("h2", {}, `${name} (${indices.length})`),
+    h("ol", { role: "list" }, indices.map((index) => h("li", { class: `is-${tag}` },
+      h("button.audit-link", { "aria-label": `sentence ${index}, in the paper`, onclick: () => look(index) }, index), foreign("span", {}, task.sentences[index])))));
+  const evidence = h("div.audit-evidence", {}, listed("Selected by the system", "selected", task.selected.toSorted((one, other) => one - other)),
+    listed("Sources by the labels", "source", task.sources));
   let looked = -1;
-  return { element: h("div", {}, h("div.task-form", {}, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons)),
-    links("Selected sentences", [...task.selected].sort((one, other) => one - other)), links("Sources", task.sources),
-    paper), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
+  return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons), paper),
+    show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
     { keys: about.causes.map((_, place) => String(place + 1)), name: "choose that cause", run: (key) => choose(about.causes[Number(key) - 1]) },
     { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
     { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },
