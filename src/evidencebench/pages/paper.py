@@ -1,6 +1,6 @@
 """The records that pages give to their scripts: papers, tasks, systems, graded answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -83,7 +83,7 @@ class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
     """What the list knows of the answers to one instance."""
 
     recalls: tuple[tuple[float | None, ...], ...]  # ``[system][task]``; None where the task does not apply
-    unanswered: tuple[tuple[int, ...], ...]  # by task the systems whose answer failed, or is missing, invalid or empty
+    unanswered: tuple[Mapping[int, Status], ...]  # by task the systems whose answer does not count, and why
     # By task the aspects that no system, one, two ... of the counted systems find (also by chance), of those that count
     # and that a sentence states; zeros at the end are left out.
     found: tuple[tuple[int, ...], ...]

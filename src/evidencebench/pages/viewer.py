@@ -229,7 +229,7 @@ class ViewerData:
         return RowGrades(
             recalls=tuple(tuple(None if one is None else one.recall for one in of_system) for of_system in answers),
             unanswered=tuple(
-                tuple(position for position, answer in enumerate(of_task) if answer and answer.status != "answered")
+                {position: one.status for position, one in enumerate(of_task) if one and one.status != "answered"}
                 for of_task in by_task
             ),
             found=tuple(map(counts, coverages, by_task)),

@@ -128,6 +128,21 @@ def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
+def test_counts_of_failed_answers_lead_to_the_list_of_just_their_papers(page: Page, tmp_path: Path) -> None:
+    a, b, c, *_ = SAMPLE.ids
+    errors = [{"id": one, "error": "TimeoutError: no reply"} for one in (a, b)]
+    run = run_at(tmp_path / "a&b.jsonl", *errors, {"id": c, "sentences": []})
+    made = report_page(run, SAMPLE, ("er_at_5", "er_at_10"), resampling=Resampling(n_draws=50))
+    (tmp_path / "report.html").write_text(made, "utf-8")
+    page.goto(address_of(tmp_path / "report.html", "#failures?task=er_at_5"))
+    for words, ids in {"2 of 10": {a, b}, "1 of 10": {c}, "7 of 10": {*SAMPLE.ids} - {a, b, c}}.items():
+        page.locator("#failures").get_by_role("link", name=words).click()
+        expect(page.locator("a.row-link")).to_have_count(len(ids))
+        found = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.dataset.id)")
+        assert {*found} == ids
+        page.go_back()
+
+
 def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, report_of_many: Path) -> None:
     page = new_page(360, 844)
     open_report(page, report_of_many)

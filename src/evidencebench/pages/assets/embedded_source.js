@@ -31,7 +31,10 @@ const FILTERS = {
     return score !== null && score < (oracleOf(overview) < 0 ? 1 : ceiling) - SAME;
   },
   failed: (row, { task, a }) => scoreOf(row, a, task) === 0,
-  no_answer: (row, { task, a }) => row.unanswered[task]?.includes(a),
+  no_answer: (row, { task, a }) => row.unanswered[task]?.[a],
+  answer_failed: (row, { task, a }) => row.unanswered[task]?.[a] === "failed",
+  answer_empty: (row, { task, a }) => row.unanswered[task]?.[a] === "empty",
+  answer_missing: (row, { task, a }) => row.unanswered[task]?.[a] === "missing",
   a_better: (row, asked) => (differenceOf(row, asked) ?? 0) > SAME,
   b_better: (row, asked) => (differenceOf(row, asked) ?? 0) < -SAME,
 };

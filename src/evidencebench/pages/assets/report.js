@@ -213,8 +213,8 @@ function markPair(task, { systems, pairs }, a, b) {
 const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };
 const reportTitle = document.title;
 const taskSwitch = document.getElementById("task-switch");
-// Links of the file to other parts of it, with their addresses; each gets the query that results and papers share.
-const ownLinks = [...document.querySelectorAll('.page-head a, #results a[href^="#"]')].map((link) => [link, link.getAttribute("href")]);
+// Links of the file to other parts of it, with their addresses; each gets the query that results and papers share, but for what it says itself.
+const ownLinks = [...document.querySelectorAll('.page-head a, #results a[href^="#"]')].map((link) => [link, ...splitOnce(link.getAttribute("href"), "?")]);
 let viewerShown = false;
 let sectionShown = null;
 let taskShown = null;
@@ -262,7 +262,7 @@ function followReport(source, left = "") {
 
 function updateLinks(place) {
   const query = shared(readRoute().query);
-  for (const [link, path] of ownLinks) link.setAttribute("href", withQuery(path, query, {}));
+  for (const [link, path, own] of ownLinks) link.setAttribute("href", withQuery(path, query, Object.fromEntries(new URLSearchParams(own))));
   const papers = document.querySelector('.page-head a[data-place="papers"]');
   if (!papers) return;
   const held = Object.fromEntries(SHARED.map((name) => [name, query.get(name)]));

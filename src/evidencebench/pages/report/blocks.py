@@ -61,7 +61,9 @@ def folding_part(summary: str, *children: Child) -> Node:
     return node("details", None, node("summary", None, summary), *children)
 
 
-def table_node(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, most: int = 300) -> Node | None:
+def table_node(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell | Node]], *, most: int = 300
+) -> Node | None:
     """Return a table, its texts cut to ``most`` characters."""
     if not rows:
         return None
@@ -72,12 +74,13 @@ def table_node(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]
         for name, right in zip(columns, numeric, strict=True)
     )
 
-    def line(row: Sequence[Cell]) -> Node:
+    def line(row: Sequence[Cell | Node]) -> Node:
         cells: list[Node] = []
         for cell, right in zip(row, numeric, strict=True):
-            text = _cell_text(cell, most)
+            shown = cell if isinstance(cell, Node) else _cell_text(cell, most)
+            text = shown if isinstance(shown, str) else "".join(shown.itertext())
             look = number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
-            cells.append(node("td", look, text) if cells else node("th", {"scope": "row", **look}, text))
+            cells.append(node("td", look, shown) if cells else node("th", {"scope": "row", **look}, shown))
         return node("tr", None, *cells)
 
     return framed_table(beginning_of(title), "", head, map(line, rows), caption=title)

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import product
 from statistics import median
+from urllib.parse import urlencode
 
-from evidencebench.pages.html import Node
+from evidencebench.errors import EvidenceWarning
+from evidencebench.pages.html import Node, node
 from evidencebench.pages.report.blocks import folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.runs.people import SYSTEM_NAME
@@ -34,10 +36,11 @@ _ALL_WELL = (
 )
 
 
-def failures_section(findings: Findings) -> Node:
+def failures_section(findings: Findings, *, has_papers: bool) -> Node:
     notes = {label: notes_of(run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
+    listed = findings.scored.runs if has_papers else ()
     rows = [
-        [row.system, row.kind, f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.task, without_folders(row.text)]
+        [row.system, row.kind, _counted(row, is_listed=row.system in listed), row.task, without_folders(row.text)]
         for row in findings.scored.warnings
     ]
     return section(
@@ -48,6 +51,15 @@ def failures_section(findings: Findings) -> Node:
         *_left_out(findings),
         _replies(notes),
     )
+
+
+def _counted(row: EvidenceWarning, *, is_listed: bool) -> str | Node:
+    """Return how many answers of how many; where the page lists the papers of just these, with a link to them."""
+    text, status = f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.kind.partition(":")[0]
+    if not is_listed or status not in {"failed", "empty", "missing"}:
+        return text
+    asked = urlencode({"a": row.system, "task": row.task, "only": f"answer_{status}"})
+    return node("a", {"href": f"#/papers?{asked}"}, text)
 
 
 def _left_out(findings: Findings) -> list[Node]:

@@ -314,7 +314,7 @@ def report_page(
         picks_section(findings),
         curves_section(findings, by_budget, largest),
         breakdowns_section(findings),
-        failures_section(findings),
+        failures_section(findings, has_papers=has_papers),
         costs_section(findings),
         _papers_section(findings, shown_data, has_papers=has_papers),
         _method_section(findings, command),
