@@ -88,7 +88,7 @@ function listRows(overview) {
   return { element, updateHeads, show };
 
   function updateHeads({ a, b }, { sort, order }) {
-    const system = (letter, place) => [systemMark(letter), foreign("span", {}, shortened(names[place] ?? "none", 24))];
+    const system = (letter, place) => [systemMark(letter), foreign("span", {}, overview.systems[place]?.shown ?? "none")];
     [["Paper"], system("a", a), system("b", b), ["A − B"], ["Aspects (Results)"], ["Sentences"]].forEach((words, n) => {
       heads[n].firstChild.replaceChildren(...words);
       heads[n].setAttribute("aria-sort", Object.keys(SORTS)[n] === sort ? `${order}ending` : "none");
