@@ -173,7 +173,7 @@ def board_bars(rows: Sequence[Standing]) -> list[Series]:
     for row in rows:
         rank = "" if row.rank is None else f"rank {row.rank_text}"
         note = ", ".join(filter(None, [rank, "saw this data" if row.trained_on_it else ""]))
-        bars.append(bar_of(row.system, row.recall, note=note, is_control=row.is_control, unfinished=row.unfinished))
+        bars.append(bar_of(row.name, row.recall, note=note, is_control=row.is_control, unfinished=row.unfinished))
     return bars
 
 

@@ -53,6 +53,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     label: str
+    shown: str = ""  # the label where there is little room, not that of another system
     signature: str
     is_control: bool = False  # one that this package adds
     knows_labels: bool = False

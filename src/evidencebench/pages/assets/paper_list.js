@@ -97,7 +97,7 @@ function listRows(overview) {
         h("button", { onclick: () => narrow(changes ?? sortedBy(by)) }, words));
     const ofSystem = (at) => {
       const letter = letterOf(asked, at);
-      const words = [letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(names[at], 18))];
+      const words = [letter && systemMark(letter), foreign("span", { title: names[at] }, overview.systems[at].shown)];
       return letter ? [words, letter === "a" ? "score" : "score_b"] : [words, null, { a: names[at], sort: "score", order: "desc" }];
     };
     const shown = [[["Paper"], "position"], ...orderOf(names, asked).map(ofSystem),

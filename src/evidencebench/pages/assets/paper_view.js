@@ -1,7 +1,7 @@
 // What a language model was asked about a paper and what it replied, beside the paper; loaded when a reader opens it.
 
 import { aspectMatrix } from "./aspect_matrix.js";
-import { announce, cleaned, counted, foreign, h, shortened, wide } from "./dom.js";
+import { announce, cleaned, counted, foreign, h, wide } from "./dom.js";
 import { chips, definitions, gradedOf, onlyOf, percentage, plainMark, scoreExplanation } from "./graded.js";
 import { STEPS, mapOf, textOf, toolbar } from "./paper_text.js";
 import { picksFold } from "./pick_view.js";
@@ -193,7 +193,7 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
     return h("div.strip-side", {},
       h(`button.marks.marks-${key}`,
         { "aria-pressed": "true", title: `Show the marks of ${letter}: ${label}`, onclick: () => toggle(key) },
-        plainMark(side), foreign("span.label", {}, shortened(label, 24))),
+        plainMark(side), foreign("span.label", {}, side.shown)),
       judged && h("b.score", {}, percentage(judged.recall)),
       status !== "answered" && h("span.strip-status", {}, status),
       only.length > 0 && h("span.strip-only", {}, h("span.strip-word", {}, "alone finds "), chips(only, goTo)));

@@ -1,6 +1,6 @@
 // Draws two systems paper by paper; each mark leads to its paper, or to a list where several coincide.
 
-import { counted, foreign, h, percent, shortened, signed, svg, themeButton } from "./dom.js";
+import { counted, foreign, h, percent, signed, svg, themeButton } from "./dom.js";
 import { EmbeddedSource } from "./embedded_source.js";
 import { firstWords } from "./graded.js";
 import { SAME, SHARED, choose, go, linkTo, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
@@ -49,7 +49,7 @@ function scatterChart(points, asked, show) {
   const line = (look, x1, x2, y1, y2) => svg("line", { class: `chart-${look}`, x1, x2, y1, y2 });
   const label = (text, x, y, anchor = "middle", transform = null) =>
     svg("text", { class: "chart-tick", x, y, "text-anchor": anchor, transform }, text);
-  const nameOf = (system) => `recall of ${shortened(asked.names[system])}, %`;
+  const nameOf = (system) => `recall of ${asked.shown[system]}, %`;
   const chart = svg("svg", { class: "chart scatter-chart", viewBox: `0 0 ${size} ${size}`, role: "group",
     "aria-label": `Recall of A, ${asked.names[asked.a]}, and of B, ${asked.names[asked.b]}, on ${asked.taskName}. ` +
       "Arrow keys go from mark to mark, Enter opens one." },
@@ -125,13 +125,14 @@ function paperTable(papers, caption) {
 async function showPairs(source) {
   const root = document.getElementById("scatter");
   if (!root) return; // a shared paper, or papers without scores
-  const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
+  const { names, shown, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const overview = await source?.overview();
   const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
   const viewed = overview ? namesOf(overview) : [];
   const known = [...new Set([...names, ...viewed])];
+  const short = new Map(names.map((name, at) => [name, shown[at]]));
   if (known.length < 2) return;
-  const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, shortened(name), name]),
+  const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, short.get(name) ?? name, name]),
     () => openPair({ a: pickers[0].select.value, b: pickers[1].select.value }), systemMark(key)));
   const opened = h("div");
   root.replaceChildren(h("div.pair-choices", {}, pickers.map(({ label }) => label)), opened);
@@ -154,15 +155,17 @@ async function showPairs(source) {
     if (key === drawn) return; // what is open stays
     drawn = key;
     pickers.forEach(({ select }, at) => { select.value = pair[at]; });
-    markPair(task, tested, ...pair);
-    opened.replaceChildren(pairNumbers(tested, ...pair), ...papersOfPair(task, ...pair));
+    const sameRow = new Map(tested.same);
+    const rows = pair.map((name) => sameRow.get(name) ?? name);
+    markPair(task, tested, ...rows);
+    opened.replaceChildren(pairNumbers(tested, ...rows), ...papersOfPair(task, ...pair));
   }
 
   function papersOfPair(task, a, b) {
     if (!overview) return [];
     const hidden = [a, b].find((name) => !viewed.includes(name));
     if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
-    const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed };
+    const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed, shown: overview.systems.map((system) => system.shown) };
     return [h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
   }
 }
@@ -179,7 +182,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
   const turn = one < other ? 1 : -1;
   const [first, second] = turn > 0 ? [one, other] : [other, one];
   const found = pairs.find((pair) => pair[0] === first && pair[1] === second);
-  if (!found) return h("p.note", {}, "A system is not tested against itself, nor against a ceiling.");
+  if (!found) return h("p.note", {}, "No test: one of the two is a ceiling, or both give the same answers.");
   const [, , mean, low, high, p, isSignificant, better, equal, worse, detectable, overlap] = found;
   const ends = (turn > 0 ? [low, high] : [high, low]).map((end) => signed(turn * end)).join(", ");
   const [onA, onB] = turn > 0 ? [better, worse] : [worse, better];
@@ -188,7 +191,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
       `A − B is ${signed(turn * mean)} ${low === null ? "(one paper or review: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
     h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
-      detectable === null ? "" : `One test alone would find ${detectable.toFixed(1)} points with 80 % power. `, told));
+      detectable === null ? "" : `With so many papers, a difference below ${detectable.toFixed(1)} points would often go unnoticed. `, told));
 }
 
 // Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.

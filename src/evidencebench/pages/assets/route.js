@@ -144,8 +144,8 @@ export function systemMark(letter) {
 export function choiceBar(overview, helpButton = null) {
   const names = namesOf(overview);
   const systems = names.map((name, n) => {
-    const { unfinished } = overview.systems[n];
-    return [name, `${shortened(name)}${unfinished && ` (${unfinished} done)`}`, name];
+    const { shown, unfinished } = overview.systems[n];
+    return [name, `${shown}${unfinished && ` (${unfinished} done)`}`, name];
   });
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));

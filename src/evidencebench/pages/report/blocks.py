@@ -32,8 +32,10 @@ def note(*children: Child) -> Node:
     return paragraph(*children, look="note")
 
 
-def isolated_name(text: str) -> Node:
-    return node("bdi", FOREIGN, beginning_of(text))  # so that its text direction changes nothing around it
+def isolated_name(text: str, short: str | None = None) -> Node:
+    """Return a name in an element of its own, so that its text direction changes nothing around it."""
+    told = {} if short is None else {"title": beginning_of(text)}
+    return node("bdi", FOREIGN | told, beginning_of(text) if short is None else short)
 
 
 def isolated_names(names: Iterable[str] | Mapping[str, str]) -> list[Child]:

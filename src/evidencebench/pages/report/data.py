@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures.data import Series, bar_of
@@ -16,12 +14,13 @@ from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.tables import LONGEST_NAME, shortened_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     scored: ScoredRuns
-    boards: Mapping[str, Board]
+    boards: Mapping[str, Board]  # with one row for all that have the same answers
     resampling: Resampling
     n_papers: int  # the clusters that are resampled: papers, or reviews where the data names them
 
@@ -36,7 +35,7 @@ class Findings:
     def bar(self, row: Standing, recall: Estimate | None = None) -> Series:
         """Return a system's recall, with the mark and colour that the system has in every chart."""
         return bar_of(
-            row.system,
+            row.name,
             recall or row.recall,
             is_control=row.is_control,
             unfinished=row.unfinished,
@@ -61,11 +60,16 @@ class Findings:
         }
 
     def name_of(self, row: Standing) -> str:
-        """Return a system's name in tables; a control's has a star behind it, since a run may have the same name."""
-        name = f"{row.system}\u00a0*" if row.is_control else row.system
+        """Return a row's name in tables; a control's has a star behind it, since a run may have the same name."""
+        name = f"{row.name}\u00a0*" if row.is_control else row.name
         while row.is_control and name in self.scored.runs:
             name += "*"
         return name
+
+    def short_name(self, name: str, most: int = LONGEST_NAME) -> str:
+        """Return a name of a row or run, cut so that no two of the report are alike."""
+        rows = (self.name_of(row) for board in self.boards.values() for row in board.standings)
+        return shortened_apart([name, *rows, *self.every_run], most)[name]
 
     def number_of(self, system: str, *, is_control: bool) -> int:
         """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
@@ -73,15 +77,9 @@ class Findings:
         return systems.index((system, is_control))
 
     def best_runs(self, task: Task) -> tuple[Standing, ...]:
-        """Return the runs, those without a rank last; the first two are shown together, so they differ if possible."""
+        """Return the runs, those without a rank last; the first two, which are shown together, differ if possible."""
         rows = [row for row in self.boards[task.name].standings if not row.is_control]
-        best, *others = sorted(rows, key=lambda row: row.rank is None)
-
-        def is_same(row: Standing) -> bool:
-            first, second = (self.scored.scores[shown.system][task.name].recalls for shown in (best, row))
-            return np.array_equal(first, second)
-
-        return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
+        return tuple(sorted(rows, key=lambda row: row.rank is None))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
         """Return the few rows that charts draw where all are too many: four runs, the best control, the oracle."""
@@ -106,7 +104,7 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
     read = (instance.cluster for instance in scored.dataset.instances(scored.n_instances))
     return Findings(
         scored=scored,
-        boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
+        boards={task.name: board_of(scored, task, resampling).merged for task in scored.tasks},
         resampling=resampling,
         n_papers=len(set(read if first.counts.not_applicable else first.clusters)),
     )
@@ -118,9 +116,13 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
 def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:
     """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
     dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
-    systems = shown_systems(scored.runs, dataset, tasks, scored.rules)
-    labels = list(scored.runs)
-    best = {task.name: tuple(labels.index(row.system) for row in findings.best_runs(task)) for task in tasks}
+    on_a_board = {row.system for board in findings.boards.values() for row in board.standings if row.is_control}
+    systems = shown_systems(scored.runs, dataset, tasks, scored.rules, scored.controls.keys() - on_a_board)
+    best = {}
+    for task in tasks:
+        rows = findings.best_runs(task)
+        in_order = dict.fromkeys([*(row.system for row in rows), *(label for row in rows for label in row.systems)])
+        best[task.name] = tuple(map(list(scored.runs).index, in_order))
     return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best, exchanges=exchanges)
 
 

@@ -84,7 +84,8 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
 def _use_blocks(
     findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, RunFile]
 ) -> list[Child]:
-    labels = [row.system for row in findings.boards[task.name].standings if not row.is_control]
+    rows = [row for row in findings.boards[task.name].standings if not row.is_control]
+    labels = [label for row in rows for label in row.systems]
     here = sorted(
         (result for result in results if result.comparison.task == task), key=lambda result: labels.index(result.system)
     )

@@ -41,6 +41,7 @@ from evidencebench.pages.viewer import ExchangeSource, ViewerData, task_title, v
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
+from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, score_runs
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
@@ -86,14 +87,12 @@ def _verdict(findings: Findings, task: Task) -> Node:
 def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
     leader = runs[0]
     if not level:
-        whose = f" is the best of {len(runs)} runs" if len(runs) > 1 else ""
+        whose = " is the best" if len(runs) > 1 else ""
         covers = f"{':' if whose else ''} {'it ' if whose else ''}covers {_mean(leader)} of the aspects on average"
         than = ", significantly more than each other run." if whose else "."
         return [node("strong", None, isolated_name(findings.name_of(leader)), whose), f"{covers}{than}"]
     n_level = len(level) + 1  # the best one is level with itself
-    whose = (
-        f"{n_level} of {len(runs)} runs" if n_level < len(runs) else f"All {n_level} runs" if level[1:] else "Both runs"
-    )
+    whose = f"{n_level} runs" if n_level < len(runs) else f"All {n_level} runs" if level[1:] else "Both runs"
     named = {findings.name_of(row): f" {_mean(row)}" for row in (leader, *level)[:_MOST_NAMED]}
     more = f", and {n_level - _MOST_NAMED} more" if n_level > _MOST_NAMED else ""
     return [
@@ -208,15 +207,15 @@ def _method_section(findings: Findings, command: str) -> Node:
 
 def _signatures_section(findings: Findings) -> Node:
     rows = [
-        [row.system, task, score_text(row.recall), row.signature]
-        for task, board in findings.boards.items()
-        for row in board.standings
-        if row.signature is not None
+        [label, task.name, score_text(row.recall), signature_of(findings.scored, label, task, findings.resampling)]
+        for task in findings.tasks
+        for row in findings.best_runs(task)
+        for label in row.systems
     ]
     table = table_node("Signatures", ["run", "task", "score", "signature"], rows, most=100_000)
     dataset, n, n_texts = findings.dataset, findings.scored.n_instances, findings.n_papers
     limit = "" if n == len(dataset.whole) else f"{'the first ' if n < len(dataset) else ''}{n:,} of "
-    texts = "" if n == n_texts else f" from {counted(n_texts, 'text or review', 'texts or reviews')}"
+    texts = "" if n == n_texts else f"; as some are of one text or review, intervals and tests count {n_texts:,}"
     runs = {"Runs": _runs(findings.scored.runs)}
     if findings.scored.changed:
         runs["Asked changed queries"] = _runs({label: run for label, (run, _) in findings.scored.changed.items()})
@@ -260,6 +259,7 @@ def report_page(
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
     limit: int | None = None,
+    names: Mapping[PathText, str] | None = None,
     title: str = "",
     largest: int = 20,
     papers: bool | None = None,
@@ -281,7 +281,7 @@ def report_page(
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
-        viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
+        viewed = viewer_data_of(paths, data, tasks, rules=rules, names=names, exchanges=exchanges)
         runs = {shown.record.label: shown.run for shown in viewed.systems if shown.run is not None}
         viewed = replace(viewed, title=title or _title(data.name, list(runs)))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
@@ -295,6 +295,7 @@ def report_page(
         rules=rules,
         with_selections=True,
         limit=limit,
+        names=names,
         jobs=jobs,
         engine=engine,
         on_progress=lambda n_done, n_all: on_progress(n_done, n_all, "scoring"),
@@ -328,7 +329,7 @@ def report_page(
         *(
             note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
             for row in scored.warnings
-            if row.system in scored.runs
+            if row.system in scored.runs and row.kind != "same answers"  # these share a row
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
         *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
@@ -350,13 +351,16 @@ def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: D
     dataset
         The data set, its path or its catalogue name.
     how
-        ``tasks``, ``rules``, ``resampling``, ``limit``, ``title``, ``papers`` (whether the page holds the papers) and
-        ``largest`` (the last budget of the curves), as in ``evidencebench report``.
+        ``tasks``, ``rules``, ``resampling``, ``limit``, ``title``, ``names`` (path of a run: its name), ``papers``
+        (whether the page holds the papers) and ``largest`` (the last budget of the curves), as in ``evidencebench
+        report``.
 
     Raises
     ------
     RunMismatchError
         If a run is not of this data.
+    RunError
+        If ``names`` has a path that is not among the runs, or one name for two.
     DataError
         If the file cannot be written.
 
@@ -406,7 +410,7 @@ def _task_switch(tasks: Sequence[Task]) -> Node | None:
 def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
     is_short = len(runs) <= _MOST_RUNS_IN_TITLE and len(title) <= _LONGEST_TITLE
-    return title if is_short else beginning_of(f"{counted(len(runs), 'run')} on {data}")
+    return title if is_short else beginning_of(data)
 
 
 def argument_of(path: Path) -> str:
