@@ -494,14 +494,14 @@ def test_each_system_has_a_word_for_how_it_uses_the_hypothesis(folder: Path) -> 
     (told,) = section.all("div", **{"class": "finding"})
     words = {term.text: found.text for term, found in zip(told.all("dt"), told.all("dd"), strict=True)}
     assert words == {"changes, no gain shown": "bm25", "cannot": "lead", "not measured": "tfidf"}
-    (row,) = section.table("Own against changed queries: wrong hypothesis")
+    (table,) = section.all("table", **{"class": "forest bins uses"})
+    assert table.all("caption")[0].text.startswith("Own against changed queries: wrong hypothesis: overlap of")
+    _, row = table.all("tr")
     (one,) = Experiment("bm25", SAMPLE, tasks="er_at_10", draws=QUICK.n_draws).controls().found
-    assert (row["system"], row["verdict"], row["overlap, %"]) == (
-        "bm25",
-        use_of_hypothesis(one),
-        percent(one.comparison.overlap),
-    )
-    assert row["p"] == p_text(one.adjusted)
+    overlap, _, p = row.all("td")
+    (name,), (word,) = row.all("bdi"), row.all("span", **{"class": "use-word"})
+    assert (name.text, word.text, p.text) == ("bm25", use_of_hypothesis(one), p_text(one.adjusted))
+    assert percent(one.comparison.overlap) in overlap.text.replace("\u00a0", " ")
 
 
 def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folder: Path, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def curve_chart(curves: Curves, scored: ScoredRuns, label: str, resampling: Resa
         for number, (scope, points) in enumerate(curves.items())
     ]
     title, unit = f"{label} on {scored.dataset.name}, by budget", _unit(resampling)
-    return line_chart(lines, title=title, x_name="sentences that count", y_name=unit, has_bands=True)
+    return line_chart(lines, title=title, x_name="sentences that count", y_name=unit)
 
 
 def board_chart(board: Mapping[str, Sequence[Standing]], data: str, label: str, resampling: Resampling) -> Node:

@@ -87,7 +87,7 @@ def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_f
         box = box_of(row)
         assert box["y"] + box["height"] <= 900
     assert plot.locator("tbody tr").count() == len(COVERED) + 3  # and the controls, but not the ceiling
-    frame = box_of(opened.locator("#results"))
+    frame = box_of(opened.locator("#summary"))  # the contents stand beside it
     box = box_of(plot)
     assert box["width"] > 0.9 * frame["width"]
     letters = {
@@ -180,6 +180,36 @@ def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(
     words = page.locator("#hypotheses .finding dd")
     expect(words.first).to_have_text("reader")
     expect(words.last).to_have_text("idle0, idle2, idle4, idle6, idle8")
+
+
+def test_an_interval_that_leaves_out_zero_beside_no_gain_is_explained_and_the_plots_fit_any_width(
+    page: Page, dataset: Dataset, tmp_path: Path
+) -> None:
+    # Each is better on 13 of 16 papers: one test would find a gain, and of three tests none does.
+    runs = []
+    for shift in range(3):
+        name, better = f"reader{shift}", {(n + shift) % N_PAPERS for n in range(13)}
+        worse = {(n + shift) % N_PAPERS for n in range(13, 16)}
+        own = answers_with(lambda n, better=better, worse=worse: 4 + (n in better) - (n in worse))  # type: ignore[misc]
+        runs.append(write_run(tmp_path / f"{name}.jsonl", dataset, name, own))
+        runs.append(write_run(tmp_path / f"{name} w.jsonl", dataset, name, answers_with(lambda _: 4, 22), wrong=True))
+    path = tmp_path / "report.html"
+    path.write_text(report_page(runs, dataset, [task_named("er_at_8")], resampling=Resampling(n_draws=FLIPS)), "utf-8")
+    page.goto(address_of(path, "#hypotheses"))
+    table = page.locator("#hypotheses table.uses")
+    expect(table.locator(".use-word").first).to_have_text("changes, no gain shown")
+    told = table.locator("tbody tr:has(.use-word) + tr.told")
+    expect(told).to_have_count(3)
+    expect(told.first).to_contain_text("The interval leaves out 0, and still no gain is shown: 3 systems are tested")
+    expect(told.first).to_contain_text("p is adjusted for that, the interval is not")
+    expect(table.locator("caption")).to_contain_text("24 papers). Lines are 95 % intervals")
+    for width in (1440, 768, 561, 390, 680):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(media="print" if width == 680 else "screen")
+        frame = page.locator("#hypotheses .frame").first
+        assert frame.evaluate("(one) => one.scrollWidth <= one.clientWidth"), width
+        for plot in table.locator(".row-plot").all():
+            assert box_of(plot)["width"] > 60, width
 
 
 def test_an_address_with_one_of_the_two_best_has_the_other_beside_it(page: Page, report: Path) -> None:

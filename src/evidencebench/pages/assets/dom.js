@@ -1,6 +1,6 @@
 // Makes elements. Text is added as text nodes only, so that no text of a paper or a run can become markup.
 
-const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 // Characters that cannot be shown: control characters except tab and line ends, and lone surrogates.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
@@ -88,6 +88,12 @@ export function announce(element, text) {
 // "1 sentence", "2,000 sentences".
 export function counted(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+export function saveFile(name, type, parts) {
+  const address = URL.createObjectURL(new Blob(parts, { type }));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
 }
 
 // Keeps the reader's choices in the browser: in "localStorage", or in "sessionStorage" for this tab only.

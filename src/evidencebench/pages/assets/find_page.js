@@ -1,6 +1,6 @@
 // The text of a paper with the evidence in it marked, and the list of that evidence.
 
-import { announce, counted, foreign, h, themeButton } from "./dom.js";
+import { announce, counted, foreign, h, saveFile, themeButton } from "./dom.js";
 import { askServer } from "./server.js";
 
 // Returns the paper's element, and a function that marks sentences: [{sentence, direction}], best first.
@@ -242,9 +242,7 @@ function showFindPage(root) {
     try {
       const body = { ...question(), budget: Math.max(1, shown().length), format: format.value, split: split.checked };
       const found = await askAboutPaper("/api/find/export", body);
-      const address = URL.createObjectURL(new Blob([found.text]));
-      h("a", { href: address, download: found.name }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+      saveFile(found.name, "", [found.text]);
     } catch (error) {
       announce(status, error.message);
     }

@@ -191,7 +191,7 @@ function shareButton(source, overview, say) {
       const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
       const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
       const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
-      save(name, sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
+      saveFile(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
       say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
     } catch (error) {
       say(error.message);
@@ -216,10 +216,4 @@ function sharedPage({ policy, style, script }, place, data) {
     ...elements,
     `<script>${script}<\/script>\n</body>\n</html>\n`,
   ];
-}
-
-function save(name, parts) {
-  const address = URL.createObjectURL(new Blob(parts, { type: "text/html" }));
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
 }

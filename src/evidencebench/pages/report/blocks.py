@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.charts import RowAxis
+from evidencebench.pages.figures.charts import RowAxis, row_mark
+from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.resampling import Estimate
@@ -88,10 +89,17 @@ def table_node(
     return framed_table(beginning_of(title), "", head, map(line, rows), caption=title)
 
 
-def framed_table(label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "") -> Node:
-    """Return a table in a frame, which scrolls (by keyboard too) where the table is wider than the page."""
+def framed_table(
+    label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "", told: str = ""
+) -> Node:
+    """Return a table in a frame, which scrolls (by keyboard too) where the table is wider than the page.
+
+    ``told`` stands behind the caption, in its own words.
+    """
     head = node("thead", None, node("tr", None, *heads))
-    above = node("caption", None, caption) if caption else None
+    above = (
+        node("caption", None, caption, node("span", {"class": "muted"}, told) if told else None) if caption else None
+    )
     table = node("table", {"class": look} if look else None, above, head, node("tbody", None, *rows))
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, table)
 
@@ -99,12 +107,24 @@ def framed_table(label: str, look: str, heads: Iterable[Child], rows: Iterable[N
 def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:
     """Return the head of a column with a mark in each row; where nothing is shown, screen readers read its name."""
     head = shown if shown is not None else node("span", {"class": "visually-hidden"}, name)
-    ticks = (
-        node("text", {"class": "chart-tick", "x": axis.at(value), "y": "75%", "text-anchor": "middle"}, tick)
-        for value, tick in axis.ticks
-    )
-    plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *ticks)
+    plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *axis.names("75%"))
     return node("th", {"scope": "col", "class": "forest-plot"}, head, plot)
+
+
+def interval_cell(axis: RowAxis, bar: Series, value: str, *, signed: bool = False) -> Node:
+    """Return a cell with a mark on the axis of its column, and its numbers below."""
+    return node(
+        "td",
+        {"class": "forest-plot"},
+        row_mark(axis, bar, signed=signed),
+        node("span", None, value.replace(", ", ",\u00a0")),
+    )
+
+
+def figure(caption: str, *drawings: Node) -> Node:
+    """Return a figure, drawn for a narrow and for a broad page, with a caption that stands alone."""
+    frames = (node("div", {"class": look}, one) for look, one in zip(("narrow", "broad"), drawings, strict=True))
+    return node("figure", None, *frames, node("figcaption", None, caption))
 
 
 def _cell_text(cell: Cell, most: int) -> str:

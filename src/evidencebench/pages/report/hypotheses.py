@@ -1,6 +1,6 @@
 """Whether systems use the hypothesis: each run beside runs of the same system that were asked changed queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 
 import msgspec
@@ -8,8 +8,8 @@ import msgspec
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.pages.figures.charts import RowAxis, row_mark
-from evidencebench.pages.figures.data import bar_of, reach_of
+from evidencebench.pages.figures.charts import RowAxis, difference_axis
+from evidencebench.pages.figures.data import bar_of
 from evidencebench.pages.html import Child, Node, node
 from evidencebench.pages.report.blocks import (
     axis_head,
@@ -17,6 +17,7 @@ from evidencebench.pages.report.blocks import (
     code,
     folding_part,
     framed_table,
+    interval_cell,
     isolated_name,
     isolated_names,
     list_node,
@@ -28,6 +29,7 @@ from evidencebench.pages.report.blocks import (
     terms_node,
 )
 from evidencebench.pages.report.data import Findings
+from evidencebench.pages.viewer import task_title
 from evidencebench.runs.header import QueryControl
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
@@ -38,12 +40,11 @@ from evidencebench.scoring.score_runs import (
     reads_hypothesis,
     results_of_runs,
 )
-from evidencebench.scoring.significance import p_text, percent, signed
+from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.specification import write_specification
 from evidencebench.tables import Cell
 
 _WRONG = "wrong hypothesis"
-_PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
@@ -100,9 +101,7 @@ def _use_blocks(
         if (systems := [label for label in labels if uses.get(label) == use])
     ]
     blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
-    blocks += [
-        _table(findings, control, rows, has_words=control == _WRONG) for control, rows in by_control.items() if rows
-    ]
+    blocks += [_table(findings, control, rows) for control, rows in by_control.items() if rows]
     meaning = note(
         "Overlap: of the sentences chosen with the own or the wrong hypothesis, those chosen with both. Reads it: "
         "recall is significantly higher with the own one. Changes little: that is not shown, and the overlap lies "
@@ -113,41 +112,58 @@ def _use_blocks(
     return [*blocks, meaning] if wrong else blocks
 
 
-def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
-    reach = reach_of(result.comparison.test.difference for result in results)
-    ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
-    shares, points = RowAxis(), RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)
+def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -> Node:
+    level = f"{100 * findings.resampling.level:g} %"
+    axes = RowAxis(), difference_axis(result.comparison.test.difference for result in results)
+    columns = ("overlap, %", "own − changed, points")
+    heads = (axis_head(name, axis, node("span", None, name)) for name, axis in zip(columns, axes, strict=True))
 
-    def row(result: ControlResult) -> Node:
-        difference, overlap = result.comparison.test.difference, result.comparison.overlap
+    def rows(result: ControlResult) -> Iterator[Node]:
         number = findings.number_of(result.system, is_control=False)
-        plot = None if overlap is None else row_mark(shares, bar_of(result.system, overlap, number=number))
-        return node(
+        overlap, difference = (
+            None if found is None else bar_of(result.system, found, number=number)
+            for found in (result.comparison.overlap, result.comparison.test.difference)
+        )
+        word = node("span", {"class": "use-word"}, use_of_hypothesis(result)) if control == _WRONG else None
+        yield node(
             "tr",
             None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system)),
-            node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
-            node("td", _PLOT, plot),
-            node("td", _VALUE, percent(overlap, alone="")),
-            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, number=number))),
-            node("td", _VALUE, points_text(difference)),
-            node("td", _VALUE, p_text(result.adjusted)),
+            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system), word),
+            interval_cell(axes[0], overlap, percent(overlap.point, alone="")) if overlap else node("td"),
+            interval_cell(axes[1], difference, points_text(difference.point), signed=True) if difference else None,
+            node("td", {"class": "forest-value"}, p_text(result.adjusted)),
         )
+        if words := _interval_alone(result):
+            yield node("tr", {"class": "told"}, node("td", {"colspan": 4}, words))
 
-    def head(name: str) -> Node:
-        return node("th", {"scope": "col"}, node("span", None, name))
-
-    columns = (
-        head("system"),
-        head("verdict") if has_words else None,
-        axis_head("plot of the overlap", shares),
-        head("overlap, %"),
-        axis_head("plot of the difference", points),
-        head("own − changed, points"),
-        head("p"),
+    first = results[0].comparison
+    told = (
+        f": overlap of the sentences chosen with own and with changed queries, and recall with own less that with "
+        f"changed ones ({task_title(first.task)}, {first.test.difference.extent}). Lines are {level} intervals that "
+        "resample papers, each for its system alone; p is adjusted for all systems of the table."
     )
-    name = f"Own against changed queries: {control}"
-    return framed_table(name, "forest uses", columns, map(row, results), caption=name)
+    system, p = (node("th", {"scope": "col"}, name) for name in ("system", "p"))
+    body = (row for result in results for row in rows(result))
+    label = f"Own against changed queries: {control}"
+    return framed_table(label, "forest bins uses", [system, *heads, p], body, caption=label, told=told)
+
+
+def _interval_alone(result: ControlResult) -> str:
+    """Return why an interval that leaves out 0 shows nothing; empty where it does not, or the test agrees."""
+    ends = result.comparison.test.difference.interval
+    if ends is None or ends[0] <= 0 <= ends[1] or (result.adjusted is not None and result.adjusted.is_significant):
+        return ""
+    n_tests = 0 if result.adjusted is None else result.adjusted.n_tests
+    why = "too few papers differ for a test"
+    if n_tests > 1:
+        why = (
+            f"{n_tests} systems are tested together, and among several one such interval may come about by chance: p "
+            "is adjusted for that, the interval is not"
+        )
+    elif n_tests:
+        why = f"the test, which is stricter here, does not find p below {ALPHA}"
+    what = "gain" if ends[0] > 0 else "loss"
+    return f"↑ The interval leaves out 0, and still no {what} is shown: {why}."
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:

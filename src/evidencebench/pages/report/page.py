@@ -322,7 +322,8 @@ def report_page(
         _signatures_section(findings),
     ]
     links = (node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2")) for part in sections)
-    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, list_node(*links))
+    folded = node("details", {"open": ""}, node("summary", None, "Contents"), list_node(*links))
+    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, folded)
     first_task = findings.tasks[0]
     head = _head(
         title,
@@ -334,7 +335,7 @@ def report_page(
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
         *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
     )
-    results = node("main", {"id": "results"}, _task_switch(findings.tasks), head, contents, *sections)
+    results = node("main", {"id": "results"}, contents, _task_switch(findings.tasks), head, *sections)
     viewed = viewer_of(findings, title, exchanges)
     return _page(viewed, results, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
 
