@@ -36,26 +36,20 @@ from evidencebench.scoring.score_runs import (
     NOT_MEASURED,
     changed_partners,
     reads_hypothesis,
-    results_of_runs,
 )
 from evidencebench.scoring.significance import p_text, percent, signed
 from evidencebench.specification import write_specification
 from evidencebench.tables import Cell
 
-_WRONG = "wrong hypothesis"
+WRONG = "wrong hypothesis"
 _PLOT, _VALUE = {"class": "forest-plot"}, {"class": "forest-value"}
 
 
-def hypotheses_section(findings: Findings, data: str) -> Node:
+def hypotheses_section(findings: Findings, results: Sequence[ControlResult], data: str) -> Node:
     partners = changed_partners(findings.scored)
-    results = results_of_runs(findings.scored, findings.resampling)
     used = [partner for by_control in partners.values() for partner in by_control.values()]
     unused = [label for label in findings.scored.changed if label not in used]
-    unmeasured = {
-        label: run
-        for label, run in findings.scored.runs.items()
-        if QueryControl(name="wrong_hypothesis") not in partners[label]
-    }
+    unmeasured = _unmeasured(findings)
     return section(
         "hypotheses",
         "Does it use the hypothesis?",
@@ -64,7 +58,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
             "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
             "stranger, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
         ),
-        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results, unmeasured)),
+        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
         note(
@@ -78,21 +72,31 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     )
 
 
+def _unmeasured(findings: Findings) -> dict[str, RunFile]:
+    partners, wrong = changed_partners(findings.scored), QueryControl(name="wrong_hypothesis")
+    return {label: run for label, run in findings.scored.runs.items() if wrong not in partners[label]}
+
+
+def uses_of(findings: Findings, task: Task, results: Sequence[ControlResult]) -> dict[str, str]:
+    """Return run -> what is known of whether it uses the hypothesis on a task, in words."""
+    unmeasured = _unmeasured(findings).items()
+    uses: dict[str, str] = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured}
+    wrong = (result for result in results if result.comparison.task == task and result.control == WRONG)
+    return uses | {result.system: use_of_hypothesis(result) for result in wrong}
+
+
 # The verdict on each task in words, how choices change, and the recall with own and changed queries.
 
 
-def _use_blocks(
-    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, RunFile]
-) -> list[Child]:
+def _use_blocks(findings: Findings, task: Task, results: Sequence[ControlResult]) -> list[Child]:
     labels = [row.system for row in findings.boards[task.name].standings if not row.is_control]
     here = sorted(
         (result for result in results if result.comparison.task == task), key=lambda result: labels.index(result.system)
     )
     controls = dict.fromkeys(result.control for result in results)
     by_control = {name: [result for result in here if result.control == name] for name in controls}
-    wrong = by_control.get(_WRONG, [])
-    uses = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured.items()}
-    uses.update({result.system: use_of_hypothesis(result) for result in wrong})
+    wrong = by_control.get(WRONG, [])
+    uses = uses_of(findings, task, results)
     facts: list[tuple[Child, Sequence[Child]]] = [
         (node("strong", None, use), isolated_names(systems))
         for use in (*USES, NOT_MEASURED)
@@ -100,7 +104,7 @@ def _use_blocks(
     ]
     blocks: list[Child] = [node("div", {"class": "finding"}, terms_node(facts))]
     blocks += [
-        _table(findings, control, rows, has_words=control == _WRONG) for control, rows in by_control.items() if rows
+        _table(findings, control, rows, has_words=control == WRONG) for control, rows in by_control.items() if rows
     ]
     meaning = note(
         "Overlap: of the sentences chosen with the own or the wrong hypothesis, those chosen with both. Reads it: "
@@ -170,7 +174,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
         return None
     runs = findings.scored.runs
     whose = "" if len(unmeasured) < len(runs) else " for any run"
-    commands = {label: _command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
+    commands = {label: control_command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
     items = [node("span", None, isolated_name(label), ": ", code(text)) for label, text in commands.items() if text]
     others = [label for label, text in commands.items() if not text]
     return folding_part(
@@ -189,7 +193,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
     )
 
 
-def _command(run: RunFile, data: str, number: int) -> str:
+def control_command(run: RunFile, data: str, number: int) -> str:
     """Return the command that asks a run's system wrong hypotheses; empty where there is none."""
     header = run.header
     if header is None or header.system.name == SYSTEM_NAME or not reads_hypothesis(run):
