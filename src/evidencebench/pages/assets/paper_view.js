@@ -16,7 +16,7 @@ function exchangeBlocks(overview, record, state, source) {
       foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request noted"}.`);
     if (!overview.has_exchanges) return spent;
     const body = h("div", { role: "status" });
-    return h("details.exchanges", { "data-fold": `asked-${letter}`, ontoggle: open },
+    return h("details.exchanges", { "data-fold": `asked-${letter}`, open: state.asked === letter, ontoggle: open },
       h("summary", {}, h("h2", {}, mark, wide(" What"), ` ${letter.toUpperCase()} was asked`, wide(" and answered"))),
       spent, body);
 
@@ -391,6 +391,7 @@ function readingOf({ query }) {
   return {
     filter: query.get("aspects"),
     marked: query.get("marked") === "1",
+    asked: query.get("asked"), // of A or B, what it was asked is open
     aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null,
   };
 }

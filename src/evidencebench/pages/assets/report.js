@@ -1,9 +1,10 @@
 // Draws two systems paper by paper; each mark leads to its paper, or to a list where several coincide.
 
-import { counted, foreign, h, percent, signed, svg, themeButton } from "./dom.js";
+import { aspectLists } from "./aspect_list.js";
+import { SVG_NAMESPACE, counted, foreign, h, percent, saveFile, signed, svg, themeButton } from "./dom.js";
 import { EmbeddedSource } from "./embedded_source.js";
 import { firstWords } from "./graded.js";
-import { SAME, SHARED, choose, go, linkTo, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
+import { LIST_PLACES, SAME, SHARED, choose, go, linkTo, linkToList, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
 import { showViewer } from "./viewer.js";
 
 // Marks keep a distance from the axes, `inset`, so that one at 0 hides no number of them.
@@ -170,7 +171,8 @@ async function showPairs(source) {
     const hidden = [a, b].find((name) => !viewed.includes(name));
     if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
     const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed, shown: overview.systems.map((system) => system.shown) };
-    return [h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
+    const why = h("a", { href: linkToList("why", { task, a, b }) }, "Why: the aspects that only A or only B finds");
+    return [h("p", {}, why), h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
   }
 }
 
@@ -217,7 +219,7 @@ function markPair(task, { systems, pairs }, a, b) {
 
 // Starts the report: shows the results for one task, or the papers, as the address says.
 
-const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };
+const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer"), lists: h("main", { id: "lists", hidden: true }) };
 const reportTitle = document.title;
 const taskSwitch = document.getElementById("task-switch");
 // Links of the file to other parts of it, with their addresses; each gets the query that results and papers share, but for what it says itself.
@@ -225,7 +227,8 @@ const ownLinks = [...document.querySelectorAll('.page-head a, #results a[href^="
 let viewerShown = false;
 let sectionShown = null;
 let taskShown = null;
-let resultsScroll = 0;
+let lists = null;
+const reportScroll = { results: 0 }; // where the reader left results and lists
 let papersLeft = "#/papers"; // where the reader left the papers
 
 // What a chart's parts look like: a saved one has it in attributes, since the page's style is not in its file.
@@ -273,6 +276,7 @@ function startReport() {
   const source = reportParts.papers ? new EmbeddedSource() : null;
   startContents();
   document.querySelectorAll("#results figure").forEach(addSaving);
+  if (source) reportParts.papers.after(reportParts.lists);
   taskSwitch?.querySelector("select").addEventListener("change", (event) => choose({ task: event.target.value }));
   // A link to the section that the address names changes no address.
   for (const [link] of ownLinks) link.addEventListener("click", () => link.hash === location.hash && showSection(readRoute().section));
@@ -286,23 +290,30 @@ function startReport() {
 function followReport(source, left = "") {
   const route = readRoute();
   const place = source ? route.place : "results";
-  const returns = reportParts.results.hidden && place === "results";
-  const leaves = !reportParts.results.hidden && place === "papers";
-  if (leaves) resultsScroll = window.scrollY;
-  reportParts.results.hidden = place === "papers";
-  if (source) reportParts.papers.hidden = place !== "papers";
+  const part = LIST_PLACES.includes(place) ? "lists" : place;
+  const before = Object.keys(reportParts).find((name) => reportParts[name] && !reportParts[name].hidden);
+  const returns = before !== part && part === "results";
+  if (before !== part) reportScroll[before === "lists" ? new URL(left || location.href).hash : before] = window.scrollY;
+  for (const [name, element] of Object.entries(reportParts)) if (element) element.hidden = name !== part;
   markPlace(place);
-  if (returns) papersLeft = new URL(left || location.href).hash || "#/papers";
+  if (before === "papers" && part !== before) papersLeft = new URL(left || location.href).hash || "#/papers";
   updateLinks(place);
-  if (place === "papers") {
-    if (leaves && left && route.id === null) window.scrollTo(0, 0);
+  if (before === "lists" && part !== before) document.title = reportTitle;
+  if (part === "lists") {
+    lists ??= aspectLists(reportParts.lists, source);
+    lists.follow();
+    if (before !== part) window.scrollTo(0, reportScroll[location.hash] ?? 0);
+    return;
+  }
+  if (part === "papers") {
+    if (before === "results" && left && route.id === null) window.scrollTo(0, 0);
     if (!viewerShown) showViewer(reportParts.papers, source);
     viewerShown = true;
     return;
   }
   showTask(route.query.get("task"));
   if (returns) document.title = reportTitle;
-  if (returns && (!route.section || route.section === sectionShown)) window.scrollTo(0, resultsScroll);
+  if (returns && (!route.section || route.section === sectionShown)) window.scrollTo(0, reportScroll.results);
   else if (returns || route.section !== sectionShown) showSection(route.section);
   sectionShown = route.section;
 }

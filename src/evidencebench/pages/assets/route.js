@@ -5,14 +5,18 @@ import { cleaned, foreign, h, shortened, wide } from "./dom.js";
 // What results and papers share: the query of a link from one to the other keeps it.
 export const SHARED = ["task", "a", "b"];
 
+// The lists over all papers of a report.
+export const LIST_PLACES = ["missed", "why", "replies"];
+
 // Reads "#/papers/ID/12?task=..." or "#SECTION?task=...". The path is split before it is decoded: an id may hold "/".
 export function readRoute(hash = location.hash) {
   const [path, query = ""] = splitOnce(hash, "?");
   const parts = path.split("/");
-  const isPapers = parts[0] === "#" && parts[1] === "papers";
+  const place = parts[0] === "#" && ["papers", ...LIST_PLACES].includes(parts[1]) ? parts[1] : "results";
+  const isPapers = place === "papers";
   return {
-    place: isPapers ? "papers" : "results",
-    section: isPapers ? "" : decodePart(path.slice(1)),
+    place,
+    section: place !== "results" ? "" : decodePart(path.slice(1)),
     id: isPapers && parts.length > 2 ? decodePart(parts[2]) : null,
     sentence: isPapers && /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null,
     query: new URLSearchParams(query),
@@ -45,12 +49,19 @@ export function linkTo(id, sentence = null, changes = {}) {
   const steps = ["#", "papers"];
   if (id !== null) steps.push(encodeURIComponent(id));
   if (id !== null && sentence !== null) steps.push(sentence);
-  return withQuery(steps.join("/"), route.query, id === route.id ? changes : { aspect: null, ...changes });
+  const held = route.place === "papers" ? route.query : shared(route.query);
+  return withQuery(steps.join("/"), held, id === route.id ? changes : { aspect: null, asked: null, ...changes });
 }
 
 // The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.
 export function linkToResults(section, changes = {}) {
   return withQuery(`#${encodeURIComponent(section)}`, shared(readRoute().query), changes);
+}
+
+// The address of a list over all papers; where it is shown, what it is filtered by stays.
+export function linkToList(place, changes = {}) {
+  const route = readRoute();
+  return withQuery(`#/${place}`, route.place === place ? route.query : shared(route.query), changes);
 }
 
 export function shared(query) {

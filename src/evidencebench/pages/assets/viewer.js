@@ -1,6 +1,6 @@
 // Shows list and paper side by side (on a small screen one of them), as the address says.
 
-import { cleaned, h, iconed, recall, remember, wide } from "./dom.js";
+import { cleaned, h, iconed, recall, remember, saveFile, wide } from "./dom.js";
 import { listenToKeys } from "./keyboard.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";

@@ -1,8 +1,11 @@
 """The runs of a report, scored and ranked once for all sections, and the records of its papers."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from evidencebench.data.cover import coverage_of
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures.data import Series, bar_of
@@ -108,6 +111,34 @@ def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
         resampling=resampling,
         n_papers=len(set(read if first.counts.not_applicable else first.clusters)),
     )
+
+
+class Missed(NamedTuple):
+    """Of the aspects that count on a task and that a sentence states, those that no counted system finds."""
+
+    n_missed: int
+    n_stated: int
+    n_systems: int
+    is_listed: bool  # the page holds the papers, and so their list
+
+
+def missed_of(findings: Findings, viewed: ViewerData, *, is_listed: bool) -> dict[str, Missed]:
+    """Return by task what all missed; a system finds also what it covers only by chance, as in `RowGrades.found`."""
+    scored, first = findings.scored, next(iter(findings.scored.scores.values()))
+    records = [shown.record for shown in viewed.systems if shown.record.is_counted]
+    systems = [(scored.controls if record.is_control else scored.scores)[record.label] for record in records]
+    rows = {task: {instance_id: row for row, instance_id in enumerate(first[task.name].ids)} for task in findings.tasks}
+    columns = {task: [of[task.name].selections for of in systems if task.name in of] for task in findings.tasks}
+    n_missed, n_stated = Counter[Task](), Counter[Task]()
+    for instance in findings.dataset.instances(scored.n_instances):
+        for task in findings.tasks:
+            if (row := rows[task].get(instance.id)) is not None:
+                coverage = coverage_of(instance.labels, task.scope)
+                selections = (column[row] for column in columns[task])
+                found = coverage.mask_of(index for one in selections for index in (*one.certain, *one.tied))
+                n_stated[task] += coverage.coverable.bit_count()
+                n_missed[task] += (coverage.coverable & ~found).bit_count()
+    return {task.name: Missed(n_missed[task], n_stated[task], len(columns[task]), is_listed) for task in findings.tasks}
 
 
 # The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.

@@ -1,21 +1,39 @@
 """Answers that failed, and what answers cost; an answer counts once, also where it serves several tasks."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from statistics import median
 from urllib.parse import urlencode
 
+from evidencebench.data.tasks import Task
 from evidencebench.errors import EvidenceWarning
-from evidencebench.pages.html import Node, node
-from evidencebench.pages.report.blocks import folding_part, note, section, table_node
+from evidencebench.pages.figures.data import Series, bar_title, fit_text, shown_name, title_name, value_text
+from evidencebench.pages.figures.drawing import (
+    MARGIN,
+    Scale,
+    chart,
+    line,
+    look_of,
+    marker,
+    percent_lines,
+    text,
+    tick_names,
+    ticks,
+    upright_lines,
+)
+from evidencebench.pages.html import Child, Node, node
+from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
+from evidencebench.pages.viewer import task_title
 from evidencebench.runs.people import SYSTEM_NAME
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.significance import cost_text, notes_line, seconds_text
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell
-from evidencebench.wording import counted, without_folders
+from evidencebench.wording import counted, shown_seconds, without_folders
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]]) -> dict[str, int]:
@@ -90,7 +108,35 @@ def _replies(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     return table_node("Replies of language models by class", ["run", "replies", *classes], rows)
 
 
-def costs_section(findings: Findings) -> Node:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a run's answers on a task took."""
+
+    label: str
+    words: str
+    bar: Series  # its recall
+    dollars: float  # 0: nothing was paid, or it is not known
+    seconds: float  # of all its replies, or of the person; 0: not known
+
+
+def spent_on(findings: Findings, task: Task) -> list[Spent]:
+    """Return the runs of which it is known what their answers on a task cost, or how long they took, dearest first."""
+    asked, spent = (None, task.name), []
+    for row in findings.boards[task.name].standings:
+        run = None if row.is_control else findings.scored.runs[row.system]
+        notes = {} if run is None else notes_of(run, (key for key in findings.graded_answers(run) if key[1] in asked))
+        dollars = notes.get("cost_microusd", 0) / 1e6
+        seconds = notes.get("milliseconds", 0) / 1000 or notes.get("seconds", 0)
+        if dollars or seconds:
+            least = "at least " if {"unpriced_replies", "maybe_charged"} & notes.keys() else ""
+            words = [f"{least}${dollars:,.4f}"] if dollars else []
+            words += [shown_seconds(seconds)] if seconds else []
+            bar, of_run = findings.bar(row), ", ".join(words)
+            spent.append(Spent(label=row.system, words=of_run, bar=bar, dollars=dollars, seconds=seconds))
+    return sorted(spent, key=lambda one: (one.dollars, one.seconds), reverse=True)
+
+
+def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, has_papers: bool) -> Node:
     runs = findings.every_run
     notes = {label: of_run for label, run in runs.items() if (of_run := notes_of(run, run.done))}
     # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
@@ -103,7 +149,7 @@ def costs_section(findings: Findings) -> Node:
     asked = [label for label, of_run in notes.items() if "requests" in of_run or cost_text(of_run) is not None]
     counts = ("requests", "prompt_tokens", "completion_tokens")
     texts = {label: (cost_text(notes[label]) or "none noted", seconds_text(notes[label])) for label in asked}
-    spent: list[list[Cell]] = [
+    models: list[list[Cell]] = [
         [*named[label], *(notes[label].get(name, 0) for name in counts), *texts[label]] for label in asked
     ]
     title = "All that the runs note"
@@ -111,6 +157,7 @@ def costs_section(findings: Findings) -> Node:
     return section(
         "costs",
         "Cost",
+        *by_task(findings.tasks if any(spent.values()) else (), lambda task: _cost_charts(findings, task, spent)),
         note(
             "Counted over all answers that a run holds: the tables say how many they are, and how many are graded here."
         )
@@ -119,12 +166,13 @@ def costs_section(findings: Findings) -> Node:
         table_node(
             "Language models",
             ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost", "time"],
-            spent,
+            models,
         )
         or note("No run here asked a language model, so none has a cost."),
         note(
             "A reply that was stored before counts what it cost then, and one that serves several answers counts for "
-            "each. What a provider did not price is never counted as $0."
+            "each. What a provider did not price is never counted as $0. ",
+            node("a", {"href": "#/replies"}, "All replies, with a filter") if has_papers else None,
         )
         if asked
         else None,
@@ -142,3 +190,88 @@ def _seconds(run: RunFile) -> list[int]:
     is_person = run.header is not None and run.header.system.name == SYSTEM_NAME
     answers = (run.answer(*key) for key in run.done if is_person)
     return [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
+
+
+# Recall against cost.
+
+_WIDTH, _HEIGHT = 480, 320
+_UP = Scale(low=0, high=1, start=_HEIGHT - 46, end=58)
+_ACROSS = (46, _WIDTH - 12)
+_SPANS, _MOST_DECADES = 10, 3  # costs that differ by such a factor are on a log axis, of tens alone where it is long
+_LINE = 14
+
+
+def _cost_charts(findings: Findings, task: Task, spent: Mapping[str, Sequence[Spent]]) -> list[Child]:
+    of_task = spent[task.name]
+    n_papers = counted(findings.boards[task.name].standings[0].recall.n, "paper")
+    costs = {
+        f"dollars for {n_papers}": [(one.dollars, one.bar) for one in of_task if one.dollars],
+        f"seconds for {n_papers}": [(one.seconds, one.bar) for one in of_task if one.seconds],
+    }
+    charts = [_cost_chart(points, unit, task) for unit, points in costs.items() if points]
+    words = (
+        "Recall against what the answers to this task took: the higher and the further left, the better. Upright lines "
+        f"are {100 * findings.resampling.level:g} % intervals. A run that is not drawn took nothing, or notes nothing."
+    )
+    return [node("div", {"class": "panels"}, *charts), note(words)] if charts else []
+
+
+def _cost_chart(points: Sequence[tuple[float, Series]], unit: str, task: Task) -> Node:
+    """Return a chart with a mark for each system, at its cost and its recall; costs that span much have a log axis."""
+    low, high = min(cost for cost, _ in points), max(cost for cost, _ in points)
+    is_log = high >= _SPANS * low
+    if is_log:
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        steps = (1,) if last - first > _MOST_DECADES else (1, 2, 5)
+        named = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+        named = [tick for tick in named if low / 2 <= tick <= 2 * high]
+    else:
+        named = ticks(0, 1.15 * high)
+    place: Callable[[float], float] = math.log10 if is_log else float
+    ends = (low / 2, 2 * high) if is_log else (0, 1.15 * high)
+    across = Scale(low=place(ends[0]), high=place(ends[1]), start=_ACROSS[0] + 4, end=_ACROSS[1] - 4)
+    marks = [(place(tick), f"{tick:,.10g}") for tick in named]
+    drawn: list[Node] = []
+    heights: list[float] = []
+    for cost, bar in sorted(points, key=lambda one: -one[1].point.mean):
+        x, y = across.at(place(cost)), _UP.at(bar.point.mean)
+        height = max([y + 4, *(one + _LINE for one in heights if one + _LINE > y + 4)])
+        heights.append(height)
+        is_left = x < sum(_ACROSS) / 2
+        room = (_ACROSS[1] - x if is_left else x - _ACROSS[0]) - 8
+        name = text(
+            x + (8 if is_left else -8),
+            height,
+            fit_text(shown_name(bar.name), room),
+            "chart-name",
+            "start" if is_left else "end",
+        )
+        interval = (
+            [line(x, _UP.at(bar.point.interval[0]), x, _UP.at(bar.point.interval[1]), "chart-interval")]
+            if bar.point.interval
+            else []
+        )
+        drawn.append(
+            node(
+                "g",
+                {"class": look_of(bar)},
+                node("title", None, bar_title(bar)),
+                *interval,
+                marker(x, y, bar.number),
+                name,
+            )
+        )
+    return chart(
+        f"Recall against {unit.partition(' ')[0]}, {task_title(task)}",
+        "; ".join(
+            f"{title_name(bar.name)}: {cost:,.4g} {unit}, recall {value_text(bar.point)} %" for cost, bar in points
+        ),
+        *percent_lines(_UP, *_ACROSS),
+        *upright_lines(across, marks, _UP.end, _UP.start),
+        *tick_names(across, marks, _UP.start + 15),
+        text(sum(_ACROSS) / 2, _UP.start + 32, f"{unit}{', log scale' if is_log else ''}", "chart-tick", "middle"),
+        text(MARGIN, _UP.end - 10, "aspect recall, %", "chart-tick"),
+        *drawn,
+        height=_HEIGHT,
+        width=_WIDTH,
+    )

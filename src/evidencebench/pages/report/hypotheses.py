@@ -38,25 +38,19 @@ from evidencebench.scoring.score_runs import (
     NOT_MEASURED,
     changed_partners,
     reads_hypothesis,
-    results_of_runs,
 )
 from evidencebench.scoring.significance import ALPHA, p_text, percent
 from evidencebench.specification import write_specification
 from evidencebench.tables import Cell
 
-_WRONG = "wrong hypothesis"
+WRONG = "wrong hypothesis"
 
 
-def hypotheses_section(findings: Findings, data: str) -> Node:
+def hypotheses_section(findings: Findings, results: Sequence[ControlResult], data: str) -> Node:
     partners = changed_partners(findings.scored)
-    results = results_of_runs(findings.scored, findings.resampling)
     used = [partner for by_control in partners.values() for partner in by_control.values()]
     unused = [label for label in findings.scored.changed if label not in used]
-    unmeasured = {
-        label: run
-        for label, run in findings.scored.runs.items()
-        if QueryControl(name="wrong_hypothesis") not in partners[label]
-    }
+    unmeasured = _unmeasured(findings)
     return section(
         "hypotheses",
         "Does it use the hypothesis?",
@@ -65,7 +59,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
             "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
             "stranger, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
         ),
-        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results, unmeasured)),
+        *by_task(findings.tasks, lambda task: _use_blocks(findings, task, results)),
         _results_table(results) if results else None,
         _runs_without_partner(findings, unmeasured, data),
         note(
@@ -79,12 +73,23 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     )
 
 
+def _unmeasured(findings: Findings) -> dict[str, RunFile]:
+    partners, wrong = changed_partners(findings.scored), QueryControl(name="wrong_hypothesis")
+    return {label: run for label, run in findings.scored.runs.items() if wrong not in partners[label]}
+
+
+def uses_of(findings: Findings, task: Task, results: Sequence[ControlResult]) -> dict[str, str]:
+    """Return run -> what is known of whether it uses the hypothesis on a task, in words."""
+    unmeasured = _unmeasured(findings).items()
+    uses: dict[str, str] = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured}
+    wrong = (result for result in results if result.comparison.task == task and result.control == WRONG)
+    return uses | {result.system: use_of_hypothesis(result) for result in wrong}
+
+
 # The verdict on each task in words, how choices change, and the recall with own and changed queries.
 
 
-def _use_blocks(
-    findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, RunFile]
-) -> list[Child]:
+def _use_blocks(findings: Findings, task: Task, results: Sequence[ControlResult]) -> list[Child]:
     rows = [row for row in findings.boards[task.name].standings if not row.is_control]
     labels = [label for row in rows for label in row.systems]
     here = sorted(
@@ -92,9 +97,8 @@ def _use_blocks(
     )
     controls = dict.fromkeys(result.control for result in results)
     by_control = {name: [result for result in here if result.control == name] for name in controls}
-    wrong = by_control.get(_WRONG, [])
-    uses = {label: NOT_MEASURED if reads_hypothesis(run) else "cannot" for label, run in unmeasured.items()}
-    uses.update({result.system: use_of_hypothesis(result) for result in wrong})
+    wrong = by_control.get(WRONG, [])
+    uses = uses_of(findings, task, results)
     facts: list[tuple[Child, Sequence[Child]]] = [
         (node("strong", None, use), isolated_names(systems))
         for use in (*USES, NOT_MEASURED)
@@ -124,7 +128,7 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -
             None if found is None else bar_of(result.system, found, number=number)
             for found in (result.comparison.overlap, result.comparison.test.difference)
         )
-        word = node("span", {"class": "use-word"}, use_of_hypothesis(result)) if control == _WRONG else None
+        word = node("span", {"class": "use-word"}, use_of_hypothesis(result)) if control == WRONG else None
         yield node(
             "tr",
             None,
@@ -187,7 +191,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
         return None
     runs = findings.scored.runs
     whose = "" if len(unmeasured) < len(runs) else " for any run"
-    commands = {label: _command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
+    commands = {label: control_command(run, data, list(runs).index(label) + 1) for label, run in unmeasured.items()}
     items = [node("span", None, isolated_name(label), ": ", code(text)) for label, text in commands.items() if text]
     others = [label for label, text in commands.items() if not text]
     return folding_part(
@@ -206,7 +210,7 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, RunFile],
     )
 
 
-def _command(run: RunFile, data: str, number: int) -> str:
+def control_command(run: RunFile, data: str, number: int) -> str:
     """Return the command that asks a run's system wrong hypotheses; empty where there is none."""
     header = run.header
     if header is None or header.system.name == SYSTEM_NAME or not reads_hypothesis(run):

@@ -1,4 +1,4 @@
-"""The report as one HTML file: its head with the verdict of each task, its sections, its method, and the papers."""
+"""The report as one HTML file: its opening, its sections, its method, and the papers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -23,123 +23,29 @@ from evidencebench.pages.report.blocks import (
     code,
     folding_part,
     isolated_name,
-    isolated_names,
     list_node,
     note,
     paragraph,
-    points_text,
     section,
     table_node,
     terms_node,
 )
 from evidencebench.pages.report.breakdowns import breakdowns_section, curves_of, curves_section, picks_section
-from evidencebench.pages.report.data import Findings, asked_of, findings_of, papers_of, viewer_of
-from evidencebench.pages.report.failures import costs_section, failures_section
+from evidencebench.pages.report.data import Findings, asked_of, findings_of, missed_of, papers_of, viewer_of
+from evidencebench.pages.report.failures import costs_section, failures_section, spent_on
 from evidencebench.pages.report.hypotheses import hypotheses_section
+from evidencebench.pages.report.opening import answers_of, head
 from evidencebench.pages.report.scores import forest, leaderboard_section, pairs_section
 from evidencebench.pages.viewer import ExchangeSource, ViewerData, task_title, viewer_data_of
 from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, score_runs
+from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, results_of_runs, score_runs
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
-from evidencebench.scoring.significance import p_text, percent, score_text
+from evidencebench.scoring.significance import score_text
 from evidencebench.version import __version__
 from evidencebench.wording import counted, without_folders
-
-# The head of the report: for each task the verdict in words, and its forest plot.
-
-_LEVEL = 0.0005  # a difference of recalls that is shown as 0.0 points
-_MOST_NAMED = 5
-
-
-def _head(title: str, *children: Child) -> Node:
-    heading = node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title)
-    attributes = {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"}
-    return node("section", attributes, heading, *children)
-
-
-def _verdict(findings: Findings, task: Task) -> Node:
-    controls, board = findings.label_free_controls(task), findings.boards[task.name]
-    runs = [row for row in board.ranked if not row.is_control and findings.name_of(row) not in controls]
-    if not runs:
-        words = f"On {task.name}, no run here competes: every one is a control or knows the labels."
-        return paragraph(words, look="finding")
-    leader = runs[0]
-    level = [row for row in board.level_with(leader) if row in runs]
-    facts: dict[str, list[Child]] = {}
-    if beaten := [findings.name_of(row) for row in runs[1:] if row not in level]:
-        facts["Beaten"] = [*isolated_names(beaten), f": significantly below {findings.name_of(leader)}."]
-    facts["Controls"] = (
-        _against_controls(findings, task, leader, controls[0])
-        if controls
-        else ["No control that reads no labels stands beside the runs on this task."]
-    )
-    facts["Answers"] = _answers(findings, runs)
-    if board.pairs and not board.can_tell_apart:
-        papers = f"{board.standings[0].recall.extent}, or those on which the systems differ, are too few."
-        facts["Certainty"] = [f"No difference can be significant here: {papers}"]
-    return node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), terms_node(facts.items()))
-
-
-def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
-    leader = runs[0]
-    if not level:
-        whose = " is the best" if len(runs) > 1 else ""
-        covers = f"{':' if whose else ''} {'it ' if whose else ''}covers {_mean(leader)} of the aspects on average"
-        than = ", significantly more than each other run." if whose else "."
-        return [node("strong", None, isolated_name(findings.name_of(leader)), whose), f"{covers}{than}"]
-    n_level = len(level) + 1  # the best one is level with itself
-    whose = f"{n_level} runs" if n_level < len(runs) else f"All {n_level} runs" if level[1:] else "Both runs"
-    named = {findings.name_of(row): f" {_mean(row)}" for row in (leader, *level)[:_MOST_NAMED]}
-    more = f", and {n_level - _MOST_NAMED} more" if n_level > _MOST_NAMED else ""
-    return [
-        node("strong", None, f"{whose} are level at the top"),
-        ": ",
-        *isolated_names(named),
-        f"{more} of the aspects on average. No difference to ",
-        isolated_name(findings.name_of(leader)),
-        " among them is significant.",
-    ]
-
-
-def _mean(row: Standing) -> str:
-    alone = "" if row.recall.interval else f" ({row.recall.alone}: no interval)"
-    return f"{percent(row.recall, alone='')} %{alone}"
-
-
-def _against_controls(findings: Findings, task: Task, leader: Standing, control: str) -> list[Child]:
-    board = findings.boards[task.name]
-    pair = board.pair(leader, next(row for row in board.ranked if findings.name_of(row) == control))
-    difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
-    how = f"{'' if pair.is_significant else 'not '}significantly {'above' if difference.mean > 0 else 'below'}"
-    if not pair.is_significant and abs(difference.mean) < _LEVEL:
-        how = "level with"
-    p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
-    return [
-        isolated_name(findings.name_of(leader)),
-        " is ",
-        node("strong", None, how),
-        " the best that reads no labels, ",
-        isolated_name(control),
-        f": {points_text(difference)} points, {p}.",
-    ]
-
-
-def _answers(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
-    n_all = sum(row.n for row in runs)
-    words: list[Child] = []
-    for name, verb in (("failed", "failed"), ("empty", "are empty"), ("missing", "are missing")):
-        counts = {findings.name_of(row): n for row in runs if (n := getattr(row, name))}
-        if counts:
-            words.append(f"{'; ' if words else ''}{sum(counts.values()):,} of {counted(n_all, 'answer')} {verb} (")
-            words += [*isolated_names({label: f" {n:,}" for label, n in counts.items()}), ")"]
-    if words:
-        return [*words, ". Each scores 0."]
-    return [f"None of {counted(n_all, 'answer')} failed, is empty or is missing."]
-
 
 # The sections at the end: where the papers are, how the scores were computed, and what decides each of them.
 
@@ -308,15 +214,19 @@ def report_page(
     shown_data = shareable(shown_data or str(data.path))
     workers = engine_of(engine, jobs, at_most=1 + findings.scored.n_instances // MIN_INSTANCES_A_JOB)
     by_budget = curves_of(findings, largest, workers, lambda n, n_all: on_progress(n, n_all, "recall by budget"))
+    viewed = viewer_of(findings, title, exchanges)
+    compared = results_of_runs(findings.scored, findings.resampling)
+    missed = missed_of(findings, viewed, is_listed=has_papers)
+    spent = {task.name: spent_on(findings, task) for task in findings.tasks}
     sections = [
         leaderboard_section(findings),
         pairs_section(findings, has_papers=has_papers),
-        hypotheses_section(findings, shown_data),
+        hypotheses_section(findings, compared, shown_data),
         picks_section(findings),
         curves_section(findings, by_budget, largest),
         breakdowns_section(findings),
         failures_section(findings, has_papers=has_papers),
-        costs_section(findings),
+        costs_section(findings, spent, has_papers=has_papers),
         _papers_section(findings, shown_data, has_papers=has_papers),
         _method_section(findings, command),
         _signatures_section(findings),
@@ -325,7 +235,7 @@ def report_page(
     folded = node("details", {"open": ""}, node("summary", None, "Contents"), list_node(*links))
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, folded)
     first_task = findings.tasks[0]
-    head = _head(
+    top = head(
         title,
         *(
             note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
@@ -333,11 +243,23 @@ def report_page(
             if row.system in scored.runs and row.kind != "same answers"  # these share a row
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
-        *by_task(findings.tasks, lambda task: [_verdict(findings, task), *forest(findings, task)]),
+        *by_task(
+            findings.tasks,
+            lambda task: [
+                answers_of(
+                    findings,
+                    task,
+                    shown_data,
+                    results=compared,
+                    missed=missed[task.name],
+                    spent=spent[task.name],
+                ),
+                *forest(findings, task),
+            ],
+        ),
     )
-    results = node("main", {"id": "results"}, contents, _task_switch(findings.tasks), head, *sections)
-    viewed = viewer_of(findings, title, exchanges)
-    return _page(viewed, results, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
+    main = node("main", {"id": "results"}, contents, _task_switch(findings.tasks), top, *sections)
+    return _page(viewed, main, findings.scored.n_instances, papers_of(findings, viewed) if has_papers else None)
 
 
 def write_report(path: PathText, runs: PathText | Iterable[PathText], dataset: Dataset | PathText, **how: Any) -> Path:
@@ -382,7 +304,7 @@ def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str,
     see = "See what each run chose"
     command = ("The papers are not in this page; ", code("evidencebench view"), " shows what each run chose.")
     where = (node("a", {"href": "#/papers"}, see), " in each paper.") if has_papers else command
-    head = _head(
+    top = head(
         viewed.title,
         paragraph(
             "There is nothing to score: the papers have no labels, so no answer is right or wrong.", look="finding"
@@ -394,7 +316,7 @@ def _unlabelled_results(viewed: ViewerData, n_instances: int, runs: Mapping[str,
         ),
         _facts(viewed.dataset, counted(n_instances, "paper"), {"Runs": _runs(runs)}),
     )
-    return node("main", {"id": "results"}, head)
+    return node("main", {"id": "results"}, top)
 
 
 def _task_switch(tasks: Sequence[Task]) -> Node | None:
