@@ -1,0 +1,491 @@
+// The desk of a review: a table of papers and questions that fills as it goes, and its cells, one at a time.
+
+import { announce, counted, foreign, h, recall, remember, svg, themeButton } from "./dom.js";
+import { firstWords } from "./graded.js";
+import { listenToKeys } from "./keyboard.js";
+import { pickText } from "./pick_view.js";
+import { folded, go } from "./route.js";
+import { failed, showTasks, taskLink } from "./task_pages.js";
+import { taskWork } from "./task_work.js";
+
+const SURE = ["no evidence", "hardly sure", "rather unsure", "rather sure", "very sure"]; // by the level of a cell
+const SIGNS = { increase: "↑", decrease: "↓", no_difference: "=", not_reported: "–", unclear: "?" };
+const FORMATS = {
+  xlsx: "Table for a spreadsheet (xlsx)", csv: "Table as CSV", docx: "Document with quotations (docx)", ris: "Notes for a reference manager (RIS)",
+  pdf: "PDFs with highlights (zip)", data: "Data set of what was decided (JSON)",
+};
+const SHOWN = { all: "all cells", undecided: "undecided", decided: "decided", disputed: "disputed", changed: "changed" };
+const IS_SHOWN = {
+  all: () => true, undecided: ({ decision, status }) => !decision && status === "found", decided: ({ decision }) => decision,
+  disputed: ({ disputed }) => disputed, changed: ({ changed }) => changed,
+};
+
+// "#/review" is the table, "#/review/17.3" a cell of it, "#/agreed" the disputes, "#/agreed/17.3" one of them.
+function deskPlace() {
+  const [, place, id = ""] = location.hash.split("/");
+  const list = place === "agreed" ? place : "review";
+  if (/^\d+\.\d+$/.test(id)) return { page: "task", list, id };
+  return { page: list === "agreed" ? "disputes" : "list", list, id: null };
+}
+
+const DESK = {
+  place: deskPlace,
+  title: null,
+  signNote: "It stands beside your decisions, and it is how you find them again: type it the same way every time.",
+  links: [["#/review", "Table"], ["#/agreed", "Disputes"]],
+  explain: ({ is_blind: isBlind }) => [
+    h("p", {}, "Each paper is asked each question, and the best sentences are found for you. You accept or reject them, add others, and decide: ",
+      "does the paper report an increase, a decrease, no difference, or nothing of the kind?"),
+    h("p", {}, isBlind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others have decided is shown beside your own decisions."),
+  ],
+  pages: (server) => {
+    const table = tablePage(server);
+    return { list: table, task: cellPage(server, table), disputes: disputesPage(server) };
+  },
+};
+
+// The table.
+
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-6, 0], PageDown: [6, 0], Home: [0, -1e9], End: [0, 1e9] };
+
+function tablePage(server) {
+  let found = null; // the newest queue, with all cells
+  let rows = []; // {row, links, words, facts}
+  let current = [0, 0];
+  let timer = null;
+  let isShown = false;
+  let asked = 0;
+  const progress = h("progress", { "aria-label": "Answers found" });
+  const told = h("span", { role: "status" });
+  const problem = h("p.people-error", { role: "alert" });
+  const choice = h("select", { id: "desk-show", onchange: filter }, Object.entries(SHOWN).map(([value, words]) => h("option", { value }, words)));
+  const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
+  const matches = h("span", { role: "status" });
+  const exports = h("ul.desk-exports");
+  const frame = h("div.desk-frame");
+  const element = h("section.desk", { hidden: true, "aria-label": "Papers and questions" });
+  const keys = listenToKeys(element, [
+    { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
+    { keys: ["Home", "End"], name: "first, last question", run: () => {} },
+    { keys: ["Enter"], on: "a", name: "open the cell", run: () => document.activeElement.click() },
+    { keys: ["u"], name: "next undecided cell", run: toUndecided },
+    { keys: ["/"], name: "filter by words", run: () => words.focus() },
+  ]);
+  element.append(
+    h("header.desk-head", {},
+      h("p.desk-progress", {}, progress, told),
+      h("div.desk-tools", {},
+        h("label", { for: "desk-show" }, "Show"), choice, words, matches,
+        h("details.desk-download", {}, h("summary.button", {}, "Download"), exports),
+        h("button", { onclick: () => keys.open() }, "Keyboard")),
+      problem),
+    frame,
+    h("p.desk-legend", {}, "How sure: ", SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
+  window.addEventListener("focus", () => { if (isShown) refresh(); });
+  return { element, show, leave, refresh, cells: () => found };
+
+  async function show(_, about) {
+    isShown = true;
+    await refresh(about);
+    if (rows.length) focusAt(...current);
+  }
+
+  function leave() {
+    isShown = false;
+    clearTimeout(timer);
+  }
+
+  // Asks for what has changed since; while the desk still reads, once a second.
+  async function refresh(about = null) {
+    clearTimeout(timer);
+    const turn = ++asked;
+    try {
+      const news = await server.queue("review", found && { since: found.stamp });
+      if (turn !== asked) return;
+      if (about && (!found || found.person !== news.person)) build(news, about);
+      else update(news);
+      problem.textContent = "";
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+    if (isShown && (problem.textContent || found?.progress.is_running)) timer = setTimeout(refresh, 1000);
+  }
+
+  function build(news, about) {
+    found = { ...news, cells: news.papers.map(() => []), about };
+    for (const [paper, question, cell] of news.cells) found.cells[paper][question] = cell;
+    rows = news.papers.map((paper, place) => {
+      const links = news.questions.map((_, question) => h("a", { href: taskLink("review", `${place}.${question}`), tabindex: "-1", onfocus: () => reach(place, question) }));
+      const facts = h("small");
+      return { links, facts, row: h("tr", {}, h("th", { scope: "row" }, h("div", {}, foreign("b", { title: paper.title }, paper.title || paper.name), facts)), links.map((link) => h("td", {}, link))) };
+    });
+    rows.forEach((_, place) => news.questions.forEach((__, question) => drawCell(place, question)));
+    frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
+        news.questions.map((question, n) => h("th", { scope: "col" }, h("div", { title: question }, h("small", {}, `${n + 1} `), foreign("span", {}, question)))))),
+      h("tbody", {}, rows.map(({ row }) => row))));
+    exports.replaceChildren(...Object.entries(FORMATS).map(([format, name]) =>
+      h("li", {}, h("a", { href: server.link("export", { format }), download: true }, name))));
+    reach(Math.min(current[0], rows.length - 1), Math.min(current[1], news.questions.length - 1));
+    told.textContent = "";
+    rows.forEach((_, place) => drawPaper(place));
+    drawProgress();
+  }
+
+  function update(news) {
+    for (const [paper, question, cell] of news.cells) {
+      found.cells[paper][question] = cell;
+      drawCell(paper, question);
+    }
+    Object.assign(found, { stamp: news.stamp, progress: news.progress, papers: news.papers ?? found.papers });
+    for (const paper of new Set(news.cells.map(([place]) => place))) drawPaper(paper);
+    drawProgress();
+  }
+
+  function drawCell(place, question) {
+    const cell = found.cells[place][question];
+    const link = rows[place].links[question];
+    link.className = `is-${cell.status} level-${cell.level}${cell.decision ? " is-decided" : ""}`;
+    link.replaceChildren(...cellParts(cell, found.about).filter(Boolean));
+  }
+
+  function drawPaper(place) {
+    const { name, n_sentences: n, error, is_pdf: isPdf } = found.papers[place];
+    const decided = found.cells[place].filter(({ decision }) => decision).length;
+    const row = rows[place];
+    row.facts.replaceChildren(
+      error ? foreign("span", { class: "people-error", title: error }, error) : `${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `,
+      error ? "" : `${decided} of ${found.questions.length} decided`);
+    row.words = folded([name, found.papers[place].title, ...found.cells[place].flatMap(({ verdict, best }) => [verdict, best])].join(" "));
+  }
+
+  function drawProgress() {
+    const { done, of, failed, is_running: isRunning } = found.progress;
+    const decided = found.cells.flat().filter(({ decision }) => decision).length;
+    Object.assign(progress, { max: of || 1, value: done });
+    const fails = failed ? ` ${failed.toLocaleString("en")} could not be answered.` : "";
+    announceOnce(told, `${isRunning ? "Reading the papers: " : ""}${done.toLocaleString("en")} of ${counted(of, "answer")} found.${fails} You have decided ${decided.toLocaleString("en")}.`);
+    filter();
+  }
+
+  // Rows without a cell to show are hidden; in the others, the cells that are not meant step back.
+  function filter() {
+    const wanted = folded(words.value).trim();
+    const isMeant = IS_SHOWN[choice.value];
+    let n = 0;
+    rows.forEach(({ row, links, words: text }, place) => {
+      const meant = links.map((link, question) => Boolean(isMeant(found.cells[place][question])));
+      links.forEach((link, question) => link.classList.toggle("is-far", !meant[question]));
+      row.hidden = !text.includes(wanted) || !meant.includes(true);
+      if (!row.hidden) n += meant.filter(Boolean).length;
+    });
+    announceOnce(matches, choice.value === "all" && !wanted ? "" : counted(n, "cell"));
+  }
+
+  function reach(place, question) {
+    rows[current[0]]?.links[current[1]]?.setAttribute("tabindex", "-1");
+    current = [place, question];
+    rows[place]?.links[question]?.setAttribute("tabindex", "0");
+  }
+
+  function focusAt(place, question) {
+    rows[place].links[question].focus();
+  }
+
+  function step(event) {
+    const move = MOVES[event.key];
+    if (!move || event.altKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const open = rows.keys().toArray().filter((place) => !rows[place].row.hidden);
+    const within = (n, most) => Math.max(0, Math.min(n, most));
+    const down = event.ctrlKey ? Math.sign(move[1]) * 1e9 : move[0];
+    focusAt(open[within(open.indexOf(current[0]) + down, open.length - 1)] ?? 0, within(current[1] + move[1], found.questions.length - 1));
+  }
+
+  function toUndecided() {
+    const next = nextUndecided(found, current);
+    if (next) focusAt(...next);
+  }
+}
+
+// The next cell, in the order of the table, that the person has not decided; after the last follows the first.
+function nextUndecided({ cells, questions }, [paper, question]) {
+  const n = questions.length;
+  const flat = cells.flat();
+  const at = paper * n + question;
+  const order = [...flat.keys().toArray().slice(at + 1), ...flat.keys().toArray().slice(0, at + 1)];
+  const next = order.find((place) => IS_SHOWN.undecided(flat[place]));
+  return next === undefined ? null : [Math.floor(next / n), next % n];
+}
+
+function announceOnce(element, text) {
+  if (element.textContent !== text) announce(element, text);
+}
+
+function cellParts(cell, about) {
+  if (cell.status === "waiting") return [h("span.desk-verdict", {}, "…", h("span.visually-hidden", {}, "not answered yet"))];
+  if (cell.status === "failed") return [h("span.desk-verdict", {}, "not answered")];
+  const decided = about.decisions.find(({ name }) => name === cell.decision);
+  return [
+    h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, `, ${SURE[cell.level]}. `)),
+    decided && h("b.desk-decision", {}, h("span", { "aria-hidden": "true" }, SIGNS[decided.name] ?? "✓"), h("span.visually-hidden", {}, "You: "), decided.words),
+    cell.disputed && h("b.desk-disputed", {}, "disputed"),
+    cell.changed && foreign("b.desk-changed", {}, cell.changed),
+    cell.best && foreign("span.desk-best", {}, cell.best),
+  ];
+}
+
+// The page of a cell, or of a cell on which people differ.
+function cellPage(server, table) {
+  const body = h("div");
+  const element = h("section.pick-page.desk-cell", { hidden: true, "aria-label": "Cell" }, body);
+  const keys = listenToKeys(element, []);
+  let work = null;
+  let asked = null;
+  return { element, show, leave };
+
+  async function show({ list, id }, about) {
+    const place = (asked = { list, id });
+    await end();
+    try {
+      const found = await server.task(list, id);
+      if (asked !== place) return;
+      work = taskWork({ server, list, about, found, body, keys, leave: () => goOn(list, id, about), sort: REVIEW });
+    } catch (error) {
+      if (asked === place) body.replaceChildren(failed(error));
+      return;
+    }
+    keys.use([...work.commands,
+      { keys: ["n"], name: "write a note (Esc leaves it)", run: () => body.querySelector("textarea").focus() },
+      { keys: ["]"], name: "next cell", run: () => work?.go(1) },
+      { keys: ["["], name: "previous cell", run: () => work?.go(-1) },
+      { keys: ["u"], name: "next undecided cell", run: () => work?.finish() },
+      { keys: ["Ctrl+Z"], name: "undo the last change", run: () => work?.undo() },
+      { keys: ["Escape"], name: "back to the table", run: () => go(taskLink(list)) }]);
+  }
+
+  async function goOn(list, id, about) {
+    await work?.end();
+    if (list !== "review") return go(taskLink(list));
+    await table.refresh(about);
+    const next = table.cells() && nextUndecided(table.cells(), id.split(".").map(Number));
+    go(taskLink(list, next?.join(".") ?? null));
+  }
+
+  async function leave() {
+    asked = null;
+    await end();
+  }
+
+  async function end() {
+    const ended = work?.end();
+    work = null;
+    await ended;
+  }
+}
+
+const REVIEW = {
+  empty: { decision: "", accepted: [], rejected: [], note: "" },
+  isWholeAlways: true,
+  ask: "",
+  done: () => "Next undecided",
+  text: (task) => task.question,
+  lacks: () => null,
+  title: (list, place, ids, { paper }) => [h("a", { href: taskLink(list) }, list === "review" ? "Table" : "Disputes"), ` › cell ${(place + 1).toLocaleString("en")} of ${ids.length.toLocaleString("en")} › `, foreign("b", {}, paper.title || paper.name)],
+  head: ({ found, error }) => [
+    h("p.cell-summary", {}, error ? foreign("span", { class: "people-error" }, error) : found ? [foreign("span", {}, found.summary), " ", h("span.people-note", {}, found.chance_words)] : "Nothing was found yet: the desk still reads."),
+  ],
+  view: cellView,
+  guideFold: () => null,
+};
+
+const SHOWN_KEY = "evidencebench-paper-shown";
+
+// What was found in a paper and what the person says of it; the paper's text beside it, or its pages.
+function cellView(task, about, on, server) {
+  const { paper } = task;
+  const evidence = task.found?.evidence ?? [];
+  const text = pickText(paper, { toggle, move: focusText, reach: (index) => text.reach(index) });
+  const buttons = [...text.element.querySelectorAll(".pick-sentence")];
+  for (const { sentence, rank } of evidence) buttons[sentence].querySelector(".pick-words").dataset.rank = ` found, ${rank}`;
+  const pages = pdfPages(server, task, toggle);
+  const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
+    [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
+  const element = h("div.cell-paper", {},
+    h("div.cell-modes", { role: "group", "aria-label": "What is shown" }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
+  const choices = about.decisions.map(({ name, words }, n) =>
+    h("button.task-choice", { "aria-pressed": "false", onclick: () => decide(name) }, h("kbd", {}, n + 1), h("span", {}, words)));
+  const rows = evidence.map((one) => markRow(one));
+  const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
+  let added = []; // rows
+  let current = null; // a sentence
+  const side = h("div", {},
+    h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices),
+    othersOf(task, about),
+    h("h2", {}, evidence.length ? "Found sentences" : "No sentence was found"),
+    h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
+    h("p.people-note", {}, "Add others by a click on them in the paper."), own);
+  turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
+  return { element, side, show, focus, commands: [
+    { keys: about.decisions.map((_, n) => String(n + 1)), name: "decide so, or take it back", run: (key) => decide(about.decisions[Number(key) - 1].name) },
+    { keys: ["j"], name: "next found sentence", run: () => step(1) },
+    { keys: ["k"], name: "previous found sentence", run: () => step(-1) },
+    { keys: ["a"], name: "accept the sentence, or take that back", run: () => current !== null && mark("accepted", current) },
+    { keys: ["r"], name: "reject it, or take that back", run: () => current !== null && mark("rejected", current) },
+    { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); focusText(current ?? 0); } },
+    ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
+  ] };
+
+  function markRow({ sentence, rank = null, told = "", direction = "" }) {
+    const page = paper.boxes?.[sentence]?.[0]?.[0];
+    const facts = [rank === null ? "added" : rank, told || direction, page ? `page ${page}` : `sentence ${sentence}`].filter(Boolean).join(" · ");
+    const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, paper.sentences[sentence]));
+    const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
+      h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} sentence ${sentence}`, title: words, onclick: () => mark(name, sentence) }, sign));
+    return { sentence, quote, accept, reject, element: h("li", {}, quote, h("small", {}, facts), accept, reject) };
+  }
+
+  function decide(name) {
+    const value = on.value();
+    on.change({ ...value, decision: value.decision === name ? "" : name });
+  }
+
+  // A sentence is accepted, rejected, or neither.
+  function mark(name, index) {
+    const { accepted, rejected, ...rest } = on.value();
+    const without = { accepted: accepted.filter((one) => one !== index), rejected: rejected.filter((one) => one !== index) };
+    if (!on.value()[name].includes(index)) without[name] = [...without[name], index].sort((one, other) => one - other);
+    on.change({ ...rest, ...without });
+  }
+
+  function toggle(index) {
+    current = index;
+    mark("accepted", index);
+  }
+
+  function show({ decision, accepted, rejected }) {
+    choices.forEach((button, n) => button.setAttribute("aria-pressed", about.decisions[n].name === decision));
+    const others = accepted.filter((index) => !evidence.some(({ sentence }) => sentence === index));
+    if (others.join() !== added.map(({ sentence }) => sentence).join()) {
+      const isHere = own.contains(document.activeElement);
+      added = others.map((sentence) => markRow({ sentence }));
+      own.replaceChildren(...added.map((row) => row.element));
+      if (isHere) (added[0] ?? rows.at(-1))?.quote.focus();
+    }
+    for (const { sentence, accept, reject, element: row } of [...rows, ...added]) {
+      accept.setAttribute("aria-pressed", accepted.includes(sentence));
+      reject.setAttribute("aria-pressed", rejected.includes(sentence));
+      row.className = classOf(sentence);
+    }
+    text.showPicked(new Set(accepted));
+    buttons.forEach((button, index) => button.classList.toggle("is-rejected", rejected.includes(index)));
+    for (const rect of element.querySelectorAll("rect")) rect.setAttribute("class", classOf(Number(rect.dataset.index)));
+
+    function classOf(index) {
+      if (accepted.includes(index)) return "is-accepted";
+      if (rejected.includes(index)) return "is-rejected";
+      return evidence.some(({ sentence }) => sentence === index) ? "is-found" : "";
+    }
+  }
+
+  function focus() {
+    if (rows.length) rows[0].quote.focus({ preventScroll: true });
+    else choices[0].focus({ preventScroll: true });
+  }
+
+  function step(by) {
+    const all = [...rows, ...added];
+    const at = all.findIndex(({ sentence }) => sentence === current);
+    all[Math.max(0, Math.min(at + by, all.length - 1))]?.quote.focus();
+  }
+
+  function turnTo(mode) {
+    const turned = modes.some(([name]) => name === mode) ? mode : "text";
+    element.dataset.shows = turned;
+    if (mode !== "answer" && modes.length === 3) remember(SHOWN_KEY, turned);
+    for (const [name, button] of modes) button.setAttribute("aria-pressed", name === turned);
+  }
+
+  function look(index) {
+    current = index;
+    if (element.dataset.shows === "answer") turnTo(recall(SHOWN_KEY) ?? "pdf");
+    reveal();
+  }
+
+  // Brings the current sentence into view in the paper, where the paper is shown.
+  function reveal() {
+    for (const one of element.querySelectorAll(".is-current")) one.classList.remove("is-current");
+    const shown = element.dataset.shows === "pdf" ? element.querySelectorAll(`rect[data-index="${current}"]`) : [buttons[current]];
+    for (const one of shown) one?.classList.add("is-current");
+    shown[0]?.scrollIntoView({ block: "center" });
+  }
+
+  function focusText(index) {
+    current = index;
+    text.reach(index);
+    text.focus(index);
+  }
+}
+
+// What others say of the cell; nothing while people work blind.
+function othersOf({ others, paper }, about) {
+  if (!others?.length) return null;
+  return h("ul.cell-others", { "aria-label": "What others say" }, others.map(({ person, decision, accepted, note }) => h("li", {},
+    foreign("b", {}, person), `: ${wordsFor(decision, about)}`,
+    accepted.length > 0 && [". Accepted: ", accepted.map((index, n) => [n ? ", " : "", foreign("q", { title: paper.sentences[index] }, firstWords(paper.sentences[index] ?? "", 60))])],
+    note && [". Note: ", foreign("q", {}, note)])));
+}
+
+function wordsFor(decision, { decisions }) {
+  return decisions.find(({ name }) => name === decision)?.words ?? "nothing decided";
+}
+
+// The pages of a PDF as pictures, each under rectangles over its sentences; a page is asked for once it is near.
+function pdfPages(server, { id, paper }, toggle) {
+  const rects = paper.pages.map(() => []);
+  for (const [index, boxes] of Object.entries(paper.boxes ?? {})) {
+    for (const [page, left, bottom, right, top] of boxes) {
+      const height = paper.pages[page - 1]?.[1];
+      if (height === undefined) continue;
+      rects[page - 1].push(svg("rect", { x: left, y: height - top, width: right - left, height: top - bottom, "data-index": index, onclick: () => toggle(Number(index)) },
+        svg("title", {}, firstWords(paper.sentences[index], 200))));
+    }
+  }
+  return paper.pages.map(([width, height], n) => h("div.pdf-page", {},
+    h("img", { src: server.link("page", { paper: id.split(".")[0], n: n + 1, scale: 2 }), width: Math.round(width), height: Math.round(height), loading: "lazy", alt: `Page ${n + 1} of ${paper.pages.length}; its text is under “Text”` }),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, rects[n])));
+}
+
+// Where people differ.
+function disputesPage(server) {
+  const body = h("div");
+  return { element: h("section.people-page.disputes", { hidden: true }, body), show };
+
+  async function show(_, about) {
+    try {
+      const { disputes } = await server.disputes();
+      body.replaceChildren(h("h1", {}, "Cells on which people differ"),
+        h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : "There is none. Whoever decides sees the disputes of cells that they have decided themselves."),
+        h("ol.queue", {}, disputes.map((one) => disputeItem(one, about))));
+    } catch (error) {
+      body.replaceChildren(failed(error));
+    }
+  }
+}
+
+function disputeItem({ id, paper, question, sides, agreed }, about) {
+  return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
+    h("a", { href: taskLink("agreed", id) }, foreign("span", {}, question), " – ", foreign("span", {}, paper)),
+    h("div.dispute-sides", {}, sides.map(({ person, decision, accepted, note }) =>
+      h("p", {}, foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")}`, note && [". ", foreign("q", {}, note)])),
+      agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
+}
+
+async function startReview() {
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
+  const head = document.querySelector(".page-head");
+  head.append(h("p.page-title", {}, document.title), themeButton());
+  await showTasks(document.getElementById("viewer"), DESK);
+}
+
+startReview();
