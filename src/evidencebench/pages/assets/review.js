@@ -463,7 +463,7 @@ function disputesPage(server) {
 
   async function show(_, about) {
     try {
-      const { disputes } = await server.disputes();
+      const disputes = await server.disputes();
       body.replaceChildren(h("h1", {}, "Cells on which people differ"),
         h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : "There is none. Whoever decides sees the disputes of cells that they have decided themselves."),
         h("ol.queue", {}, disputes.map((one) => disputeItem(one, about))));
