@@ -4,9 +4,9 @@ import { announce, counted, foreign, h, recall, remember, svg, themeButton } fro
 import { firstWords } from "./graded.js";
 import { listenToKeys } from "./keyboard.js";
 import { pickText } from "./pick_view.js";
-import { folded, go } from "./route.js";
-import { failed, showTasks, taskLink } from "./task_pages.js";
-import { taskWork } from "./task_work.js";
+import { folded } from "./route.js";
+import { failed, showTasks, taskPage } from "./task_pages.js";
+import { taskLink } from "./task_sorts.js";
 
 const SURE = ["no evidence", "hardly sure", "rather unsure", "rather sure", "very sure"]; // by the level of a cell
 const SIGNS = { increase: "↑", decrease: "↓", no_difference: "=", not_reported: "–", unclear: "?" };
@@ -29,18 +29,40 @@ function deskPlace() {
 }
 
 const DESK = {
-  place: deskPlace,
   title: null,
   signNote: "It stands beside your decisions, and it is how you find them again: type it the same way every time.",
   links: [["#/review", "Table"], ["#/agreed", "Disputes"]],
-  explain: ({ is_blind: isBlind }) => [
-    h("p", {}, "Each paper is asked each question, and the best sentences are found for you. You accept or reject them, add others, and decide: ",
-      "does the paper report an increase, a decrease, no difference, or nothing of the kind?"),
-    h("p", {}, isBlind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others have decided is shown beside your own decisions."),
+  lists: { review: { one: "Cell" }, agreed: { one: "Dispute, in cell" } },
+  link: (list, { id }) => taskLink(list, id),
+  explain: (about) => [
+    h("p", {}, "Each paper is asked each question, and the best sentences are found for you. Say of each whether it counts, add others, and decide what the paper reports."),
+    h("p", {}, about.is_blind ? "You work blind: nobody’s decisions are shown to you, and yours to nobody." : "What others decide is shown beside what you decide."),
   ],
-  pages: (server) => {
+  empty: { decision: "", accepted: [], rejected: [], note: "" },
+  ask: "What does this paper report?",
+  text: (task) => task.question,
+  head: ({ paper, found }) => [
+    h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
+    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), " ", found.chance_words] : "Nothing was found yet: the paper is still to be read."),
+  ],
+  limit: () => "",
+  status: ({ decision }, _, about) => (decision ? `You say: ${wordsFor(decision, about)}.` : "Not decided yet."),
+  done: () => "Next undecided",
+  lacks: () => null,
+  merged: "This cell was changed in another tab; what you said there and here is put together now.",
+  clash: (theirs, mine, about) => (theirs.decision === mine.decision ? "" : `There you had decided: ${wordsFor(theirs.decision, about)}. Here: ${wordsFor(mine.decision, about)}, which stands unless you change it.`),
+  joined: (value) => ({ ...value, rejected: value.rejected.filter((index) => !value.accepted.includes(index)) }),
+  guideTitle: "How to decide",
+  guide: () => [
+    "Decide by what the paper itself found, not by what it cites or expects.",
+    "Accept the sentences that you would quote for your decision, and reject those that only look like it. What you accept goes into every export.",
+    "“Does not report it” is for a paper that says nothing on the question; “unclear” for one that speaks of it, but not in a way that decides.",
+  ],
+  place: deskPlace,
+  pages: (server, tell) => {
     const table = tablePage(server);
-    return { list: table, task: cellPage(server, table), disputes: disputesPage(server) };
+    const sort = { ...DESK, view: (task, about, on) => cellView(server, task, about, on), next: async (list, id) => (list === "agreed" ? nextDispute(server, id) : table.next(id)) };
+    return { list: table, task: taskPage(server, sort, tell), disputes: disputesPage(server) };
   },
 };
 
@@ -82,7 +104,7 @@ function tablePage(server) {
     frame,
     h("p.desk-legend", {}, "How sure: ", SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
   window.addEventListener("focus", () => { if (isShown) refresh(); });
-  return { element, show, leave, refresh, cells: () => found };
+  return { element, show, leave, next };
 
   async function show(_, about) {
     isShown = true;
@@ -109,6 +131,12 @@ function tablePage(server) {
       problem.textContent = error.message;
     }
     if (isShown && (problem.textContent || found?.progress.is_running)) timer = setTimeout(refresh, 1000);
+  }
+
+  // The id of the next cell to decide, after another.
+  async function next(id) {
+    await refresh();
+    return nextUndecided(found, id.split(".").map(Number))?.join(".") ?? null;
   }
 
   function build(news, about) {
@@ -235,74 +263,10 @@ function cellParts(cell, about) {
   ];
 }
 
-// The page of a cell, or of a cell on which people differ.
-function cellPage(server, table) {
-  const body = h("div");
-  const element = h("section.pick-page.desk-cell", { hidden: true, "aria-label": "Cell" }, body);
-  const keys = listenToKeys(element, []);
-  let work = null;
-  let asked = null;
-  return { element, show, leave };
-
-  async function show({ list, id }, about) {
-    const place = (asked = { list, id });
-    await end();
-    try {
-      const found = await server.task(list, id);
-      if (asked !== place) return;
-      work = taskWork({ server, list, about, found, body, keys, leave: () => goOn(list, id, about), sort: REVIEW });
-    } catch (error) {
-      if (asked === place) body.replaceChildren(failed(error));
-      return;
-    }
-    keys.use([...work.commands,
-      { keys: ["n"], name: "write a note (Esc leaves it)", run: () => body.querySelector("textarea").focus() },
-      { keys: ["]"], name: "next cell", run: () => work?.go(1) },
-      { keys: ["["], name: "previous cell", run: () => work?.go(-1) },
-      { keys: ["u"], name: "next undecided cell", run: () => work?.finish() },
-      { keys: ["Ctrl+Z"], name: "undo the last change", run: () => work?.undo() },
-      { keys: ["Escape"], name: "back to the table", run: () => go(taskLink(list)) }]);
-  }
-
-  async function goOn(list, id, about) {
-    await work?.end();
-    if (list !== "review") return go(taskLink(list));
-    await table.refresh(about);
-    const next = table.cells() && nextUndecided(table.cells(), id.split(".").map(Number));
-    go(taskLink(list, next?.join(".") ?? null));
-  }
-
-  async function leave() {
-    asked = null;
-    await end();
-  }
-
-  async function end() {
-    const ended = work?.end();
-    work = null;
-    await ended;
-  }
-}
-
-const REVIEW = {
-  empty: { decision: "", accepted: [], rejected: [], note: "" },
-  isWholeAlways: true,
-  ask: "",
-  done: () => "Next undecided",
-  text: (task) => task.question,
-  lacks: () => null,
-  title: (list, place, ids, { paper }) => [h("a", { href: taskLink(list) }, list === "review" ? "Table" : "Disputes"), ` › cell ${(place + 1).toLocaleString("en")} of ${ids.length.toLocaleString("en")} › `, foreign("b", {}, paper.title || paper.name)],
-  head: ({ found, error }) => [
-    h("p.cell-summary", {}, error ? foreign("span", { class: "people-error" }, error) : found ? [foreign("span", {}, found.summary), " ", h("span.people-note", {}, found.chance_words)] : "Nothing was found yet: the desk still reads."),
-  ],
-  view: cellView,
-  guideFold: () => null,
-};
-
 const SHOWN_KEY = "evidencebench-paper-shown";
 
 // What was found in a paper and what the person says of it; the paper's text beside it, or its pages.
-function cellView(task, about, on, server) {
+function cellView(server, task, about, on) {
   const { paper } = task;
   const evidence = task.found?.evidence ?? [];
   const text = pickText(paper, { toggle, move: focusText, reach: (index) => text.reach(index) });
@@ -326,13 +290,17 @@ function cellView(task, about, on, server) {
     h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
-  return { element, side, show, focus, commands: [
+  return { element, side, show, begin, commands: [
     { keys: about.decisions.map((_, n) => String(n + 1)), name: "decide so, or take it back", run: (key) => decide(about.decisions[Number(key) - 1].name) },
     { keys: ["j"], name: "next found sentence", run: () => step(1) },
     { keys: ["k"], name: "previous found sentence", run: () => step(-1) },
     { keys: ["a"], name: "accept the sentence, or take that back", run: () => current !== null && mark("accepted", current) },
     { keys: ["r"], name: "reject it, or take that back", run: () => current !== null && mark("rejected", current) },
     { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); focusText(current ?? 0); } },
+    { keys: ["n"], name: "write a note (Esc leaves it)", run: on.askForNote },
+    { keys: ["]"], name: "next cell", run: () => on.step(1) },
+    { keys: ["["], name: "previous cell", run: () => on.step(-1) },
+    { keys: ["u"], name: "next undecided cell", run: on.finish },
     ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
   ] };
 
@@ -388,7 +356,7 @@ function cellView(task, about, on, server) {
     }
   }
 
-  function focus() {
+  function begin() {
     if (rows.length) rows[0].quote.focus({ preventScroll: true });
     else choices[0].focus({ preventScroll: true });
   }
@@ -473,6 +441,13 @@ function disputesPage(server) {
   }
 }
 
+// The next dispute that is not decided; after the last one follows the first.
+async function nextDispute(server, id) {
+  const all = await server.disputes();
+  const at = all.findIndex((one) => one.id === id);
+  return [...all.slice(at + 1), ...all.slice(0, Math.max(at, 0))].find(({ agreed }) => !agreed)?.id ?? null;
+}
+
 function disputeItem({ id, paper, question, sides, agreed }, about) {
   return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
     h("a", { href: taskLink("agreed", id) }, foreign("span", {}, question), " – ", foreign("span", {}, paper)),
@@ -486,6 +461,7 @@ async function startReview() {
   const head = document.querySelector(".page-head");
   head.append(h("p.page-title", {}, document.title), themeButton());
   await showTasks(document.getElementById("viewer"), DESK);
+  head.querySelector(".page-title").after(document.querySelector(".person-bar") ?? "");
 }
 
 startReview();

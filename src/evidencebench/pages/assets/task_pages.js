@@ -78,8 +78,7 @@ export function pickLink(id) {
   return taskLink("pick", id);
 }
 
-// `desk` is the place, the pages and the words of the desk of a review, where it is that.
-export async function showTasks(root, desk = null) {
+export async function showTasks(root) {
   const server = taskServer();
   const tabs = new BroadcastChannel("evidencebench-people");
   const tell = (news) => tabs.postMessage({ person: server.name(), ...news });
@@ -94,7 +93,7 @@ export async function showTasks(root, desk = null) {
     failure = error.message;
   }
   const isPicking = about?.sort === "picks";
-  const sort = desk ?? (about && sortOf(about));
+  const sort = about && sortOf(about);
   const sign = signPage(server, enter, { title: sort?.title ?? document.title, explain: (found) => sort.explain(found), note: sort?.signNote ?? "" });
   if (about === null) {
     root.replaceChildren(sign.element);
@@ -102,7 +101,7 @@ export async function showTasks(root, desk = null) {
     sign.show(failure);
     return;
   }
-  const pages = { sign, ...(desk?.pages(server) ?? { list: listPage(server), task: isPicking ? pickPage(server, tell) : taskPage(server), ...(isPicking && { review: reviewPage(server) }) }) };
+  const pages = { sign, list: listPage(server), task: isPicking ? pickPage(server, tell) : taskPage(server), ...(isPicking && { review: reviewPage(server) }) };
   const bar = personBar(server, leave, sort.links);
   root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
   onRoute(follow);
@@ -130,7 +129,7 @@ export async function showTasks(root, desk = null) {
     bar.update();
     document.title = about.title;
     if (server.name() === null) return show("sign", about);
-    const place = desk?.place() ?? readTaskPlace(isPicking);
+    const place = readTaskPlace(isPicking);
     return show(place.page, place, about);
   }
 
