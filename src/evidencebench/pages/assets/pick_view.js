@@ -4,9 +4,7 @@ import { sentenceLink } from "./aspect_matrix.js";
 import { counted, foreign, h, percent, wide } from "./dom.js";
 import { abstractLabel, chips, firstWords, plainMark } from "./graded.js";
 import { markWords } from "./paper_list.js";
-import { linkTo, wordsOf } from "./route.js";
-import { pickLink } from "./task_pages.js";
-import { PICKING, mergeIndices } from "./task_sorts.js";
+import { wordsOf } from "./route.js";
 
 const MOST_PICKED_TEXT = 600; // characters
 const VERDICTS = { new: "new evidence", redundant: "adds nothing", none: "no evidence", heading: "heading" };
@@ -76,43 +74,6 @@ function underlined(text, words) {
   const element = foreign("span", {}, text);
   markWords(element, "u", (found) => words.some((word) => isAlike(found, word)));
   return element;
-}
-
-// The parts of the page to pick: the bar with the hypothesis, the sentences, and the list of picks.
-
-const WIDE = "(min-width: 900px)";
-
-// The bar with the hypothesis and the number of picks; it is always in view.
-export function pickBar(paper, budget) {
-  const count = h("b.pick-count");
-  const saved = h("span.pick-saved");
-  const refusal = h("p.people-error.pick-refusal", { role: "alert" });
-  const element = h("header.pick-bar", {},
-    h("p.pick-eyebrow", {}, "Hypothesis"),
-    foreign("h1.pick-hypothesis", { tabindex: "0" }, paper.hypothesis),
-    h("p.pick-facts", { role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
-    refusal);
-  // No sentence may be scrolled below the bar, whose height depends on the hypothesis.
-  let isAboutSaving = false;
-  new ResizeObserver(() => element.closest(".people")?.style.setProperty("--bar-height", `${element.offsetHeight}px`)).observe(element);
-  return { element, showCount, showSaved, refuse, showPlace: (index) => { saved.textContent = `You left off at sentence ${index}.`; } };
-
-  function showCount(n) {
-    count.textContent = `${n} of ${budget} picked.`;
-    count.classList.toggle("is-full", n >= budget);
-  }
-
-  function showSaved(how, error) {
-    saved.textContent = { saving: "Saving…", saved: "Saved.", failed: "Not saved." }[how];
-    if (how === "failed") refuse(error.message);
-    else if (isAboutSaving) refuse("");
-    isAboutSaving = how === "failed";
-  }
-
-  function refuse(words) {
-    isAboutSaving = false;
-    if (refusal.textContent !== words) refusal.textContent = words;
-  }
 }
 
 // The sentences; Tab reaches one of them, and arrow keys go to the others.
@@ -189,84 +150,4 @@ function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
 function pickLabel(paper, index) {
   const label = abstractLabel(paper, index);
   return label && h("li.pick-label", {}, label);
-}
-
-// The list of picks, with buttons to remove one, to undo and to submit.
-export function pickSide(paper, about, on) {
-  const submit = h("button.pick-submit", { onclick: on.askToSubmit });
-  const undo = h("button", { onclick: () => on.turn("undo") }, "Undo");
-  const redo = h("button.pick-redo", { onclick: () => on.turn("redo") }, "Redo");
-  const help = h("button.pick-help", { onclick: on.keys.open }, "Keyboard");
-  const none = h("p.people-note");
-  const list = h("ul.picks");
-  const details = h("details.pick-list", {}, h("summary", {}, "Your picks"), none, list);
-  details.open = matchMedia(WIDE).matches;
-  const element = h("aside.pick-side", { "aria-label": "Your picks" },
-    h("div.pick-actions", {}, submit, undo, redo, help), details,
-    PICKING.guideFold(about));
-  return { element, showPicks };
-
-  function showPicks(picks, changes) {
-    submit.textContent = picks.length ? `Submit ${counted(picks.length, "sentence")}…` : "I find no evidence…";
-    submit.classList.toggle("people-main", picks.length > 0);
-    undo.disabled = !changes.undo.length;
-    redo.disabled = !changes.redo.length;
-    none.textContent = picks.length ? "" : "None yet: click a sentence, or press Space on it.";
-    list.replaceChildren(...[...picks].sort((one, other) => one - other).map(item));
-  }
-
-  function item(index) {
-    return h("li", {},
-      h("a", { href: `${pickLink(paper.id)}/${index}` }, h("b", {}, String(index)), " ", foreign("span", {}, firstWords(paper.sentences[index], 90))),
-      h("button.pick-remove", { "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"));
-  }
-
-  // The pressed button goes away with its pick, so the next button gets the focus.
-  function remove(index) {
-    const at = [...list.querySelectorAll(".pick-remove")].indexOf(document.activeElement);
-    on.toggle(index);
-    const left = list.querySelectorAll(".pick-remove");
-    (left[Math.min(at, left.length - 1)] ?? details.querySelector("summary")).focus();
-  }
-}
-
-// Merges the picks that one person made in one paper in two tabs, and tells the person about it.
-
-// A random name of this tab. The server keeps it with the picks, so that a tab is not told of its own changes.
-export function tabName() {
-  return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
-}
-
-/* Merges the picks of two tabs that both began with `base`: what either tab added or took back. Where there is no
-   room for all, the other tab's stay. Returns {picks, left}: left is what had no room. */
-export function mergePicks({ base, mine, theirs, budget }) {
-  const { stay, added } = mergeIndices(base, mine, theirs);
-  const room = Math.max(0, budget - stay.length);
-  return { picks: [...stay, ...added.slice(0, room)], left: added.slice(room) };
-}
-
-/* The changes that lead to the picks, as {undo, redo} with the newest last; another tab may have made others void. A
-   change is the index of a sentence that was picked, or `~index` of one that was taken back: so `~change` undoes it. */
-export function leadingHere(changes, picks) {
-  const leading = (list = []) => {
-    const picked = new Set(picks);
-    return list.toReversed().filter((one) => (one < 0 ? !picked.has(~one) && picked.add(~one) : picked.delete(one))).reverse();
-  };
-  return { undo: leading(changes?.undo), redo: leading(changes?.redo) };
-}
-
-export function mergedWords(left) {
-  const words = "Your picks of this paper were changed in another tab; what you picked there and here is put together now.";
-  if (!left.length) return words;
-  const which = [...left].sort((one, other) => one - other).join(", ");
-  return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
-}
-
-// The elements that replace a paper that was submitted in another tab.
-export function submittedElsewhere(id) {
-  return [
-    h("p.people-error", { role: "alert" },
-      "You have submitted this paper in another tab. What you submitted there counts, and is final; what you changed here since does not."),
-    h("p", {}, h("a.people-main", { href: linkTo(id) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")),
-  ];
 }
