@@ -8,16 +8,16 @@ import { folded } from "./route.js";
 import { failed, showTasks, taskPage } from "./task_pages.js";
 import { taskLink } from "./task_sorts.js";
 
-const SURE = ["no evidence", "hardly sure", "rather unsure", "rather sure", "very sure"]; // by the level of a cell
+const SURE = ["no evidence", "unsure", "a little sure", "fairly sure", "very sure"]; // by the level of a cell
 const SIGNS = { increase: "↑", decrease: "↓", no_difference: "=", not_reported: "–", unclear: "?" };
 const FORMATS = {
   xlsx: "Table for a spreadsheet (xlsx)", csv: "Table as CSV", docx: "Document with quotations (docx)", ris: "Notes for a reference manager (RIS)",
   pdf: "PDFs with highlights (zip)", data: "Data set of what was decided (JSON)",
 };
-const SHOWN = { all: "all cells", undecided: "undecided", decided: "decided", disputed: "disputed", changed: "changed" };
-const IS_SHOWN = {
-  all: () => true, undecided: ({ decision, status }) => !decision && status === "found", decided: ({ decision }) => decision,
-  disputed: ({ disputed }) => disputed, changed: ({ changed }) => changed,
+const isUndecided = ({ decision, status }) => !decision && status === "found";
+const SHOWN = { // choice -> [words, whether a cell is meant]
+  all: ["all cells", () => true], undecided: ["undecided", isUndecided], decided: ["decided", ({ decision }) => decision],
+  disputed: ["disputed", ({ disputed }) => disputed], changed: ["changed", ({ changed }) => changed],
 };
 
 // "#/review" is the table, "#/review/17.3" a cell of it, "#/agreed" the disputes, "#/agreed/17.3" one of them.
@@ -61,7 +61,7 @@ const DESK = {
   place: deskPlace,
   pages: (server, tell) => {
     const table = tablePage(server);
-    const sort = { ...DESK, view: (task, about, on) => cellView(server, task, about, on), next: async (list, id) => (list === "agreed" ? nextDispute(server, id) : table.next(id)) };
+    const sort = { ...DESK, view: (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on), next: async (list, id) => (list === "agreed" ? nextDispute(server, id) : table.next(id)) };
     return { list: table, task: taskPage(server, sort, tell), disputes: disputesPage(server) };
   },
 };
@@ -80,7 +80,7 @@ function tablePage(server) {
   const progress = h("progress", { "aria-label": "Answers found" });
   const told = h("span", { role: "status" });
   const problem = h("p.people-error", { role: "alert" });
-  const choice = h("select", { id: "desk-show", onchange: filter }, Object.entries(SHOWN).map(([value, words]) => h("option", { value }, words)));
+  const choice = h("select", { id: "desk-show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
   const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
   const matches = h("span", { role: "status" });
   const exports = h("ul.desk-exports");
@@ -102,9 +102,9 @@ function tablePage(server) {
         h("button", { onclick: () => keys.open() }, "Keyboard")),
       problem),
     frame,
-    h("p.desk-legend", {}, "How sure: ", SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
+    h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
   window.addEventListener("focus", () => { if (isShown) refresh(); });
-  return { element, show, leave, next };
+  return { element, show, leave, next, changed: (id) => cellOf(id)?.changed };
 
   async function show(_, about) {
     isShown = true;
@@ -133,6 +133,11 @@ function tablePage(server) {
     if (isShown && (problem.textContent || found?.progress.is_running)) timer = setTimeout(refresh, 1000);
   }
 
+  function cellOf(id) {
+    const [paper, question] = id.split(".");
+    return found?.cells[paper]?.[question];
+  }
+
   // The id of the next cell to decide, after another.
   async function next(id) {
     await refresh();
@@ -152,8 +157,8 @@ function tablePage(server) {
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
         news.questions.map((question, n) => h("th", { scope: "col" }, h("div", { title: question }, h("small", {}, `${n + 1} `), foreign("span", {}, question)))))),
       h("tbody", {}, rows.map(({ row }) => row))));
-    exports.replaceChildren(...Object.entries(FORMATS).map(([format, name]) =>
-      h("li", {}, h("a", { href: server.link("export", { format }), download: true }, name))));
+    exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
+    exports.parentElement.hidden = !about.formats.length;
     reach(Math.min(current[0], rows.length - 1), Math.min(current[1], news.questions.length - 1));
     told.textContent = "";
     rows.forEach((_, place) => drawPaper(place));
@@ -199,7 +204,7 @@ function tablePage(server) {
   // Rows without a cell to show are hidden; in the others, the cells that are not meant step back.
   function filter() {
     const wanted = folded(words.value).trim();
-    const isMeant = IS_SHOWN[choice.value];
+    const [, isMeant] = SHOWN[choice.value];
     let n = 0;
     rows.forEach(({ row, links, words: text }, place) => {
       const meant = links.map((link, question) => Boolean(isMeant(found.cells[place][question])));
@@ -236,14 +241,13 @@ function tablePage(server) {
   }
 }
 
-// The next cell, in the order of the table, that the person has not decided; after the last follows the first.
-function nextUndecided({ cells, questions }, [paper, question]) {
-  const n = questions.length;
+// The next cell, in the order of the table, that the person has not decided; after the last one follows the first.
+function nextUndecided({ cells, questions: { length } }, [paper, question]) {
   const flat = cells.flat();
-  const at = paper * n + question;
-  const order = [...flat.keys().toArray().slice(at + 1), ...flat.keys().toArray().slice(0, at + 1)];
-  const next = order.find((place) => IS_SHOWN.undecided(flat[place]));
-  return next === undefined ? null : [Math.floor(next / n), next % n];
+  const begin = paper * length + question + 1;
+  const step = flat.findIndex((_, n) => isUndecided(flat[(begin + n) % flat.length]));
+  const at = (begin + step) % flat.length;
+  return step < 0 ? null : [Math.floor(at / length), at % length];
 }
 
 function announceOnce(element, text) {
@@ -258,6 +262,7 @@ function cellParts(cell, about) {
     h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, `, ${SURE[cell.level]}. `)),
     decided && h("b.desk-decision", {}, h("span", { "aria-hidden": "true" }, SIGNS[decided.name] ?? "✓"), h("span.visually-hidden", {}, "You: "), decided.words),
     cell.disputed && h("b.desk-disputed", {}, "disputed"),
+    cell.agreed && h("b.desk-agreed", {}, `agreed: ${wordsFor(cell.agreed, about)}`),
     cell.changed && foreign("b.desk-changed", {}, cell.changed),
     cell.best && foreign("span.desk-best", {}, cell.best),
   ];
@@ -286,6 +291,7 @@ function cellView(server, task, about, on) {
   const side = h("div", {},
     h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices),
     othersOf(task, about),
+    task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
     h("h2", {}, evidence.length ? "Found sentences" : "No sentence was found"),
     h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own);
