@@ -50,7 +50,7 @@ const DESK = {
   done: () => "Next undecided",
   lacks: () => null,
   merged: "This cell was changed in another tab; what you said there and here is put together now.",
-  clash: (theirs, mine, about) => (theirs.decision === mine.decision ? "" : `There you had decided: ${wordsFor(theirs.decision, about)}. Here: ${wordsFor(mine.decision, about)}, which stands unless you change it.`),
+  clash: (theirs, mine, about) => (["", mine.decision].includes(theirs.decision) ? "" : `There you had decided: ${wordsFor(theirs.decision, about)}. Here: ${wordsFor(mine.decision, about)}, which stands unless you change it.`),
   joined: (value) => ({ ...value, rejected: value.rejected.filter((index) => !value.accepted.includes(index)) }),
   guideTitle: "How to decide",
   guide: () => [
@@ -61,14 +61,18 @@ const DESK = {
   place: deskPlace,
   pages: (server, tell) => {
     const table = tablePage(server);
-    const sort = { ...DESK, view: (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on), next: async (list, id) => (list === "agreed" ? nextDispute(server, id) : table.next(id)) };
-    return { list: table, task: taskPage(server, sort, tell), disputes: disputesPage(server) };
+    const view = (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on);
+    const next = (list, id, about) => (list === "agreed" ? nextDispute(server, id) : table.next(id, about));
+    return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: disputesPage(server) };
   },
 };
 
 // The table.
 
-const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-6, 0], PageDown: [6, 0], Home: [0, -1e9], End: [0, 1e9] };
+const MOVES = { // by a key, so many rows and columns
+  ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-6, 0], PageDown: [6, 0],
+  Home: [0, -1e9], End: [0, 1e9], "Ctrl+Home": [-1e9, -1e9], "Ctrl+End": [1e9, 1e9],
+};
 
 function tablePage(server) {
   let found = null; // the newest queue, with all cells
@@ -78,7 +82,7 @@ function tablePage(server) {
   let isShown = false;
   let asked = 0;
   const progress = h("progress", { "aria-label": "Answers found" });
-  const told = h("span", { role: "status" });
+  const told = h("span");
   const problem = h("p.people-error", { role: "alert" });
   const choice = h("select", { id: "desk-show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
   const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
@@ -88,13 +92,13 @@ function tablePage(server) {
   const element = h("section.desk", { hidden: true, "aria-label": "Papers and questions" });
   const keys = listenToKeys(element, [
     { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
-    { keys: ["Home", "End"], name: "first, last question", run: () => {} },
+    { keys: ["Home", "End"], name: "go to the first, the last question; with Ctrl to the first, the last cell", run: () => {} },
     { keys: ["Enter"], on: "a", name: "open the cell", run: () => document.activeElement.click() },
     { keys: ["u"], name: "next undecided cell", run: toUndecided },
     { keys: ["/"], name: "filter by words", run: () => words.focus() },
   ]);
   element.append(
-    h("header.desk-head", {},
+    h("header.desk-head", {}, h("h1.visually-hidden", {}, "Papers and questions"),
       h("p.desk-progress", {}, progress, told),
       h("div.desk-tools", {},
         h("label", { for: "desk-show" }, "Show"), choice, words, matches,
@@ -103,8 +107,8 @@ function tablePage(server) {
       problem),
     frame,
     h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
-  window.addEventListener("focus", () => { if (isShown) refresh(); });
-  return { element, show, leave, next, changed: (id) => cellOf(id)?.changed };
+  window.addEventListener("focus", () => { if (isShown) refresh(found?.about); });
+  return { element, show, leave, next, changed: (id) => { const [paper, question] = id.split("."); return found?.cells[paper]?.[question].changed; } };
 
   async function show(_, about) {
     isShown = true;
@@ -121,27 +125,23 @@ function tablePage(server) {
   async function refresh(about = null) {
     clearTimeout(timer);
     const turn = ++asked;
+    if (about && found?.person !== server.name()) found = null;
     try {
       const news = await server.queue("review", found && { since: found.stamp });
       if (turn !== asked) return;
-      if (about && (!found || found.person !== news.person)) build(news, about);
-      else update(news);
+      if (found) update(news);
+      else build(news, about);
       problem.textContent = "";
     } catch (error) {
       problem.textContent = error.message;
     }
-    if (isShown && (problem.textContent || found?.progress.is_running)) timer = setTimeout(refresh, 1000);
-  }
-
-  function cellOf(id) {
-    const [paper, question] = id.split(".");
-    return found?.cells[paper]?.[question];
+    if (isShown && (problem.textContent || found?.progress.is_running)) timer = setTimeout(() => refresh(found?.about), 1000);
   }
 
   // The id of the next cell to decide, after another.
-  async function next(id) {
-    await refresh();
-    return nextUndecided(found, id.split(".").map(Number))?.join(".") ?? null;
+  async function next(id, about) {
+    await refresh(about);
+    return (found && nextUndecided(found, id.split(".").map(Number)))?.join(".") ?? null;
   }
 
   function build(news, about) {
@@ -150,7 +150,8 @@ function tablePage(server) {
     rows = news.papers.map((paper, place) => {
       const links = news.questions.map((_, question) => h("a", { href: taskLink("review", `${place}.${question}`), tabindex: "-1", onfocus: () => reach(place, question) }));
       const facts = h("small");
-      return { links, facts, row: h("tr", {}, h("th", { scope: "row" }, h("div", {}, foreign("b", { title: paper.title }, paper.title || paper.name), facts)), links.map((link) => h("td", {}, link))) };
+      const head = h("th", { scope: "row" }, h("div", {}, foreign("b", { title: paper.title }, paper.title || paper.name), facts));
+      return { links, facts, row: h("tr", {}, head, links.map((link) => h("td", {}, link))) };
     });
     rows.forEach((_, place) => news.questions.forEach((__, question) => drawCell(place, question)));
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
@@ -160,7 +161,6 @@ function tablePage(server) {
     exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
     exports.parentElement.hidden = !about.formats.length;
     reach(Math.min(current[0], rows.length - 1), Math.min(current[1], news.questions.length - 1));
-    told.textContent = "";
     rows.forEach((_, place) => drawPaper(place));
     drawProgress();
   }
@@ -197,22 +197,25 @@ function tablePage(server) {
     const decided = found.cells.flat().filter(({ decision }) => decision).length;
     Object.assign(progress, { max: of || 1, value: done });
     const fails = failed ? ` ${failed.toLocaleString("en")} could not be answered.` : "";
-    announceOnce(told, `${isRunning ? "Reading the papers: " : ""}${done.toLocaleString("en")} of ${counted(of, "answer")} found.${fails} You have decided ${decided.toLocaleString("en")}.`);
+    told.textContent = `${isRunning ? "Reading the papers: " : ""}${done.toLocaleString("en")} of ${counted(of, "answer")} found.${fails} You have decided ${decided.toLocaleString("en")}.`;
     filter();
   }
 
   // Rows without a cell to show are hidden; in the others, the cells that are not meant step back.
   function filter() {
-    const wanted = folded(words.value).trim();
+    const wanted = folded(words.value).split(/\s+/);
     const [, isMeant] = SHOWN[choice.value];
     let n = 0;
     rows.forEach(({ row, links, words: text }, place) => {
       const meant = links.map((link, question) => Boolean(isMeant(found.cells[place][question])));
       links.forEach((link, question) => link.classList.toggle("is-far", !meant[question]));
-      row.hidden = !text.includes(wanted) || !meant.includes(true);
+      row.hidden = !wanted.every((word) => text.includes(word)) || !meant.includes(true);
       if (!row.hidden) n += meant.filter(Boolean).length;
     });
-    announceOnce(matches, choice.value === "all" && !wanted ? "" : counted(n, "cell"));
+    const first = rows.findIndex(({ row }) => !row.hidden);
+    if (first >= 0 && rows[current[0]].row.hidden) reach(first, current[1]);
+    const count = n < found.cells.length * found.questions.length ? counted(n, "cell") : "";
+    if (matches.textContent !== count) announce(matches, count);
   }
 
   function reach(place, question) {
@@ -226,13 +229,12 @@ function tablePage(server) {
   }
 
   function step(event) {
-    const move = MOVES[event.key];
+    const move = MOVES[`${event.ctrlKey ? "Ctrl+" : ""}${event.key}`];
     if (!move || event.altKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const open = rows.keys().toArray().filter((place) => !rows[place].row.hidden);
+    const open = [...rows.keys()].filter((place) => !rows[place].row.hidden);
     const within = (n, most) => Math.max(0, Math.min(n, most));
-    const down = event.ctrlKey ? Math.sign(move[1]) * 1e9 : move[0];
-    focusAt(open[within(open.indexOf(current[0]) + down, open.length - 1)] ?? 0, within(current[1] + move[1], found.questions.length - 1));
+    focusAt(open[within(open.indexOf(current[0]) + move[0], open.length - 1)], within(current[1] + move[1], found.questions.length - 1));
   }
 
   function toUndecided() {
@@ -248,10 +250,6 @@ function nextUndecided({ cells, questions: { length } }, [paper, question]) {
   const step = flat.findIndex((_, n) => isUndecided(flat[(begin + n) % flat.length]));
   const at = (begin + step) % flat.length;
   return step < 0 ? null : [Math.floor(at / length), at % length];
-}
-
-function announceOnce(element, text) {
-  if (element.textContent !== text) announce(element, text);
 }
 
 function cellParts(cell, about) {
@@ -274,6 +272,8 @@ const SHOWN_KEY = "evidencebench-paper-shown";
 function cellView(server, task, about, on) {
   const { paper } = task;
   const evidence = task.found?.evidence ?? [];
+  const acceptedBy = (index) => task.others.filter(({ accepted }) => accepted.includes(index)).map(({ person }) => person);
+  const offered = new Map([...evidence, ...task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence })))].toReversed().map((one) => [one.sentence, one]));
   const text = pickText(paper, { toggle, move: focusText, reach: (index) => text.reach(index) });
   const buttons = [...text.element.querySelectorAll(".pick-sentence")];
   for (const { sentence, rank } of evidence) buttons[sentence].querySelector(".pick-words").dataset.rank = ` found, ${rank}`;
@@ -284,16 +284,16 @@ function cellView(server, task, about, on) {
     h("div.cell-modes", { role: "group", "aria-label": "What is shown" }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
   const choices = about.decisions.map(({ name, words }, n) =>
     h("button.task-choice", { "aria-pressed": "false", onclick: () => decide(name) }, h("kbd", {}, n + 1), h("span", {}, words)));
-  const rows = evidence.map((one) => markRow(one));
+  const rows = [...offered.values()].reverse().map(markRow);
   const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
   let added = []; // rows
   let current = null; // a sentence
   const side = h("div", {},
     h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices),
-    othersOf(task, about),
+    task.others.length > 0 && h("ul.cell-others", { "aria-label": "What others say" }, task.others.map((one) => h("li", {}, saidBy(one, about)))),
     task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
-    h("h2", {}, evidence.length ? "Found sentences" : "No sentence was found"),
-    h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
+    h("h2", {}, rows.length ? "Found sentences" : "No sentence was found"),
+    rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
   return { element, side, show, begin, commands: [
@@ -310,13 +310,14 @@ function cellView(server, task, about, on) {
     ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
   ] };
 
-  function markRow({ sentence, rank = null, told = "", direction = "" }) {
+  function markRow({ sentence, rank = "", told = "" }) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
-    const facts = [rank === null ? "added" : rank, told || direction, page ? `page ${page}` : `sentence ${sentence}`].filter(Boolean).join(" · ");
+    const by = acceptedBy(sentence);
+    const facts = [rank, told, page ? `page ${page}` : `sentence ${sentence}`, by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
     const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, paper.sentences[sentence]));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
       h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} sentence ${sentence}`, title: words, onclick: () => mark(name, sentence) }, sign));
-    return { sentence, quote, accept, reject, element: h("li", {}, quote, h("small", {}, facts), accept, reject) };
+    return { sentence, quote, accept, reject, element: h("li", {}, quote, foreign("small", {}, facts), accept, reject) };
   }
 
   function decide(name) {
@@ -339,7 +340,7 @@ function cellView(server, task, about, on) {
 
   function show({ decision, accepted, rejected }) {
     choices.forEach((button, n) => button.setAttribute("aria-pressed", about.decisions[n].name === decision));
-    const others = accepted.filter((index) => !evidence.some(({ sentence }) => sentence === index));
+    const others = accepted.filter((index) => !offered.has(index));
     if (others.join() !== added.map(({ sentence }) => sentence).join()) {
       const isHere = own.contains(document.activeElement);
       added = others.map((sentence) => markRow({ sentence }));
@@ -358,13 +359,12 @@ function cellView(server, task, about, on) {
     function classOf(index) {
       if (accepted.includes(index)) return "is-accepted";
       if (rejected.includes(index)) return "is-rejected";
-      return evidence.some(({ sentence }) => sentence === index) ? "is-found" : "";
+      return offered.has(index) ? "is-found" : "";
     }
   }
 
   function begin() {
-    if (rows.length) rows[0].quote.focus({ preventScroll: true });
-    else choices[0].focus({ preventScroll: true });
+    (rows[0]?.quote ?? choices[0]).focus({ preventScroll: true });
   }
 
   function step(by) {
@@ -401,13 +401,8 @@ function cellView(server, task, about, on) {
   }
 }
 
-// What others say of the cell; nothing while people work blind.
-function othersOf({ others, paper }, about) {
-  if (!others?.length) return null;
-  return h("ul.cell-others", { "aria-label": "What others say" }, others.map(({ person, decision, accepted, note }) => h("li", {},
-    foreign("b", {}, person), `: ${wordsFor(decision, about)}`,
-    accepted.length > 0 && [". Accepted: ", accepted.map((index, n) => [n ? ", " : "", foreign("q", { title: paper.sentences[index] }, firstWords(paper.sentences[index] ?? "", 60))])],
-    note && [". Note: ", foreign("q", {}, note)])));
+function saidBy({ person, decision, accepted, note }, about) {
+  return [foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("q", {}, note)];
 }
 
 function wordsFor(decision, { decisions }) {
@@ -457,9 +452,7 @@ async function nextDispute(server, id) {
 function disputeItem({ id, paper, question, sides, agreed }, about) {
   return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
     h("a", { href: taskLink("agreed", id) }, foreign("span", {}, question), " – ", foreign("span", {}, paper)),
-    h("div.dispute-sides", {}, sides.map(({ person, decision, accepted, note }) =>
-      h("p", {}, foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")}`, note && [". ", foreign("q", {}, note)])),
-      agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
+    h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
 }
 
 async function startReview() {

@@ -333,7 +333,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     } else if (!sort.confirm) {
       work.finish();
       await work.end();
-      go(taskLink(list, await (sort.next ?? nextInQueue)(list, task.id)));
+      go(taskLink(list, await (sort.next ?? nextInQueue)(list, task.id, about)));
     } else if (await confirmInDialog(sort.confirm(work.value(), task)) && await work.submit()) {
       go(sort.link(list, { id: task.id, status: "done" }), { replaces: true });
     }
