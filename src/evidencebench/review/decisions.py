@@ -59,9 +59,8 @@ class DecisionFolder(AnswerFolder[Decision]):
     """The journals of people, and the one of what was agreed."""
 
     def __init__(self, desk_folder: Path, *, clock: Clock = utc_now) -> None:
-        tasks: Records[DeskHeader, object] = Records(
-            path=desk_folder, header=DeskHeader(of="papers"), by_id={}, sha256=""
-        )
+        header = DeskHeader(of="papers")
+        tasks: Records[DeskHeader, object] = Records(path=desk_folder, header=header, by_id={}, sha256="")
         super().__init__(desk_folder / "people", tasks, Decision, _check, made_by="evidencebench review", clock=clock)
 
     def independent(self) -> dict[str, dict[str, Decision]]:
