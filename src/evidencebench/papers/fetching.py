@@ -160,7 +160,7 @@ _COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Return the files of papers below a folder, in order, hidden ones and a desk left out; raises `UnreadableError` for none."""
+    """Return the files of papers below a folder, in order, without hidden ones; raises `UnreadableError` for none."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
     parts = ((path, path.relative_to(folder).parts) for path in files)
     shown = (path for path, names in parts if not any(name.startswith(".") or name == DESK_NAME for name in names))

@@ -59,8 +59,22 @@ class DecisionFolder(AnswerFolder[Decision]):
     """The journals of people, and the one of what was agreed."""
 
     def __init__(self, desk_folder: Path, *, clock: Clock = utc_now) -> None:
-        tasks = Records(path=desk_folder, header=DeskHeader(of="papers"), by_id={}, sha256="")
+        header = DeskHeader(of="papers")
+        tasks: Records[DeskHeader, object] = Records(path=desk_folder, header=header, by_id={}, sha256="")
         super().__init__(desk_folder / "people", tasks, Decision, _check, made_by="evidencebench review", clock=clock)
+
+    def independent(self) -> dict[str, dict[str, Decision]]:
+        """Return person -> task key -> the last answer that was given blind, or the last one where none was."""
+        found: dict[str, dict[str, Decision]] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            if path.name == ADJUDICATED:
+                continue
+            header, lines = self._format.scan(path)
+            own = found.setdefault(header.annotator, {})
+            for answer in (line.record for line in lines):
+                if answer.is_blind or answer.task not in own or not own[answer.task].is_blind:
+                    own[answer.task] = answer
+        return found
 
     def agreed(self) -> Mapping[str, Decision]:
         return self._read(self.folder / ADJUDICATED)[1]
@@ -83,8 +97,12 @@ class Decided:
     agreed: Decision | None
 
     @property
+    def differs(self) -> bool:
+        return len({side.decision.decision for side in self.sides}) > 1
+
+    @property
     def is_disputed(self) -> bool:
-        return self.agreed is None and len({side.decision.decision for side in self.sides}) > 1
+        return self.agreed is None and self.differs
 
     @property
     def final(self) -> Decision | None:

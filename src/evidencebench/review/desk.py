@@ -15,11 +15,10 @@ import msgspec
 
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import DataError, EvidenceBenchError, RunError, UnreadableError
-from evidencebench.execution.answers import AnySystem
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict, find_evidence
 from evidencebench.execution.making import system_from
 from evidencebench.files.atomic import write_whole
-from evidencebench.files.disk import BROKEN_JSON, read_bytes, read_text
+from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_text
 from evidencebench.files.records import Journal, RecordFormat
 from evidencebench.papers.fetching import DESK_NAME
 from evidencebench.papers.paper import PageBox, Paper, Place, SourceSpan
@@ -29,7 +28,7 @@ from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
 from evidencebench.runs.header import SystemHeader
 from evidencebench.system import NamedSystem
-from evidencebench.systems.directions import ReportedDirection, Stance, stance_of
+from evidencebench.systems.directions import ReportedDirection, stance_of
 from evidencebench.systems.question import question_of
 
 MOST_QUESTIONS = 200
@@ -51,6 +50,7 @@ class ReadPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     file: str  # within the folder
     state: tuple[int, int]  # bytes, and when it was changed, in nanoseconds
+    sha256: str = ""  # of the file
     text: str = ""  # empty where it cannot be read
     title: str = ""
     n_sentences: int = 0
@@ -165,9 +165,15 @@ def state_of(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
+def _is_as_read(path: Path, read: ReadPaper) -> bool:
+    """Say whether a file is what was read; one that was only copied or touched is."""
+    state = state_of(path)
+    return state == read.state or (state[0] == read.state[0] and file_sha256(path) == read.sha256)
+
+
 def read_work(folder: Path, work: PaperWork) -> ReadPaper:
     """Read a paper, and keep its text."""
-    state = state_of(work.path)
+    state, content = state_of(work.path), b""
     try:
         if work.problem:
             raise UnreadableError(work.problem)
@@ -176,7 +182,8 @@ def read_work(folder: Path, work: PaperWork) -> ReadPaper:
         pages = page_bounds(content, work.file) if is_pdf(content) else []
     except (DataError, OSError) as error:
         words = str(error).replace(str(work.path), work.file).removeprefix(f"{work.file}: ")
-        return ReadPaper(file=work.file, state=state, title=work.title, error=words or "cannot be read")
+        digest = hashlib.sha256(content).hexdigest() if content else ""
+        return ReadPaper(file=work.file, state=state, sha256=digest, title=work.title, error=words or "cannot be read")
     listed = dict(work.ids)
     year = int(listed.pop("year", 0)) or None
     paper_ids, title = {**listed, **paper.ids}, work.title or paper.title
@@ -186,6 +193,7 @@ def read_work(folder: Path, work: PaperWork) -> ReadPaper:
     return ReadPaper(
         file=work.file,
         state=state,
+        sha256=hashlib.sha256(content).hexdigest(),
         text=text,
         title=title,
         n_sentences=len(paper.sentences),
@@ -217,7 +225,7 @@ def worker(
 
 def ask(paper: Paper, text: str, question: str, system: NamedSystem, name: str) -> FoundCell:
     try:
-        finding = find_evidence(paper, question, budget=_BUDGET, system=system)  # type: ignore[arg-type]
+        finding = find_evidence(paper, question, budget=_BUDGET, system=system)
     except EvidenceBenchError as error:
         return FoundCell(text=text, question=question, system=name, error=str(error))
     places = (FoundPlace(sentence=o.sentence, chance=o.chance, direction=o.direction) for o in finding.evidence)
@@ -313,9 +321,9 @@ class Desk:
             known = {line.record.file: line.record for line in _PAPERS.scan(path)[1]}
         for position, paper in enumerate(self.papers):
             read = known.get(paper.file)
-            if read is not None and read.state == state_of(paper.path) and not paper.problem:
-                if not read.text or (self.folder / "texts" / f"{read.text}.json").exists():
-                    self._set_read(position, read)
+            has_text = read is not None and (self.folder / "texts" / f"{read.text}.json").exists()
+            if read is not None and (has_text or read.error) and not paper.problem and _is_as_read(paper.path, read):
+                self._set_read(position, read)
         if (path := self.folder / "findings.jsonl").exists():
             for line in _FINDINGS.scan(path)[1]:
                 self._set_found(line.record)
@@ -365,6 +373,7 @@ class Desk:
 
     def fill(self, engine: Engine, system: str | NamedSystem, *, seed: int = 0) -> None:
         """Begin to fill the table in the background; the journals are open until `close`."""
+        (self.folder / "texts").mkdir(parents=True, exist_ok=True)
         opened = []
         for records, of in ((_PAPERS, "papers"), (_FINDINGS, "findings")):
             header = DeskHeader(of=of)  # type: ignore[arg-type]
@@ -443,13 +452,14 @@ class Desk:
 def open_desk(folder: Path, papers: Sequence[DeskPaper], questions: Path | None, system: str) -> Desk:
     """Return the desk of a folder, made if missing; raises `DataError` where it has no questions."""
     own = folder / DESK_NAME
-    try:
-        (own / "texts").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{own}: no folder can be made here: {error.strerror}") from error
     kept = own / "questions.txt"
     if questions is not None:
-        write_whole(kept, "".join(f"{line}\n" for line in questions_in(questions)))
+        lines = questions_in(questions)
+        try:
+            own.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{own}: no folder can be made here: {error.strerror}") from error
+        write_whole(kept, "".join(f"{line}\n" for line in lines))
     if not kept.exists():
         raise DataError(f"{folder}: has no questions yet; give a file of them, one a line, with --questions")
     return Desk(own, papers, questions_in(kept), system)
