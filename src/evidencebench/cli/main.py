@@ -221,6 +221,7 @@ COMMANDS = {
     "llm": "List providers, show prompts and replies, serve a fake model.",
     "cache": "List and prune what is kept between runs.",
     "find": "Find the evidence in papers of your own.",
+    "review": "Review a folder of papers: ask questions, decide, export.",
     "mcp": "Serve the papers of folders to an assistant (MCP).",
     "run": "Run SYSTEM over a data set into a run file.",
     "train": "Fit a model to labelled data and write it into a folder.",

@@ -1,6 +1,5 @@
 """What `find` found: in words, as tables, RIS and JSON."""
 
-import io
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -8,13 +7,13 @@ from itertools import groupby
 from os.path import commonprefix
 from typing import Any, Literal, get_args
 
-from evidencebench.errors import DataError
 from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.disk import packaged_table
+from evidencebench.files.workbook import workbook
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, Unit, UnitKind
+from evidencebench.papers.ris import NotedPaper, as_ris
 from evidencebench.papers.tei import FORMAT as TEI
-from evidencebench.provenance import require_extra
 from evidencebench.systems.directions import Stance
 from evidencebench.systems.question import question_of
 from evidencebench.tables import Cell, Table, printable
@@ -209,7 +208,6 @@ _SENTENCE_COLUMNS = (
 )
 _COUNTED_COLUMNS = (*_DIRECTIONS, str(Stance.SUPPORTS), str(Stance.CONTRADICTS))  # how many sentences say it
 RowsOf = Literal["sentence", "paper"]
-_MOST_SHEET_ROWS = 1_048_576
 
 
 def findings_table(findings: Sequence[Finding], rows_of: RowsOf = "sentence") -> Table:
@@ -244,21 +242,8 @@ def _rows(finding: Finding, rows_of: RowsOf) -> Sequence[Mapping[str, Cell]]:
 
 def findings_workbook(findings: Sequence[Finding]) -> bytes:
     """Return an .xlsx file: a sheet of papers, one of sentences; raises `MissingExtraError` without XlsxWriter."""
-    require_extra("find --xlsx", "xlsx", "xlsxwriter")
-    import xlsxwriter  # noqa: PLC0415 - an extra
-
-    content = io.BytesIO()
-    as_it_is = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}  # also what begins with =
-    with xlsxwriter.Workbook(content, as_it_is) as book:
-        for rows_of in get_args(RowsOf):
-            sheet, table = book.add_worksheet(f"{rows_of}s"), findings_table(findings, rows_of)
-            if len(table.rows) >= _MOST_SHEET_ROWS:
-                raise DataError(f"--xlsx: expected at most {_MOST_SHEET_ROWS - 1:,} rows, got {len(table.rows):,}")
-            sheet.freeze_panes(1, 0)
-            sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
-            for number, row in enumerate((table.columns, *table.rows)):
-                sheet.write_row(number, 0, [printable(cell) if isinstance(cell, str) else cell for cell in row])
-    return content.getvalue()
+    sheets = {f"{rows_of}s": findings_table(findings, rows_of) for rows_of in get_args(RowsOf)}
+    return workbook(sheets, "find --xlsx")
 
 
 def by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -267,29 +252,16 @@ def by_paper(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 def findings_ris(findings: Sequence[Finding]) -> str:
     """Return a RIS record a paper, with a note for each hypothesis; raises `MissingExtraError` without rispy."""
-    require_extra("find --format ris", "ris", "rispy")
-    import rispy  # noqa: PLC0415 - an extra
-
-    records = []
-    for of_paper in by_paper(findings):
-        paper = of_paper[0].paper
-        fields = {
-            "type_of_reference": "JOUR",
-            "title": paper.title or paper.name,
-            "doi": paper.ids.get("doi"),
-            "year": paper.year and str(paper.year),
-            "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid"),
-        }
-        printed = {name: printable(value) for name, value in fields.items() if value}
-        records.append({**printed, "notes": list(map(_ris_note, of_paper))})
-    return str(rispy.dumps(records))
+    papers = ((of_paper[0].paper, list(map(_ris_note, of_paper))) for of_paper in by_paper(findings))
+    noted = (NotedPaper(paper.title or paper.name, paper.ids, paper.year, notes) for paper, notes in papers)
+    return as_ris(noted, "find --format ris")
 
 
 def _ris_note(finding: Finding) -> str:
     words = [f"Evidence for or against '{finding.hypothesis}':", lead(finding)]
     words += [f"[{rank}] {one.text} ({about(one)})" for rank, one in enumerate(shown(finding), 1)]
     words += [f"{unit.text} ({about_unit(unit)})" for unit in finding.units]
-    return printable(" ".join(filter(None, (*words, searched(finding)))))  # a line of RIS is a field
+    return " ".join(filter(None, (*words, searched(finding))))
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:

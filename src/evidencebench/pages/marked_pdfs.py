@@ -10,12 +10,10 @@ from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict
 from evidencebench.files.atomic import whole_file
 from evidencebench.files.disk import read_bytes
 from evidencebench.pages.findings import about, by_paper, shown
-from evidencebench.papers.pdf.marking import Highlight, with_highlights
+from evidencebench.papers.pdf.marking import COLOURS, Highlight, tinted, with_highlights
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.provenance import require_extra
 
-# Of the first question, the second, ...; red, green and blue in 0..1.
-_COLOURS = ((1, 0.85, 0), (0.35, 0.85, 0.4), (0.4, 0.7, 1), (1, 0.5, 0.7), (1, 0.6, 0.25), (0.75, 0.55, 1))
 _LEAST_TINT = 0.25  # of what is hardly evidence, in 0..1
 _NO_CHANCE = 0.7  # the tint where the system gives no chances
 
@@ -49,7 +47,7 @@ def write_copies(findings: Sequence[Finding], copies: MarkedCopies) -> Iterator[
     """Write a copy of each paper with evidence; yield the name of each paper with its copy, or why it has none."""
     if copies is None:
         return
-    colours = dict(zip(dict.fromkeys(finding.hypothesis for finding in findings), cycle(_COLOURS), strict=False))
+    colours = dict(zip(dict.fromkeys(finding.hypothesis for finding in findings), cycle(COLOURS), strict=False))
     for of_paper in by_paper(findings):
         name = of_paper[0].paper.name
         if name not in copies:
@@ -76,7 +74,6 @@ def _highlights(finding: Finding, sentence: FoundSentence, colour: tuple[float, 
     """Yield an annotation for each page on which the sentence stands."""
     chance = _NO_CHANCE if sentence.chance is None else sentence.chance
     tint = _LEAST_TINT + (1 - _LEAST_TINT) * chance
-    red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
     for _, boxes in groupby(finding.paper.boxes[sentence.sentence], key=lambda box: box.page):
         note = f"{finding.hypothesis}\n{about(sentence)}"
-        yield Highlight(boxes=tuple(boxes), colour=(red, green, blue), note=note)
+        yield Highlight(boxes=tuple(boxes), colour=tinted(colour, tint), note=note)

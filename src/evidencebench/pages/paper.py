@@ -133,6 +133,7 @@ class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tied: tuple[int, ...] = ()  # ``n_drawn`` of these count too; every choice of so many is equally likely
     n_drawn: int = 0
     recall: float | None = 0.0  # the mean of aspect recall over all these choices; None where there are no labels
+    picks: str = ""  # the sort of each sentence, certain ones first: the letters of `pick_letters`
 
 
 class GradedInstance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -31,7 +31,9 @@ from evidencebench.pages.paper import (
     TaskTerms,
     paper_of,
 )
+from evidencebench.query import Kind
 from evidencebench.runs.run import Answer, RunFile
+from evidencebench.scoring.breakdowns import pick_letters
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of, grade
 from evidencebench.scoring.score_runs import common_tasks, open_runs
@@ -175,10 +177,16 @@ class ViewerData:
     ) -> GradedInstance:
         """Return an instance with its labels; ``known`` gives those of its answers that need not be graded here."""
         cases, labels = self._cases(instance), instance.labels
-        answers = (
-            tuple(known(instance.id, system, task) or shown.answer(case, task) for task, case in cases)
-            for system, shown in enumerate(self.systems)
-        )
+        headings = frozenset(instance.query.indices_of(Kind.HEADING))
+
+        def answer(system: int, task: Task, case: Case | None) -> GradedAnswer | None:
+            found = known(instance.id, system, task) or self.systems[system].answer(case, task)
+            if case is None or found is None:
+                return found
+            picks = pick_letters(found.certain, found.tied, case.coverage, headings)
+            return msgspec.structs.replace(found, picks=picks)
+
+        answers = (tuple(answer(system, *asked) for asked in cases) for system in range(len(self.systems)))
         results = frozenset(labels.results)
         aspects = tuple(
             AspectRecord(

@@ -134,6 +134,8 @@ _CHECK_URL = "check the network and --base-url, or try later"
 
 
 INDEX_NAME = "papers.csv"
+DESK_NAME = "evidencebench-review"
+"""The folder, within one of papers, in which 'evidencebench review' keeps what was read, found and decided."""
 
 MOST_FAILURES = 3
 """After so many papers in a row of which the service said nothing at any attempt, no more are asked for."""
@@ -158,9 +160,10 @@ _COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Return the files of papers below a folder, in order, hidden ones left out; raises `UnreadableError` for none."""
+    """Return the files of papers below a folder, in order, without hidden ones; raises `UnreadableError` for none."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
-    shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+    parts = ((path, path.relative_to(folder).parts) for path in files)
+    shown = (path for path, names in parts if not any(name.startswith(".") or name == DESK_NAME for name in names))
     if inside := sorted(shown):
         return inside
     raise UnreadableError(f"{folder}: expected a folder of papers, got one without files")

@@ -20,7 +20,6 @@ from evidencebench.cli.output import (
 )
 from evidencebench.construction.people.agreement import (
     EQUIVALENCE_ALPHA,
-    Agreement,
     CriterionReport,
     ValidationReport,
     report_answers,
@@ -269,13 +268,13 @@ def _tables(report: ValidationReport, of_criterion: CriterionReport, resampling:
         yield Table(title=f"{report.sort}: {title}", columns=columns, rows=raters)
     if (agreement := of_criterion.agreement) is None:
         return
-    notes = [f"Krippendorff's alpha of all people: {_cell(agreement.alpha_people)}"]
-    notes += [f"... and the model: {_cell(agreement.alpha_all)}"] if agreement.contrasts else []
+    notes = [f"Krippendorff's alpha of all people: {agreement.alpha_people}"]
+    notes += [f"... and the model: {agreement.alpha_all}"] if agreement.contrasts else []
     yield Table(
         title=f"Agreement in %, with {100 * resampling.level:g} % intervals over papers",
         columns=["pair", "tasks", *LABELS.values()],
         rows=[
-            (f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS))
+            (f"{pair.first} - {pair.second}", pair.n_tasks, *(str(pair.measures[name]) for name in LABELS))
             for pair in agreement.pairs
         ],
         notes=notes,
@@ -284,7 +283,7 @@ def _tables(report: ValidationReport, of_criterion: CriterionReport, resampling:
         return
     compared, tested = list[list[Cell]](), list[list[Cell]]()
     for one in agreement.contrasts:
-        figures = map(_cell, (one.human_human, one.human_model, one.difference))
+        figures = map(str, (one.human_human, one.human_model, one.difference))
         compared.append([LABELS[one.measure], *figures, "undefined" if one.p_value is None else f"{one.p_value:.4f}"])
         if test := one.equivalence:
             verdicts = map(_verdict, (test.p_value, test.p_not_worse))
@@ -303,12 +302,6 @@ def _verdict(p_value: float | None) -> str:
     if p_value is None:
         return "undefined"
     return f"{'shown' if p_value < EQUIVALENCE_ALPHA else 'not shown'}, p {p_value:.4f}"
-
-
-def _cell(one: Agreement) -> str:
-    if one.value is None:
-        return "undefined"
-    return f"{100 * one.value:.1f} {_interval(one.low, one.high) or '(no interval)'}"
 
 
 def _interval(low: float | None, high: float | None) -> str:

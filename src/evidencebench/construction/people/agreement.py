@@ -5,7 +5,7 @@ were tried it alone keeps its level for rare marks whose rate of errors differs 
 ``docs/construction-results.md``, section Agreement, and ``tools/make_agreement_table.py``.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -32,6 +32,24 @@ LEAST_DEFINED = 0.99  # an interval is given where at least this share of the dr
 _MOST_NUMBERS = 2_000_000  # of draws x papers x columns at a time, for memory
 
 
+Statistic = Callable[[Floats], Floats]
+"""Turns sums over papers (... x columns) into values, such as a `PairStatistic`."""
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    value: float | None  # None where it is undefined
+    low: float | None  # of the interval; None where there is none
+    high: float | None
+
+    def __str__(self) -> str:
+        """Return it in percent, with the interval."""
+        if self.value is None:
+            return "undefined"
+        has_ends = self.low is not None and self.high is not None
+        ends = f"[{100 * self.low:.1f}, {100 * self.high:.1f}]" if has_ends else "(no interval)"  # type: ignore[operator]
+        return f"{100 * self.value:.1f} {ends}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudentisedDraws:
     """Values, their standard errors, and how far the draws lay from them, in standard errors."""
@@ -48,6 +66,11 @@ class StudentisedDraws:
         ends = self.values[which] - np.array([high, low]) * self.errors[which]
         return (float(ends[0]), float(ends[1])) if np.isfinite(ends).all() else None
 
+    def agreement(self, which: int, level: float, least: float, most: float = 1.0) -> Agreement:
+        value, interval = float(self.values[which]), self.interval(which, level)
+        low, high = (None, None) if interval is None else np.clip(interval, least, most).tolist()
+        return Agreement(value=None if np.isnan(value) else value, low=low, high=high)
+
     def p_value(self, which: int, bound: float, *, is_above: bool) -> float | None:
         """Return the one-sided p-value that is small where a value is clearly above, or below, a bound."""
         drawn, sign = self.deviations[which], 1 if is_above else -1
@@ -57,7 +80,7 @@ class StudentisedDraws:
         return float((1 + (sign * drawn >= seen).sum()) / (1 + len(drawn)))
 
 
-def studentised(sums: Floats, statistic: PairStatistic, resampling: Resampling) -> StudentisedDraws:
+def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> StudentisedDraws:
     """Return a statistic's values, and what their intervals are made of (Davison and Hinkley 1997, section 5.2)."""
     (values,), (errors,) = jackknife(sums, np.ones((1, len(sums))), statistic)
     draws, rows = shared_counts(len(sums), resampling), _MOST_NUMBERS // sums.size + 1
@@ -74,7 +97,7 @@ def studentised(sums: Floats, statistic: PairStatistic, resampling: Resampling) 
     return StudentisedDraws(values=values, errors=errors, deviations=np.sort(filled.T, axis=1))
 
 
-def jackknife(sums: Floats, weights: Floats, statistic: PairStatistic) -> tuple[Floats, Floats]:
+def jackknife(sums: Floats, weights: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
     """Return values and standard errors (draws x values) of draws that hold each paper so often (draws x papers)."""
     totals, n_drawn, n_of_each = weights @ sums, weights.sum(1)[:, None], weights[:, :, None]
     # One copy of one paper is left out at a time (Efron and Tibshirani 1993, chapter 11).
@@ -87,12 +110,6 @@ def jackknife(sums: Floats, weights: Floats, statistic: PairStatistic) -> tuple[
 
 EQUIVALENCE_ALPHA = 0.05  # equivalence is claimed where both one-sided p-values are below it
 NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who share none of them still agree on most
-
-
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    value: float | None  # None where it is undefined
-    low: float | None  # of the interval; None where there is none
-    high: float | None
 
 
 class RaterPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,9 +156,7 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
     drawn = studentised(sums, statistic, resampling)
 
     def agreement(place: int, least: float, most: float = 1.0) -> Agreement:
-        value, interval = float(drawn.values[place]), drawn.interval(place, resampling.level)
-        low, high = (None, None) if interval is None else np.clip(interval, least, most).tolist()
-        return Agreement(value=None if np.isnan(value) else value, low=low, high=high)
+        return drawn.agreement(place, resampling.level, least, most)
 
     pairs = []
     for number, (sort, first, second) in enumerate(statistic.pairs):

@@ -17,24 +17,27 @@ from evidencebench.runs.people import Clock, checked_name, file_stem, require_no
 from evidencebench.wording import did_you_mean
 
 
-class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What all answers have."""
+
     task: str
-    sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
-    ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
     note: str = ""
-    is_done: bool = False  # else it is a draft, and no report counts it
     revision: int = 1
     at: str = ""  # ISO 8601, UTC
+
+
+class TaskAnnotation(Answer, frozen=True, kw_only=True, omit_defaults=True):
+    sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
+    ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
+    is_done: bool = False  # else it is a draft, and no report counts it
     decided_by: str = ""  # only in the file of decisions
     is_imported: bool = False  # from a file of another tool, such as a spreadsheet; else it was given in the app
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    task: str  # the id of the miss
+class Verdict(Answer, frozen=True, kw_only=True, omit_defaults=True):
+    """Of a miss, whose id is the task."""
+
     cause: str = ""  # empty where it was taken back
-    note: str = ""
-    revision: int = 1
-    at: str = ""  # ISO 8601, UTC
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -53,7 +56,7 @@ TOGETHER, MODEL = "people together", "model"  # how what people say together and
 
 _MOST_NOTE = 5_000
 
-AnswerT = TypeVar("AnswerT", TaskAnnotation, Verdict)
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
 class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,15 @@ class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
     annotator: str
     tasks_sha256: str
+
+
+FileMark = tuple[int, int, int]
+"""Inode, bytes, and the time of the last change: another one where a file has changed."""
+
+
+def _mark_of(path: Path) -> FileMark:
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class AnswerFolder(Generic[AnswerT]):
@@ -84,6 +96,7 @@ class AnswerFolder(Generic[AnswerT]):
         self.folder, self.tasks, self._clock = folder, tasks, clock
         self._check: Callable[[AnswerT], object] = check
         self._lock = threading.Lock()
+        self._known: dict[Path, tuple[FileMark, tuple[str, Mapping[str, AnswerT]]]] = {}  # as the files were last
         self._format: RecordFormat[AnnotationsHeader, AnswerT] = RecordFormat(
             header=AnnotationsHeader,
             record=answer,
@@ -128,7 +141,8 @@ class AnswerFolder(Generic[AnswerT]):
             with open_journal(path, self._format.begins) as journal:
                 header = AnnotationsHeader(annotator=person, tasks_sha256=self.tasks.sha256)
                 journal.begin(msgspec.json.encode(header))
-                last = self._read(path)[1].get(answer.task)
+                answers = self._read(path)[1]
+                last = answers.get(answer.task)
                 if last is not None and msgspec.structs.replace(last, at=answer.at) == answer:
                     return last  # sent again, since the reply to it was lost
                 if answer.revision != (last.revision if last else 0) + 1:
@@ -139,12 +153,18 @@ class AnswerFolder(Generic[AnswerT]):
                     )
                 timed = msgspec.structs.replace(answer, at=self._clock().isoformat(timespec="seconds"))
                 journal.append(msgspec.json.encode(timed))
+                self._known[path] = _mark_of(path), (person, {**answers, timed.task: timed})
         return timed
 
     def _read(self, path: Path) -> tuple[str, Mapping[str, AnswerT]]:
         """Return a person's name, and task id -> the answer that counts; nothing where there is no whole header."""
         require_no_link(path)
-        if not path.exists() or b"\n" not in (content := read_bytes(path)):
+        if not path.exists():
+            return "", {}
+        mark = _mark_of(path)
+        if path in self._known and self._known[path][0] == mark:
+            return self._known[path][1]
+        if b"\n" not in (content := read_bytes(path)):
             return "", {}
         header, lines = self._format.scan(path, [content])
         if header.tasks_sha256 != self.tasks.sha256:
@@ -152,7 +172,9 @@ class AnswerFolder(Generic[AnswerT]):
                 f"{path}: annotates tasks with the checksum {header.tasks_sha256[:12]}, but {self.tasks.path} has "
                 f"{self.tasks.sha256[:12]}; give the tasks that it was begun with, or choose another folder"
             )
-        return header.annotator, {line.record.task: line.record for line in lines}
+        found = header.annotator, {line.record.task: line.record for line in lines}
+        self._known[path] = mark, found
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +201,7 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
         return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
 
 
-def _check_note(note: str) -> None:
+def check_note(note: str) -> None:
     if len(note) > _MOST_NOTE:
         raise PeopleError(f"the note has {len(note)} characters; at most {_MOST_NOTE}, please")
 
@@ -188,7 +210,7 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
     task = tasks.by_id.get(annotation.task)
     if task is None:
         raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.records[0].id}'")
-    _check_note(annotation.note)
+    check_note(annotation.note)
     sentences, ratings, where = annotation.sentences, annotation.ratings, f"task '{task.id}'"
     if tasks.header.sort == "sentences":
         if sentences is None or ratings is not None:
@@ -215,7 +237,7 @@ def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) 
 def _check_verdict(misses: MissesFile, verdict: Verdict) -> None:
     if verdict.task not in misses.by_id:
         raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.records[0].id}'")
-    _check_note(verdict.note)
+    check_note(verdict.note)
     if not verdict.cause:
         return
     cause = CAUSES.get(verdict.cause)

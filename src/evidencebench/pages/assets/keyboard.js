@@ -16,6 +16,7 @@ export function listenToKeys(root, commands) {
     if (!root.checkVisibility() || document.querySelector("dialog[open]")) return;
     const isControl = event.ctrlKey || event.metaKey;
     const key = isControl ? `Ctrl+${event.shiftKey ? "Shift+" : ""}${event.key.toUpperCase()}` : event.key;
+    if (key === "Escape" && event.target.matches?.("textarea")) event.target.blur();
     if (event.target.closest?.(TYPING) || (!isOn && !isControl && key !== "Escape")) return;
     const holds = ({ keys, on }) => keys.includes(key) && (!on || event.target.matches?.(on));
     const command = key === "?" ? { run: open } : commands.find(holds);

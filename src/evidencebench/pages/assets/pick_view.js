@@ -7,35 +7,19 @@ import { markWords } from "./paper_list.js";
 import { wordsOf } from "./route.js";
 
 const MOST_PICKED_TEXT = 600; // characters
-const VERDICTS = { new: "new evidence", redundant: "adds nothing", none: "no evidence", heading: "heading" };
-
-/* Picks are {index, share, kind, aspects}: sentences that chance decides on are compared with the certain ones only.
-   picks.py counts the same. */
-function picksOf({ stated, paper }, { judged, selects }) {
-  const covered = new Set();
-  const pickOf = (index) => {
-    const aspects = stated[index].filter((aspect) => aspect.counts);
-    const fresh = aspects.filter((aspect) => !covered.has(aspect));
-    const without = paper.kinds[index] === "h" ? "heading" : "none";
-    const kind = fresh.length ? "new" : aspects.length ? "redundant" : without;
-    return { index, share: selects(index), kind, aspects: fresh.length ? fresh : aspects };
-  };
-  const certain = judged.certain.map((index) => {
-    const pick = pickOf(index);
-    pick.aspects.forEach((aspect) => covered.add(aspect));
-    return pick;
-  });
-  return [...certain, ...judged.tied.map(pickOf)];
-}
+// Letter of a pick -> its class, and in words.
+const VERDICTS = { n: ["new", "new evidence"], r: ["redundant", "adds nothing"], o: ["none", "no evidence"], h: ["heading", "heading"] };
 
 export function picksFold(graded, side, onChoose) {
   if (!side.judged || !side.selected.length) return null;
-  const picks = picksOf(graded, side);
-  const counts = Object.entries(VERDICTS).flatMap(([kind, words]) => {
-    const n = picks.filter((pick) => pick.kind === kind).length;
+  const { certain, tied, n_drawn: nDrawn, picks } = side.judged;
+  const counts = Object.entries(VERDICTS).flatMap(([letter, [, words]]) => {
+    const n = picks.split(letter).length - 1;
     return n ? [`${n} ${words}`] : [];
   });
-  const { certain, tied, n_drawn: nDrawn } = side.judged;
+  // Of a sentence that states something new, the aspects that no certain one before it states.
+  const shownOf = (index, letter) => graded.stated[index].filter((aspect) => aspect.counts &&
+    (letter !== "n" || (certain.find((one) => aspect.sentences.includes(one)) ?? index) === index));
   const words = hypothesisWords(graded.paper.hypothesis);
   const isLabelled = graded.aspects.length > 0;
   return h("details.picked", { "data-fold": `picks-${side.letter}` },
@@ -44,14 +28,18 @@ export function picksFold(graded, side, onChoose) {
       ". Words of the hypothesis are underlined."),
     nDrawn > 0 && h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}`,
       `${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`),
-    h("ol", {}, picks.map(({ index, share, kind, aspects }) => h("li", {},
-      sentenceLink(graded.paper, index), " ",
-      underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
-      h("p", { class: `pick-verdict is-${kind}` },
-        isLabelled && h("b", {}, VERDICTS[kind]),
-        share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
-        kind === "redundant" && "stated before: ",
-        chips(aspects, onChoose))))));
+    h("ol", {}, [...certain, ...tied].map((index, place) => {
+      const [kind, verdict] = VERDICTS[picks[place]];
+      const share = side.selects(index);
+      return h("li", {},
+        sentenceLink(graded.paper, index), " ",
+        underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
+        h("p", { class: `pick-verdict is-${kind}` },
+          isLabelled && h("b", {}, verdict),
+          share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
+          kind === "redundant" && "stated before: ",
+          chips(shownOf(index, picks[place]), onChoose)));
+    })));
 }
 
 // Words that say nothing about the subject.

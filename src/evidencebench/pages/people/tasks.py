@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import quote, unquote
@@ -62,6 +62,7 @@ class TaskKind:
     save: Callable[[str, Any], object]  # keep an answer, and return it as it was kept
     submit: Callable[[str, Any], object] = _is_final  # make an answer final, and return its result
     result: Callable[[str, str], object] = _is_final  # what is shown of a task once its answer is final
+    changes: Callable[[str, int], Mapping[str, object]] | None = None  # a queue's, since its stamp; None: it has none
     close: Callable[[], None] = lambda: None
 
 
@@ -245,6 +246,9 @@ class TaskApp:
     kinds: Mapping[str, TaskKind]  # by the names of their lists
     about: Mapping[str, object]  # what the page must know of them
     folder: Path  # where the answers lie; only its name stands in messages
+    module: str = "app"  # the page's script
+    # More that people may ask for: path -> what answers a person, given the parameters of the address.
+    more: Mapping[str, Callable[[str, Mapping[str, str]], object]] = field(default_factory=dict)
 
     def close(self) -> None:
         for kind in self.kinds.values():
@@ -288,7 +292,9 @@ class TaskApp:
 
     def _show_queue(self, request: Request) -> Response:
         name, kind = self._kind_for(request)
-        return json_response({"person": name, **kind.queue(name)})
+        since = request.query_params.get("since", "")
+        queue = kind.queue(name) if kind.changes is None or not since.isdecimal() else kind.changes(name, int(since))
+        return json_response({"person": name, **queue})
 
     def _show_task(self, request: Request) -> Response:
         if request.method == "HEAD":  # it would start the person's time, and show no task
@@ -325,6 +331,11 @@ class TaskApp:
             raise RefusedError(401, f"{name} has signed in in another tab of this browser; sign in again")
         return name
 
+    def _show_more(self, request: Request) -> Response:
+        name = self._required_name(request, request.query_params.get("person"))
+        found = self.more[request.url.path.rpartition("/")[2]](name, request.query_params)
+        return found if isinstance(found, Response) else json_response(found)
+
     def _kind_for(self, request: Request) -> tuple[str, TaskKind]:
         name = self._required_name(request, request.query_params.get("person"))
         return name, self._kind(request.query_params.get("list", ""))
@@ -344,10 +355,12 @@ class TaskApp:
             ("PUT", "answer", self._save_answer),
             ("POST", "submit", self._submit),
             ("GET", "result", self._show_result),
+            *(("GET", name, self._show_more) for name in self.more),
         )
         routes = [Route(f"/api/people/{name}", endpoint, methods=[method]) for method, name, endpoint in table]
         errors = {EvidenceBenchError: self._answer_error}
-        return page_app(str(self.about["title"]), routes, source="tasks", address=address, errors=errors)
+        title, source = str(self.about["title"]), "tasks"
+        return page_app(title, routes, source=source, address=address, errors=errors, module=self.module)
 
 
 def _cookie(request: Request) -> str:

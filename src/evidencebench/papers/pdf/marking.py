@@ -14,6 +14,8 @@ from evidencebench.papers.pdf.child import ask_process, limit_process
 if TYPE_CHECKING:  # an extra
     from pypdf.generic import DictionaryObject
 
+# Of the first question, the second, ...; red, green and blue in 0..1.
+COLOURS = ((1, 0.85, 0), (0.35, 0.85, 0.4), (0.4, 0.7, 1), (1, 0.5, 0.7), (1, 0.6, 0.25), (0.75, 0.55, 1))
 _ENCRYPTED = "encrypted: its text can be read, but nothing be added; save a copy without encryption"
 _SIGNED = "signed: its signature would not hold; print it to a new PDF"
 
@@ -24,6 +26,12 @@ class Highlight(msgspec.Struct, frozen=True, kw_only=True):
     boxes: tuple[PageBox, ...]
     colour: tuple[float, float, float]  # red, green and blue in 0..1
     note: str
+
+
+def tinted(colour: tuple[float, float, float], tint: float) -> tuple[float, float, float]:
+    """Return a colour mixed with white, of which 1 less the tint is taken."""
+    red, green, blue = (round(1 - tint * (1 - part), 3) for part in colour)
+    return red, green, blue
 
 
 def main() -> None:

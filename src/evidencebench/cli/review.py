@@ -1,0 +1,171 @@
+"""``evidencebench review``."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import click
+from msgspec.structs import asdict
+
+from evidencebench.cli import options
+from evidencebench.cli.options import PageServing, argument, option
+from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, refuse_existing
+from evidencebench.cli.papers import paper_files
+from evidencebench.construction.people.marks import LABELS
+from evidencebench.engine.processes import Processes
+from evidencebench.execution.finding import DEFAULT_FINDER
+from evidencebench.execution.making import asks_model, make_system
+from evidencebench.files.atomic import write_whole
+from evidencebench.review.decisions import DecisionFolder
+from evidencebench.review.desk import DeskPaper, open_desk, system_key
+from evidencebench.review.exports import SUFFIXES, export
+from evidencebench.review.report import MEASURES, ReviewReport, report_review
+from evidencebench.review.table import ReviewTable
+from evidencebench.tables import Table, printable
+from evidencebench.wording import counted
+
+_MOST_WORKERS = 4
+_MOST_SHOWN = 10
+
+
+@options.command
+def review(
+    *,
+    folder: Annotated[Path, argument("FOLDER", options.EXISTING_FOLDER)],
+    questions: Annotated[
+        Path | None, option("--questions FILE", "Questions, one a line; kept in FOLDER.", options.EXISTING_FILE)
+    ],
+    spec: Annotated[
+        str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
+    ] = DEFAULT_FINDER,
+    is_blind: Annotated[bool, option("--blind", "Show nobody what others decide.")],
+    is_report: Annotated[bool, option("--report", "Report how far it is, and how people agree.")],
+    exports: Annotated[
+        tuple[Path, ...],
+        option("--export FILE", "Write what was decided, as its end says; repeatable.", OutputFile()),
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace files that were written before.")],
+    resampling: options.ResamplingChoice,
+    as_json: options.AsJson,
+    table_format: Annotated[str, options.output_format("text", "markdown", "latex")],
+    serving: PageServing,
+) -> None:
+    """Review a folder of papers: ask questions, decide, export.
+
+    In a browser: a table of the papers in FOLDER (files, or a list such as
+    Zotero's RIS with its files) and the questions, which fills as evidence is
+    found. People sign in with a name. In each cell they accept, reject and add
+    sentences, decide what the paper reports, and write a note, with mouse or
+    keyboard. All is saved at once in FOLDER/evidencebench-review; the table goes on
+    after a stop, and takes up new papers and questions. Another --system fills it
+    anew, and the table says what changed.
+
+    With --blind, reviewers see nothing of each other. --report says how they agree,
+    and on what they differ; served without --blind, they agree on these cells.
+
+    \b
+    .csv .xlsx  a row a cell; .xlsx also a row an accepted sentence
+    .ris        a note a question, for a manager of references
+    .docx       by question, with quotations and their pages
+    .zip        the PDFs, accepted sentences highlighted
+    .json       a data set, to score systems on and to train them
+
+    \b
+    Examples:
+      evidencebench review papers --questions questions.txt --open
+      evidencebench review papers --blind
+      evidencebench review papers --report
+      evidencebench review papers --export review.xlsx --export review.json
+    """
+    if asks_model(spec):
+        raise click.UsageError(
+            f"--system: {spec} asks a language model, and the desk's table would ask it about every paper and question "
+            "without a limit; ask it with 'find', which has --max-cost-usd and --estimate"
+        )
+    system = make_system(spec, seed=resampling.seed)
+    for file in exports:
+        if file.suffix.lower() not in SUFFIXES:
+            raise click.UsageError(f"--export: {file}: expected a name that ends in {', '.join(SUFFIXES)}")
+        refuse_existing(file, overwrite=overwrite, option="--export", no_stream="has what was decided")
+    papers = _papers(folder, questions)
+    desk = open_desk(folder, papers, questions, system_key(system))
+    if is_report or exports:
+        table = ReviewTable(desk, DecisionFolder(desk.folder))
+        for file in exports:
+            made = export(table, SUFFIXES[file.suffix.lower()])
+            write_whole(file, made.content)
+            for words in made.told:
+                print_prose(printable(words), err=True)
+            click.echo(f"{file}: {counted(sum(cell.decided is not None for cell in table.cells()), 'cell')}", err=True)
+        if is_report:
+            _print_report(report_review(table, resampling), table_format, as_json=as_json, level=resampling.level)
+        return
+    with serving.listening("review") as (address, serve):
+        from evidencebench.pages.people.review import review_tasks  # noqa: PLC0415 - an extra
+
+        n_workers = max(1, min(_MOST_WORKERS, (os.cpu_count() or 2) - 1))  # one is for the pages
+        with closing(review_tasks(desk, is_blind=is_blind)) as tasks:
+            desk.fill(Processes(n_workers), spec, seed=resampling.seed)
+            what = f"{counted(len(papers), 'paper')} x {counted(len(desk.questions), 'question')}"
+            serve(tasks.make_app(address), f"reviewing {printable(folder.name)}, {what},")
+
+
+def _papers(folder: Path, questions: Path | None) -> list[DeskPaper]:
+    found = []
+    for file in paper_files([str(folder)]):
+        path = Path(file.name)
+        if questions is not None and path.exists() and path.samefile(questions):
+            continue
+        inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
+        problem = "" if file.error is None else str(file.error)
+        found.append(DeskPaper(path=path, file=inside, title=file.title, ids=file.ids, problem=problem))
+    return found
+
+
+def _print_report(report: ReviewReport, table_format: str, *, as_json: bool, level: float) -> None:
+    if as_json:
+        print_json({**asdict(report), "level": level})
+        return
+    for table in _tables(report, level):
+        print_table(table, table_format)
+    if report.pairs:
+        print_prose("undefined: both said the same of all. no interval: too few papers, or no spread between them.")
+    for file, reason in report.unread.items():
+        print_prose(printable(f"{file}: not read: {reason}"), err=True)
+    if report.n_elsewhere:
+        n = counted(report.n_elsewhere, "answer")
+        print_prose(f"{n} left out: the paper, its text or the question is not here any more", err=True)
+    n_open = sum(not one.agreed for one in report.disputes)
+    click.echo(f"\n{counted(len(report.disputes), 'dispute')}, {n_open:,} not resolved")
+    for one in report.disputes[:_MOST_SHOWN]:
+        sides = ", ".join(f"{person} {decision}" for person, decision in one.sides.items())
+        agreed = f"; agreed by {one.agreed_by}: {one.agreed}" if one.agreed else ""
+        print_prose(printable(f"{one.paper}: {one.question} {sides}{agreed}"), "  ")
+
+
+def _tables(report: ReviewReport, level: float) -> Iterator[Table]:
+    size = f"{counted(report.n_papers, 'paper')} x {counted(report.n_questions, 'question')}"
+    yield Table(
+        title=f"{size}: {counted(report.n_found, 'cell')} asked, {report.n_decided:,} decided",
+        columns=["reviewer", "decided", "blind", "sentences", "minutes"],
+        rows=[(one.person, one.n_decided, one.n_blind, one.n_accepted, one.minutes) for one in report.reviewers],
+    )
+    of_pairs = [(f"{one.first} - {one.second}", one) for one in report.pairs if one.n_cells]
+    if not of_pairs:
+        return
+    intervals = f"in %, with {100 * level:g} % intervals over papers"
+    yield Table(
+        title=f"Agreement on decisions {intervals}",
+        columns=["pair", "cells", "differing", *MEASURES.values()],
+        rows=[
+            (name, one.n_cells, one.n_differing, *(str(one.decisions[key]) for key in MEASURES))
+            for name, one in of_pairs
+        ],
+    )
+    yield Table(
+        title=f"Agreement on sentences {intervals}",
+        columns=["pair", *LABELS.values()],
+        rows=[(name, *(str(one.sentences[key]) for key in LABELS)) for name, one in of_pairs],
+    )

@@ -1,0 +1,143 @@
+"""The desk of a review as a kind of task: its table, a cell with its paper, pictures of pages, exports."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+
+from starlette.responses import Response
+
+from evidencebench.errors import DataError, EvidenceBenchError
+from evidencebench.execution.finding import Finding
+from evidencebench.files.disk import read_bytes
+from evidencebench.pages import findings as telling
+from evidencebench.pages.app.server import RefusedError
+from evidencebench.pages.paper import kind_letters
+from evidencebench.pages.people.tasks import TaskApp, TaskKind, TaskRow
+from evidencebench.papers.pdf.pictures import page_picture
+from evidencebench.review.decisions import DECISIONS, DecisionFolder
+from evidencebench.review.desk import Desk, PaperText, finding_of
+from evidencebench.review.exports import EXPORTS, export
+from evidencebench.review.table import DeskAnswer, ReviewTable
+
+_MOST_PICTURES = 48
+
+
+def review_tasks(desk: Desk, *, is_blind: bool) -> TaskApp:
+    decisions = DecisionFolder(desk.folder)
+    decisions.read_all()  # raises at once where a file there is damaged
+    table = ReviewTable(desk, decisions, is_blind=is_blind)
+    own = TaskKind(
+        shape=DeskAnswer,
+        is_new=lambda person: not decisions.answers_of(person),
+        queue=table.queue,
+        changes=table.queue,
+        show=partial(_show, table),
+        answer=table.answer,
+        save=table.save,
+        close=desk.close,
+    )
+    agreed = TaskKind(
+        shape=DeskAnswer,
+        is_new=lambda _: False,
+        queue=lambda _: {
+            "rows": [TaskRow(id=row["id"], text=row["question"], facts=row["paper"]) for row in table.disputes()]
+        },
+        show=partial(_show, table, is_agreed=True),
+        answer=partial(table.answer, is_agreed=True),
+        save=partial(table.save, is_agreed=True),
+    )
+    return TaskApp(
+        kinds={"review": own, "agreed": agreed},
+        about={
+            "kind": "review",
+            "title": f"Review of {desk.folder.parent.resolve().name}",
+            "is_blind": is_blind,
+            "decisions": [{"name": name, "words": words} for name, words in DECISIONS.items()],
+            "formats": [] if is_blind else list(EXPORTS),
+        },
+        folder=desk.folder,
+        module="review",
+        more={
+            "disputes": lambda *_: table.disputes(),
+            "page": _pictures(desk),
+            "export": lambda _, asked: _exported(table, asked.get("format", "")),
+        },
+    )
+
+
+def _show(table: ReviewTable, person: str, task_id: str, *, is_agreed: bool = False) -> Mapping[str, object]:
+    text, place = table.text(task_id), table.place(task_id)
+    found, _ = table.desk.found(*place)
+    task = {
+        "id": task_id,
+        "of": table.key(place),
+        "paper": {"name": table.desk.papers[place[0]].file, **_text_record(text)},
+        "question": table.desk.questions[place[1]],
+        "found": None if found is None else {**_told(finding_of(text.paper, found)), "error": found.error or None},
+        "others": table.others(person, task_id, is_agreed=is_agreed),
+        "ids": table.ids,
+    }
+    return {"task": task, "answer": table.answer(person, task_id, is_agreed=is_agreed)}
+
+
+def _text_record(text: PaperText) -> Mapping[str, object]:
+    places = [[[box.page, *box[1:]] for box in boxes] for boxes in text.boxes]
+    return {
+        "title": text.title,
+        "sentences": text.sentences,
+        "kinds": kind_letters(text.kinds),
+        "paragraphs": [place.paragraph for place in text.places],
+        "levels": [len(place.section) for place in text.places],
+        "pages": [[right - left, top - bottom] for left, bottom, right, top in text.pages],
+        "boxes": {str(index): boxes for index, boxes in enumerate(places) if boxes},
+    }
+
+
+def _told(finding: Finding) -> Mapping[str, object]:
+    levels = telling.strengths(finding)
+    evidence = [
+        {
+            "sentence": one.sentence,
+            "rank": rank,
+            "told": telling.about(one),
+            "direction": one.direction,
+            "strength": levels.get(one.sentence, 0),
+        }
+        for rank, one in enumerate(finding.evidence, 1)
+    ]
+    best = max((one.chance for one in finding.evidence if one.chance is not None), default=None)
+    chance = "" if best is None else telling.chance_text(best)
+    return {"summary": telling.lead(finding), "chance_words": chance, "evidence": evidence}
+
+
+def _pictures(desk: Desk) -> Callable[[str, Mapping[str, str]], Response]:
+    @lru_cache(maxsize=_MOST_PICTURES)
+    def drawn(position: int, number: int, scale: float) -> bytes:
+        paper = desk.papers[position]
+        return page_picture(read_bytes(paper.path), number, scale, paper.file)
+
+    def picture(_: str, asked: Mapping[str, str]) -> Response:
+        try:
+            position, number, scale = int(asked.get("paper", "")), int(asked.get("n", "")), float(asked.get("scale", 2))
+        except ValueError as error:
+            raise RefusedError(400, f"expected the numbers paper, n and scale: {error}") from error
+        if not (0 <= position < len(desk.papers) and (read := desk.papers[position].read) and read.is_pdf):
+            raise RefusedError(404, "there is no such PDF")
+        try:
+            return Response(drawn(position, number, scale), media_type="image/png")
+        except DataError as error:
+            raise RefusedError(422, str(error)) from error
+
+    return picture
+
+
+def _exported(table: ReviewTable, name: str) -> Response:
+    if table.is_blind:
+        raise RefusedError(403, "while people work blind, only 'evidencebench review FOLDER --export FILE' exports")
+    if name not in EXPORTS:
+        raise RefusedError(404, f"there is no such format; expected one of {', '.join(EXPORTS)}")
+    try:
+        made = export(table, name)
+    except EvidenceBenchError as error:
+        raise RefusedError(422, str(error)) from error
+    head = {"content-disposition": f'attachment; filename="review{made.suffix}"'}
+    return Response(made.content, headers=head, media_type="application/octet-stream")

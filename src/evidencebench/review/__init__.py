@@ -1,0 +1,10 @@
+"""The desk of a review: papers and questions, what systems find and people decide.
+
+In reading order:
+
+* `desk`: Papers, questions and what was found, in journals; filled in the background, and gone on with after a stop
+* `decisions`: What people decide, in journals, and what counts of it
+* `table`: The table as a person sees it, and where what the person says is kept
+* `report`: How far the review is, how well people agree, and where they differ
+* `exports`: What was decided, as tables, notes, a document, marked PDFs and a data set
+"""

@@ -1,0 +1,465 @@
+"""The desk: papers, questions and the table between them, filled in the background; goes on after a stop."""
+
+import hashlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from evidencebench.engine.protocol import Engine
+from evidencebench.errors import DataError, EvidenceBenchError, RunError, UnreadableError
+from evidencebench.execution.finding import Finding, FoundSentence, PaperVerdict, find_evidence
+from evidencebench.execution.making import system_from
+from evidencebench.files.atomic import write_whole
+from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_text
+from evidencebench.files.records import Journal, RecordFormat
+from evidencebench.papers.fetching import DESK_NAME
+from evidencebench.papers.paper import PageBox, Paper, Place, SourceSpan
+from evidencebench.papers.pdf.pictures import page_bounds
+from evidencebench.papers.pdf.reader import is_pdf
+from evidencebench.papers.read import read_content
+from evidencebench.query import Kind
+from evidencebench.runs.header import SystemHeader
+from evidencebench.system import NamedSystem
+from evidencebench.systems.directions import ReportedDirection, stance_of
+from evidencebench.systems.question import question_of
+
+MOST_QUESTIONS = 200
+_BUDGET = 10
+_MOST_BEST = 160  # characters of the best sentence in a cell
+_DIGITS = 24  # of a digest that stands for a text
+
+_log = logging.getLogger(__name__)
+
+
+class DeskHeader(msgspec.Struct, frozen=True, kw_only=True):
+    format: Literal["evidencebench desk"] = "evidencebench desk"
+    version: int = 1
+    of: Literal["papers", "findings"]
+
+
+class ReadPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was read of a file in one of its states: its text's digest, or why it cannot be read."""
+
+    file: str  # within the folder
+    state: tuple[int, int]  # bytes, and when it was changed, in nanoseconds
+    sha256: str = ""  # of the file
+    text: str = ""  # empty where it cannot be read
+    title: str = ""
+    n_sentences: int = 0
+    ids: dict[str, str] = {}
+    year: int | None = None
+    is_pdf: bool = False
+    error: str = ""
+
+
+class FoundPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    sentence: int
+    chance: float | None = None
+    direction: ReportedDirection | None = None
+
+
+class FoundCell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a system found for a question in a text, or why it failed."""
+
+    text: str
+    question: str
+    system: str
+    verdict: PaperVerdict | None = None
+    chance: float | None = None
+    evidence: tuple[FoundPlace, ...] = ()  # best first, where it is ordered
+    ordered: bool = True
+    by_words: bool = False
+    unmentioned: tuple[str, ...] = ()
+    best: str = ""  # the first sentence, cut
+    error: str = ""
+
+
+def _format(record: type[Any]) -> RecordFormat[DeskHeader, Any]:
+    return RecordFormat(
+        header=DeskHeader,
+        record=record,
+        begins=b'{"format":"evidencebench desk"',
+        what="a journal of a desk",
+        a_record="what was read or found",
+        made_by="evidencebench review",
+        remedy="move it away to have all papers asked anew; what people decided lies in other files",
+    )
+
+
+_PAPERS, _FINDINGS = _format(ReadPaper), _format(FoundCell)
+
+
+# The text of a paper as it was read, so that it opens at once.
+
+
+class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The fields of a `Paper` that the desk needs, and of a PDF the bounds of its pages."""
+
+    name: str
+    format: str
+    title: str
+    sentences: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    places: tuple[Place, ...]
+    spans: tuple[SourceSpan, ...]
+    boxes: tuple[tuple[PageBox, ...], ...] = ()
+    ids: dict[str, str] = {}
+    year: int | None = None
+    warnings: tuple[str, ...] = ()
+    pages: tuple[tuple[float, float, float, float], ...] = ()
+
+    @property
+    def paper(self) -> Paper:
+        fields = msgspec.structs.asdict(self)
+        del fields["pages"]
+        return Paper(**fields)
+
+
+def _text_of(paper: Paper, pages: Sequence[tuple[float, float, float, float]]) -> PaperText:
+    own = {name: getattr(paper, name) for name in PaperText.__struct_fields__ if name != "pages"}
+    return PaperText(**{**own, "ids": dict(paper.ids)}, pages=tuple(pages))
+
+
+def digest_of_text(sentences: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sentences).encode(errors="replace")).hexdigest()[:_DIGITS]
+
+
+@lru_cache(maxsize=64)
+def read_text_of(folder: Path, digest: str) -> PaperText:
+    """Return the text of a paper that was read; raises `UnreadableError`."""
+    path = folder / "texts" / f"{digest}.json"
+    try:
+        return msgspec.json.decode(read_bytes(path), type=PaperText)
+    except BROKEN_JSON as error:
+        raise UnreadableError(f"{path}: expected the text of a paper: {error}; remove it") from error
+
+
+# What is done for a paper, in a process of its own: read it where it is new, ask the questions that are open.
+
+
+class PaperWork(msgspec.Struct, frozen=True, kw_only=True):
+    position: int
+    path: Path
+    file: str
+    title: str = ""
+    ids: dict[str, str] = {}
+    problem: str = ""  # why it cannot be read, where that is known
+    known: ReadPaper | None = None
+    answered: frozenset[tuple[str, str]] = frozenset()  # text and question
+    questions: tuple[str, ...] = ()
+
+
+def state_of(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
+
+
+def _is_as_read(path: Path, read: ReadPaper) -> bool:
+    """Say whether a file is what was read; one that was only copied or touched is."""
+    state = state_of(path)
+    return state == read.state or (state[0] == read.state[0] and file_sha256(path) == read.sha256)
+
+
+def read_work(folder: Path, work: PaperWork) -> ReadPaper:
+    """Read a paper, and keep its text."""
+    state, content = state_of(work.path), b""
+    try:
+        if work.problem:
+            raise UnreadableError(work.problem)
+        content = read_bytes(work.path)
+        paper = read_content(content, name=work.file)
+        pages = page_bounds(content, work.file) if is_pdf(content) else []
+    except (DataError, OSError) as error:
+        words = str(error).replace(str(work.path), work.file).removeprefix(f"{work.file}: ")
+        digest = hashlib.sha256(content).hexdigest() if content else ""
+        return ReadPaper(file=work.file, state=state, sha256=digest, title=work.title, error=words or "cannot be read")
+    listed = dict(work.ids)
+    year = int(listed.pop("year", 0)) or None
+    paper_ids, title = {**listed, **paper.ids}, work.title or paper.title
+    text = digest_of_text(paper.sentences)
+    saved = msgspec.structs.replace(_text_of(paper, pages), title=title, ids=paper_ids, year=paper.year or year)
+    write_whole(folder / "texts" / f"{text}.json", msgspec.json.encode(saved))
+    return ReadPaper(
+        file=work.file,
+        state=state,
+        sha256=hashlib.sha256(content).hexdigest(),
+        text=text,
+        title=title,
+        n_sentences=len(paper.sentences),
+        ids=paper_ids,
+        year=saved.year,
+        is_pdf=bool(pages),
+    )
+
+
+def worker(
+    folder: Path, system: str | NamedSystem, seed: int, name: str
+) -> Callable[[PaperWork], tuple[PaperWork, ReadPaper, list[FoundCell]]]:
+    """Return what reads a paper and asks its open questions; ``name`` is what stands for the system."""
+    if isinstance(system, str):  # in a process of its own, which leaves the processor to others
+        with suppress(OSError):
+            os.nice(10)
+    asked = system_from(system, seed=seed)
+
+    def work(item: PaperWork) -> tuple[PaperWork, ReadPaper, list[FoundCell]]:
+        read = item.known or read_work(folder, item)
+        if not read.text:
+            return item, read, []
+        paper = read_text_of(folder, read.text).paper
+        open_questions = [question for question in item.questions if (read.text, question) not in item.answered]
+        return item, read, [ask(paper, read.text, question, asked, name) for question in open_questions]
+
+    return work
+
+
+def ask(paper: Paper, text: str, question: str, system: NamedSystem, name: str) -> FoundCell:
+    try:
+        finding = find_evidence(paper, question, budget=_BUDGET, system=system)
+    except EvidenceBenchError as error:
+        return FoundCell(text=text, question=question, system=name, error=str(error))
+    places = (FoundPlace(sentence=o.sentence, chance=o.chance, direction=o.direction) for o in finding.evidence)
+    return FoundCell(
+        text=text,
+        question=question,
+        system=name,
+        verdict=finding.verdict,
+        chance=finding.chance,
+        evidence=tuple(places),
+        ordered=finding.ordered,
+        by_words=finding.by_words,
+        unmentioned=finding.unmentioned,
+        best=finding.evidence[0].text[:_MOST_BEST] if finding.evidence else "",
+    )
+
+
+def system_key(system: NamedSystem) -> str:
+    """Return what tells systems apart: name, options, and what its files and libraries are."""
+    versions = ",".join(f"{name}={value}" for name, value in sorted(system.versions().items()))
+    digest = hashlib.sha256(versions.encode()).hexdigest()[:8]
+    signature = SystemHeader(name=system.name, options=dict(system.options)).signature
+    return f"{signature} [{digest}]" if versions else signature
+
+
+def finding_of(paper: Paper, cell: FoundCell) -> Finding:
+    """Return a kept finding as it was made."""
+    question = question_of(cell.question)
+    return Finding(
+        paper=paper,
+        hypothesis=cell.question,
+        evidence=tuple(
+            FoundSentence(
+                sentence=one.sentence,
+                text=paper.sentences[one.sentence],
+                kind=paper.kinds[one.sentence],
+                place=paper.place(one.sentence),
+                span=paper.spans[one.sentence],
+                chance=one.chance,
+                direction=one.direction,
+                stance=stance_of(one.direction, question),
+            )
+            for one in cell.evidence
+        ),
+        ordered=cell.ordered,
+        verdict=cell.verdict,
+        chance=cell.chance,
+        unmentioned=cell.unmentioned,
+        by_words=cell.by_words,
+    )
+
+
+@dataclass(kw_only=True)
+class DeskPaper:
+    """A row: a file, what a list of papers says of it, and what was read of it in its present state."""
+
+    path: Path
+    file: str
+    title: str = ""
+    ids: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    read: ReadPaper | None = None
+
+
+def questions_in(path: Path) -> tuple[str, ...]:
+    """Return the questions of a file, one a line, each once; raises `UnreadableError`."""
+    lines = dict.fromkeys(filter(None, (" ".join(line.split()) for line in read_text(path).splitlines())))
+    if not 0 < len(lines) <= MOST_QUESTIONS:
+        raise UnreadableError(f"{path}: expected 1 to {MOST_QUESTIONS} questions, one a line, got {len(lines):,}")
+    return tuple(lines)
+
+
+class Desk:
+    """Papers x questions, what was found, and a count of changes; threads may share it, a second process may not."""
+
+    def __init__(self, folder: Path, papers: Sequence[DeskPaper], questions: Sequence[str], system: str) -> None:
+        self.folder, self.papers, self.questions, self.system = folder, list(papers), list(questions), system
+        self.stamp = 1  # counts the changes
+        self.changed = [[1] * len(self.questions) for _ in self.papers]
+        self.is_running = False
+        self._lock = threading.RLock()
+        self._found: dict[tuple[str, str], FoundCell] = {}  # by this system
+        self._before: dict[tuple[str, str], FoundCell] = {}  # by another one, the last
+        self._rows: dict[str, list[int]] = {}  # text -> the papers that have it
+        self._is_ending = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._open = ExitStack()
+        self._load()
+
+    def _load(self) -> None:
+        known: dict[str, ReadPaper] = {}
+        if (path := self.folder / "papers.jsonl").exists():
+            known = {line.record.file: line.record for line in _PAPERS.scan(path)[1]}
+        for position, paper in enumerate(self.papers):
+            read = known.get(paper.file)
+            has_text = read is not None and (self.folder / "texts" / f"{read.text}.json").exists()
+            if read is not None and (has_text or read.error) and not paper.problem and _is_as_read(paper.path, read):
+                self._set_read(position, read)
+        if (path := self.folder / "findings.jsonl").exists():
+            for line in _FINDINGS.scan(path)[1]:
+                self._set_found(line.record)
+
+    def _set_read(self, position: int, read: ReadPaper) -> None:
+        self.papers[position].read = read
+        if read.text and position not in self._rows.setdefault(read.text, []):
+            self._rows[read.text].append(position)
+
+    def _set_found(self, cell: FoundCell) -> None:
+        key = cell.text, cell.question
+        if cell.system == self.system:
+            self._found[key] = cell
+        elif not cell.error:
+            self._before[key] = cell
+
+    def found(self, position: int, question: int) -> tuple[FoundCell | None, FoundCell | None]:
+        """Return what was found in a cell, and what another system had found before; None: nothing yet."""
+        read = self.papers[position].read
+        key = (read.text if read else ""), self.questions[question]
+        return self._found.get(key), self._before.get(key)
+
+    def positions_of(self, text: str) -> Sequence[int]:
+        return self._rows.get(text, ())
+
+    def touch(self, text: str, question: str) -> None:
+        """Count a change of the cells of a text and question."""
+        with self._lock:
+            self.stamp += 1
+            if question in self.questions:
+                column = self.questions.index(question)
+                for position in self._rows.get(text, ()):
+                    self.changed[position][column] = self.stamp
+
+    def text(self, position: int) -> PaperText:
+        """Return a paper's text, read now if it was not; raises `UnreadableError`."""
+        read = self.papers[position].read
+        if read is None:
+            read = read_work(self.folder, self._work(position))
+            with self._lock:
+                self._set_read(position, read)
+        if not read.text:
+            raise UnreadableError(f"{read.file}: {read.error}")
+        return read_text_of(self.folder, read.text)
+
+    # Filling.
+
+    def fill(self, engine: Engine, system: str | NamedSystem, *, seed: int = 0) -> None:
+        """Begin to fill the table in the background; the journals are open until `close`."""
+        (self.folder / "texts").mkdir(parents=True, exist_ok=True)
+        opened = []
+        for records, of in ((_PAPERS, "papers"), (_FINDINGS, "findings")):
+            header = DeskHeader(of=of)  # type: ignore[arg-type]
+            opened.append(self._open.enter_context(records.append(self.folder / f"{of}.jsonl", header)))
+        arguments = (self.folder, system, seed, self.system)
+        self.is_running = True
+        self._thread = threading.Thread(target=self._run, args=(engine, arguments, *opened), name="desk", daemon=True)
+        self._thread.start()
+
+    def _run(self, engine: Engine, arguments: Sequence[Any], papers: Journal, findings: Journal) -> None:
+        try:
+            for outcome in engine.outcomes(worker, arguments, self._open_work()):
+                item = outcome.item
+                if outcome.error is not None:
+                    read = ReadPaper(file=item.file, state=(0, 0), title=item.title, error=str(outcome.error))
+                    self._take(item, item.known or read, [])
+                    continue
+                _, read, cells = outcome.value
+                if item.known is None:
+                    papers.append(msgspec.json.encode(read))
+                for cell in cells:
+                    findings.append(msgspec.json.encode(cell))
+                self._take(item, read, cells)
+        except EvidenceBenchError as error:
+            _log.warning("the table is not filled any more: %s", error)
+        finally:
+            with self._lock:
+                self.is_running = False
+                self.stamp += 1
+
+    def _take(self, item: PaperWork, read: ReadPaper, cells: Sequence[FoundCell]) -> None:
+        with self._lock:
+            self.stamp += 1
+            self._set_read(item.position, read)
+            for cell in cells:
+                self._set_found(cell)
+            for position in {item.position, *self._rows.get(read.text, ())}:
+                self.changed[position] = [self.stamp] * len(self.questions)
+
+    def _open_work(self) -> Iterator[PaperWork]:
+        for position in range(len(self.papers)):
+            if self._is_ending.is_set():
+                return
+            work = self._work(position)
+            if work.known is None or (work.known.text and len(work.answered) < len(self.questions)):
+                yield work
+
+    def _work(self, position: int) -> PaperWork:
+        paper = self.papers[position]
+        read = paper.read
+        with self._lock:
+            keys = ((read.text, question) for question in self.questions) if read else ()
+            answered = frozenset(key for key in keys if key in self._found)
+        return PaperWork(
+            position=position,
+            path=paper.path,
+            file=paper.file,
+            title=paper.title,
+            ids=dict(paper.ids),
+            problem=paper.problem,
+            known=read,
+            answered=answered,
+            questions=tuple(self.questions),
+        )
+
+    def wait(self, seconds: float) -> None:
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def close(self) -> None:
+        self._is_ending.set()
+        self.wait(60)
+        self._open.close()
+
+
+def open_desk(folder: Path, papers: Sequence[DeskPaper], questions: Path | None, system: str) -> Desk:
+    """Return the desk of a folder, made if missing; raises `DataError` where it has no questions."""
+    own = folder / DESK_NAME
+    kept = own / "questions.txt"
+    if questions is not None:
+        lines = questions_in(questions)
+        try:
+            own.mkdir(exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{own}: no folder can be made here: {error.strerror}") from error
+        write_whole(kept, "".join(f"{line}\n" for line in lines))
+    if not kept.exists():
+        raise DataError(f"{folder}: has no questions yet; give a file of them, one a line, with --questions")
+    return Desk(own, papers, questions_in(kept), system)

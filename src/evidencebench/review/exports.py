@@ -1,0 +1,274 @@
+"""What was decided, as tables, notes, a document, marked PDFs and a data set."""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count, cycle, groupby
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import msgspec
+
+from evidencebench.data.instance import Instance, Labels, Origin
+from evidencebench.data.json_format import encode_instance, write_json
+from evidencebench.data.optima import derive_optima, with_optima
+from evidencebench.errors import DataError, NothingKeptError
+from evidencebench.files.disk import read_bytes
+from evidencebench.files.workbook import workbook
+from evidencebench.papers.paper import Paper, Place
+from evidencebench.papers.pdf.marking import COLOURS, Highlight, tinted, with_highlights
+from evidencebench.papers.ris import NotedPaper, as_ris
+from evidencebench.provenance import require_extra
+from evidencebench.query import Query
+from evidencebench.review.decisions import DECISIONS, Decision
+from evidencebench.review.table import Cell, ReviewTable, verdict_word
+from evidencebench.tables import Table, as_csv, printable
+from evidencebench.wording import counted
+
+_TINT = 0.7
+_OPEN = ("", "unclear", "not_reported")  # decisions that name no evidence
+
+
+class Exported(NamedTuple):
+    """A file's content and the suffix of its name, and what a reader must know of it."""
+
+    content: bytes
+    suffix: str
+    told: Sequence[str] = ()
+
+
+class Quotation(NamedTuple):
+    """An accepted sentence and where it stands."""
+
+    sentence: int
+    text: str
+    place: Place
+
+    @property
+    def where(self) -> str:
+        page = None if self.place.page is None else f"page {self.place.page}"
+        return ", ".join(filter(None, (page, " > ".join(self.place.section))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A cell that somebody decided, with the paper's text."""
+
+    cell: Cell
+    table: ReviewTable
+
+    @property
+    def final(self) -> Decision | None:
+        return self.cell.decided.final if self.cell.decided else None
+
+    @property
+    def paper(self) -> Paper:
+        return self.table.text(self.cell.id).paper
+
+    @property
+    def words(self) -> str:
+        final = self.final
+        return "disputed" if final is None else DECISIONS[final.decision]
+
+    def quotations(self) -> list[Quotation]:
+        if self.final is None or not self.final.accepted:
+            return []
+        paper = self.paper
+        return [Quotation(index, paper.sentences[index], paper.place(index)) for index in self.final.accepted]
+
+    def ids(self) -> Mapping[str, str]:
+        return self.cell.paper.read.ids if self.cell.paper.read else {}
+
+
+def export(table: ReviewTable, name: str) -> Exported:
+    """Return what was decided, in one of `EXPORTS`; raises `MissingExtraError` where its library is not there."""
+    return EXPORTS[name](table)
+
+
+def _rows(table: ReviewTable) -> list[_Row]:
+    return [_Row(cell=cell, table=table) for cell in table.cells() if cell.decided is not None]
+
+
+def _head(row: _Row) -> dict[str, Any]:
+    ids, read = row.ids(), row.cell.paper.read
+    of_paper = {"paper": printable(row.cell.paper.file), "title": row.cell.title, "year": read and read.year}
+    return {**of_paper, "doi": ids.get("doi"), "pmid": ids.get("pmid"), "question": row.cell.question}
+
+
+def decisions_table(table: ReviewTable) -> Table:
+    """Return a row for each cell, decided or not, with a column for each person."""
+    people = sorted(table.decisions.read_all())
+    rows: list[dict[str, Any]] = []
+    for row in (_Row(cell=cell, table=table) for cell in table.cells()):
+        decided, found, final = row.cell.decided, row.cell.found, row.final
+        sides = {side.person: DECISIONS[side.decision.decision] for side in decided.sides} if decided else {}
+        said = [f"“{one.text}” ({one.where})" if one.where else f"“{one.text}”" for one in row.quotations()]
+        rows.append(
+            {
+                **_head(row),
+                "found": (verdict_word(found) if found else "") or row.cell.error,
+                "decision": row.words if decided else "",
+                "agreed by": decided.agreed.decided_by if decided and decided.agreed else "",
+                "quotations": " ".join(said),
+                "note": final.note if final else "",
+                **{f"by {name}": sides.get(name, "") for name in people},
+            }
+        )
+    columns = list(rows[0]) if rows else []
+    return Table(columns=columns, rows=[list(row.values()) for row in rows])
+
+
+def sentences_table(table: ReviewTable) -> Table:
+    """Return a row for each accepted sentence."""
+    rows: list[list[Any]] = []
+    columns: list[str] = []
+    for row in _rows(table):
+        for one in row.quotations():
+            place = {"sentence": one.sentence, "page": one.place.page, "section": " > ".join(one.place.section)}
+            fields = {**_head(row), "decision": row.words, **place, "text": one.text}
+            columns = list(fields)
+            rows.append(list(fields.values()))
+    return Table(columns=columns or ["text"], rows=rows)
+
+
+def _csv(table: ReviewTable) -> Exported:
+    return Exported(f"{as_csv(decisions_table(table))}\n".encode(), ".csv")
+
+
+def _xlsx(table: ReviewTable) -> Exported:
+    sheets = {"decisions": decisions_table(table), "sentences": sentences_table(table)}
+    return Exported(workbook(sheets, "review --export .xlsx"), ".xlsx")
+
+
+def _by_paper(table: ReviewTable) -> Iterator[list[_Row]]:
+    for _, group in groupby(_rows(table), key=lambda row: row.cell.paper.file):
+        yield list(group)
+
+
+def _ris(table: ReviewTable) -> Exported:
+    def note(row: _Row) -> str:
+        said = [f"[{one.where}] {one.text}" if one.where else one.text for one in row.quotations()]
+        return " ".join(filter(None, (f"{row.cell.question} {row.words}.", *said, row.final.note if row.final else "")))
+
+    def noted(rows: Sequence[_Row]) -> NotedPaper:
+        read = rows[0].cell.paper.read
+        return NotedPaper(rows[0].cell.title, rows[0].ids(), read.year if read else None, list(map(note, rows)))
+
+    return Exported(as_ris(map(noted, _by_paper(table)), "review --export .ris").encode(), ".ris")
+
+
+def _docx(table: ReviewTable) -> Exported:
+    """Return a Word document: under each question the papers, what was decided of them, and quotations with pages."""
+    require_extra("review --export .docx", "review", "docx")
+    import docx  # noqa: PLC0415 - an extra
+
+    document, content = docx.Document(), io.BytesIO()
+    document.add_heading("What the papers report", 0)
+    rows = _rows(table)
+    for number, question in enumerate(table.desk.questions, 1):
+        of_question = [row for row in rows if row.cell.question == question]
+        document.add_heading(printable(f"{number}. {question}"), 1)
+        if not of_question:
+            document.add_paragraph("Nothing was decided yet.")
+        for row in of_question:
+            paragraph, year = document.add_paragraph(), row.cell.paper.read and row.cell.paper.read.year
+            paragraph.add_run(printable(f"{row.cell.title}{f' ({year})' if year else ''}")).bold = True
+            doi = row.ids().get("doi")
+            paragraph.add_run(printable(f": {row.words}.{f' doi:{doi}' if doi else ''}"))
+            for one in row.quotations():
+                where = f" ({one.where})" if one.where else ""
+                document.add_paragraph(printable(f"“{one.text}”{where}"), style="Quote")
+            if row.final and row.final.note:
+                document.add_paragraph(printable(row.final.note))
+    document.save(content)
+    return Exported(content.getvalue(), ".docx")
+
+
+def _pdfs(table: ReviewTable) -> Exported:
+    """Return a zip of the PDFs in which sentences were accepted, each with a colour a question, and notes."""
+    require_extra("review --export .zip", "mark", "pypdf")
+    colours = dict(zip(table.desk.questions, cycle(COLOURS), strict=False))
+    told, content, taken = list[str](), io.BytesIO(), set[str]()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+        for rows in _by_paper(table):
+            paper = rows[0].cell.paper
+            if not any(row.quotations() for row in rows):
+                continue
+            if not (paper.read and paper.read.is_pdf):
+                told.append(f"{paper.file}: not marked: it is no PDF")
+                continue
+            marks = [mark for row in rows for mark in _highlights(row, colours[row.cell.question])]
+            try:
+                marked = with_highlights(read_bytes(paper.path), marks, paper.file)
+            except DataError as error:
+                told.append(f"{paper.file}: not marked: {str(error).removeprefix(f'{paper.file}: ')}")
+                continue
+            file = PurePosixPath(paper.file)
+            names = chain([file.stem], (f"{file.stem}-{number}" for number in count(2)))
+            name = next(name for name in map("{}.pdf".format, names) if name.casefold() not in taken)
+            taken.add(name.casefold())
+            packed.writestr(zipfile.ZipInfo(name), marked)
+    if not taken:
+        raise NothingKeptError("; ".join(["no PDF has an accepted sentence", *told]))
+    return Exported(content.getvalue(), ".zip", told)
+
+
+def _highlights(row: _Row, colour: tuple[float, float, float]) -> Iterator[Highlight]:
+    boxes, note = row.paper.boxes, f"{row.cell.question}\n{row.words}"
+    if row.final and row.final.note:
+        note += f"\n{row.final.note}"
+    for one in row.quotations():
+        for _, of_page in groupby(boxes[one.sentence], key=lambda box: box.page):
+            yield Highlight(boxes=tuple(of_page), colour=tinted(colour, _TINT), note=note)
+
+
+def _data(table: ReviewTable) -> Exported:
+    """Return a data set of the cells with evidence: an aspect for each sentence that people accept."""
+    made: dict[str, Instance] = {}
+    n_without = 0
+    for row in _rows(table):
+        final, quotations = row.final, row.quotations()
+        if final is None or final.decision in _OPEN or not quotations:
+            n_without += 1
+            continue
+        paper, ids = row.paper, row.ids()
+        name = f"desk_{final.task}"
+        aspects = {f"{name}_aspect_{number}": one for number, one in enumerate(quotations)}
+        pmcid = ids.get("pmcid", "").lower().replace("pmc", "pmc_")
+        query = Query(
+            instance_id=name,
+            paper_id=pmcid or ids.get("doi") or final.task.partition("-")[0],
+            hypothesis=row.cell.question,
+            sentences=paper.sentences,
+            kinds=paper.kinds,
+            wish="answer",
+        )
+        labels = Labels(
+            aspects=tuple(aspects),
+            sources={aspect: (one.sentence,) for aspect, one in aspects.items()},
+            texts={aspect: one.text for aspect, one in aspects.items()},
+        )
+        instance = Instance(query=query, labels=labels)
+        instance = with_optima(instance, derive_optima(instance))
+        fields = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
+        of_people: dict[str, Any] = {"paper": row.cell.paper.file, "decision": final.decision, "note": final.note}
+        made[name] = replace(instance, origin=Origin(raw=msgspec.json.encode({**fields, **of_people})))
+    if not made:
+        raise NothingKeptError("no cell is decided with an accepted sentence yet, so that there is no data set")
+    content = io.BytesIO()
+    write_json(content, made.values())
+    left_out = f"{counted(n_without, 'decided cell')} left out: disputed, unclear, not reported, or nothing accepted"
+    return Exported(content.getvalue(), ".json", [left_out] * bool(n_without))
+
+
+EXPORTS: Mapping[str, Callable[[ReviewTable], Exported]] = {
+    "csv": _csv,
+    "xlsx": _xlsx,
+    "ris": _ris,
+    "docx": _docx,
+    "pdf": _pdfs,
+    "data": _data,
+}
+SUFFIXES = {".csv": "csv", ".xlsx": "xlsx", ".ris": "ris", ".docx": "docx", ".zip": "pdf", ".json": "data"}
+"""The format that the end of a file's name asks for."""
