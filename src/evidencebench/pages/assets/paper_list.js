@@ -85,24 +85,20 @@ function listRows(overview) {
   const names = namesOf(overview);
   const heads = h("tr");
   const body = h("tbody");
-  const many = names.length > MOST_NUMBERED ? ".is-many" : "";
-  const element = h(`table.rows${many}`, { "aria-label": "Papers" }, h("thead", {}, heads), body);
-  element.style.setProperty("--n", names.length);
+  const element = h(names.length > MOST_NUMBERED ? "table.rows.is-many" : "table.rows", { "aria-label": "Papers" }, h("thead", {}, heads), body);
   return { element, updateHeads, show };
 
   function updateHeads(asked, { sort, order }) {
     const isFocused = heads.contains(document.activeElement);
-    const head = ([words, by, changes = null], place) =>
-      h(place > names.length ? "th.number" : place ? "th.recall" : "th", { scope: "col", "aria-sort": by === sort ? `${order}ending` : "none" },
-        h("button", { onclick: () => narrow(changes ?? sortedBy(by)) }, words));
-    const ofSystem = (at) => {
+    const head = (kind, by, ...words) => h(kind, { scope: "col", "aria-sort": by && (by === sort ? `${order}ending` : "none") },
+      by ? h("button", { onclick: () => sortBy(by) }, words) : words);
+    const systems = orderOf(names, asked).map((at) => {
       const letter = letterOf(asked, at);
-      const words = [letter && systemMark(letter), foreign("span", { title: names[at] }, overview.systems[at].shown)];
-      return letter ? [words, letter === "a" ? "score" : "score_b"] : [words, null, { a: names[at], sort: "score", order: "desc" }];
-    };
-    const shown = [[["Paper"], "position"], ...orderOf(names, asked).map(ofSystem),
-      [["A − B"], "difference"], [["Aspects (Results)"], "aspects"], [["Sentences"], "length"]];
-    heads.replaceChildren(...shown.map(head));
+      return head("th.recall", letter && { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, overview.systems[at].shown));
+    });
+    const numbers = Object.entries({ difference: "A − B", aspects: "Aspects (Results)", length: "Sentences" });
+    heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
+    element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
     if (isFocused) heads.querySelector("[aria-sort$=ending] button").focus();
   }
 
@@ -121,9 +117,9 @@ function letterOf({ a, b }, at) {
 }
 
 // A head that is chosen once more sorts the other way.
-function sortedBy(sort) {
+function sortBy(sort) {
   const now = narrowing(readRoute());
-  return { sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" };
+  narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
 }
 
 function rowOf(row, asked, names, route) {
@@ -134,7 +130,7 @@ function rowOf(row, asked, names, route) {
   const recall = (at) => {
     const score = scoreOf(row, at, asked.task);
     const cell = h(`td.recall.of-${letterOf(asked, at)}`, { title: `${names[at]}: ${percent(score)}` },
-      h("span", { "aria-hidden": "true" }, score === null ? "–" : Math.round(100 * score)), h("span.visually-hidden", {}, percent(score)));
+      score === null ? "–" : [h("span", { "aria-hidden": "true" }, Math.round(100 * score)), h("span.visually-hidden", {}, percent(score))]);
     cell.style.setProperty("--recall", score ?? 0);
     return cell;
   };
