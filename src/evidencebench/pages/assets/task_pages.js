@@ -216,7 +216,7 @@ function nextOpen(rows, id) {
 }
 
 // The page of one task, as its sort describes it.
-function taskPage(server, sort, tell) {
+export function taskPage(server, sort, tell) {
   const body = h("div");
   const element = h("section.pick-page", { hidden: true, "aria-label": "Task" }, body);
   const keys = listenToKeys(element, []);
