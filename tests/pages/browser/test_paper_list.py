@@ -65,8 +65,19 @@ def test_the_list_says_how_long_each_paper_is_how_two_systems_score_and_means_ov
     shown, rows = viewed(sample_runs)
     task = [one.name for one in shown.tasks].index(TASK)
     assert ids(sample) == list(SAMPLE.ids)
-    for row, text in zip(rows, sample.locator(".row").all_inner_texts(), strict=True):
+    names = [system.record.label for system in shown.systems]
+    assert sample.locator("th.recall .foreign").all_inner_texts() == names  # all of them, A and B first
+    for row, line in zip(rows, sample.locator(".row").all(), strict=True):
+        text = line.inner_text()
         assert row.hypothesis in text
+        recalls = [100 * (of_system[task] or 0) for of_system in row.recalls]
+        titles = [f"{name}: {recall:.1f} %" for name, recall in zip(names, recalls, strict=True)]
+        cells = line.locator("td.recall")
+        assert cells.evaluate_all("(all) => all.map((cell) => cell.title)") == titles
+        assert [int(number) for number in cells.locator("[aria-hidden]").all_inner_texts()] == pytest.approx(
+            recalls, abs=0.51
+        )
+        expect(line.locator("a")).to_have_attribute("title", f"{row.hypothesis}\n{row.id}")
         assert str(row.n_sentences) in text
         assert f"{row.n_aspects} ({row.n_results})" in text
         a, b = (row.recalls[system][task] for system in (0, 1))

@@ -395,13 +395,16 @@ def test_numbers_and_ranks_are_not_broken_over_lines_in_print(new_page: NewPage,
     assert set(lines) == {1}
 
 
-def test_the_bars_of_the_list_are_filled_in_print(page: Page, report: Path) -> None:
-    page.goto(address_of(report, "#/papers"))
-    page.locator(".score-bar").first.wait_for()
-    colour = page.evaluate("getComputedStyle(document.querySelector('.score-bar > span')).backgroundColor")
+def test_the_cells_of_the_list_are_filled_in_print(new_page: NewPage, report: Path) -> None:
+    page = new_page(680, 960)  # as wide as a sheet of A4
+    page.goto(address_of(report, "#/papers?sort=score"))
+    page.locator("td.recall").first.wait_for()
+    page.emulate_media(media="print")
+    shown = page.locator("td.recall.of-a").first.evaluate("(cell) => getComputedStyle(cell).backgroundColor")
     page.evaluate("document.querySelectorAll('.system-mark').forEach((mark) => mark.remove())")  # they have it too
     sheet = pypdfium2.PdfDocument(page.pdf(format="A4"))[0].render(scale=2).to_pil().convert("RGB")
-    wanted = tuple(map(int, re.findall(r"\d+", colour)[:3]))
+    wanted = tuple(round(255 * float(part)) for part in re.findall(r"[\d.]+", shown)[:3])
+    assert max(wanted) - min(wanted) > 40, "a colour"
     colours = sheet.getcolors(2**24)
     assert sum(n for n, found in colours if max(abs(a - b) for a, b in zip(found, wanted, strict=True)) < 12) > 500
 

@@ -28,15 +28,11 @@ function fill(element, attributes, children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, cleaned(value));
   }
-  append(element, children);
-  return element;
-}
-
-function append(element, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
     element.append(child instanceof Node ? child : cleaned(child));
   }
+  return element;
 }
 
 // Text from a paper, a run or a person. Its direction comes from the text, and does not change that of the page.
@@ -121,12 +117,6 @@ export function remember(key, value, storage = "localStorage") {
 const THEMES = { auto: "automatic", light: "light", dark: "dark" };
 const THEME_KEY = "evidencebench-theme";
 
-function setTheme(name) {
-  if (name === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = name;
-  remember(THEME_KEY, name);
-}
-
 // A button that goes to the next theme; its text names the current one.
 export function themeButton() {
   const names = Object.keys(THEMES);
@@ -141,7 +131,8 @@ export function themeButton() {
   }
 
   function show() {
-    setTheme(current);
+    document.documentElement.dataset.theme = current;
+    remember(THEME_KEY, current);
     button.title = `Theme: ${THEMES[current]}`;
     button.replaceChildren(...iconed("◐", button.title));
   }

@@ -106,13 +106,13 @@ export function paperView(overview, record, state, on = {}) {
     row.classList.add("is-target");
     if (!keepsFocus) row.focus({ preventScroll: true });
     element.style.setProperty("--strip", `${strip.offsetHeight}px`); // so that no sentence is scrolled below it
-    scrollTo(row, () => row.classList.contains("is-target"));
+    settle(() => row.scrollIntoView({ behavior: "instant" }), () => row.classList.contains("is-target"));
     on.reach?.(index);
   }
 
   function toAspects() {
     matrix.element.focus({ preventScroll: true });
-    if (!isBeside()) scrollTo(matrix.element, () => document.activeElement === matrix.element);
+    if (!isBeside()) settle(() => matrix.element.scrollIntoView({ behavior: "instant" }), () => document.activeElement === matrix.element);
   }
 
   function jump(kind, step) {
@@ -223,10 +223,6 @@ export function nextTarget(targets, current, step) {
   return targets.find((index) => index > from) ?? targets[0];
 }
 
-function scrollTo(element, isWanted) {
-  settle(() => element.scrollIntoView({ block: "start", behavior: "instant" }), isWanted);
-}
-
 /* Scrolls, and again in the next frames while the reader wants to be there: rows that were never on the screen
    have a guessed height until they are laid out, one frame later. */
 function settle(scroll, isWanted, nFrames = 3) {
@@ -298,22 +294,26 @@ export function paperPane(overview, { step, foldList }) {
     const isPointed = route.sentence !== null && (isNew || route.sentence !== held.sentence);
     held.sentence = route.sentence;
     document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
-    if (held.key !== keyOf(route)) {
-      const state = { ...chosen(overview, route), ...readingOf(route) };
+    if (held.key !== JSON.stringify(stateOf(route))) {
+      const state = stateOf(route);
       const view = paperView(overview, held.record, state, { reach, note });
       view.querySelector(".folds").append(...exchangeBlocks(overview, held.record, state, source));
       if (isNew) place(view);
       else exchange(view);
-      held.key = keyOf(route);
+      held.key = JSON.stringify(state);
     }
     if (isNew) focus();
     if (isNew && !isPointed) window.scrollTo(0, 0);
-    if (isPointed) pointAt(route.sentence);
+    if (!isPointed) return;
+    const last = held.record.paper.sentences.length - 1;
+    say(route.sentence > last ? `The paper has no sentence ${route.sentence}; its last is ${last}.` : "");
+    held.view.show(route.sentence);
   }
 
-  // Says for which addresses a view of this paper holds.
-  function keyOf(route) {
-    return JSON.stringify([chosen(overview, route), readingOf(route)]);
+  // What the address says about a view of the paper.
+  function stateOf(route) {
+    const [filter, marked, aspect, asked] = ["aspects", "marked", "aspect", "asked"].map((name) => route.query.get(name)); // asked: of A or B, what it was asked is open
+    return { ...chosen(overview, route), filter, asked, marked: marked === "1", aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null };
   }
 
   // Writes the sentence of every jump into the address, so that a reload or a copied link leads there.
@@ -325,7 +325,7 @@ export function paperPane(overview, { step, foldList }) {
   // Writes the filter, the chosen aspect and "only marked" into the address; links of the list take them along.
   function note(changes) {
     const address = linkTo(held.id, held.sentence, changes);
-    held.key = keyOf(readRoute(address)); // the view has made these changes itself
+    held.key = JSON.stringify(stateOf(readRoute(address))); // the view has made these changes itself
     go(address, { replaces: true });
   }
 
@@ -350,7 +350,10 @@ export function paperPane(overview, { step, foldList }) {
   // Changes the page; the sentence that is read stays where it is.
   function keepPlace(change) {
     const { scrollY } = window;
-    const anchor = [body.querySelector(".is-target"), ...body.querySelectorAll(".sentence")].find((row) => row && isOnScreen(row));
+    const anchor = [body.querySelector(".is-target"), ...body.querySelectorAll(".sentence")].find((row) => {
+      const box = row?.getBoundingClientRect();
+      return box && box.bottom > 0 && box.top < window.innerHeight;
+    });
     const top = anchor?.getBoundingClientRect().top;
     change();
     const row = anchor && document.getElementById(anchor.id);
@@ -359,12 +362,6 @@ export function paperPane(overview, { step, foldList }) {
       const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - top : scrollY - window.scrollY;
       window.scrollBy({ top: moved, behavior: "instant" });
     }, () => location.hash === hash);
-  }
-
-  function pointAt(index) {
-    const last = held.record.paper.sentences.length - 1;
-    say(index > last ? `The paper has no sentence ${index}; its last is ${last}.` : "");
-    held.view.show(index);
   }
 
   function focus() {
@@ -383,20 +380,4 @@ export function paperPane(overview, { step, foldList }) {
   function say(text) {
     announce(status, text);
   }
-}
-
-// What the address says about reading a paper, beside the task and the systems.
-function readingOf({ query }) {
-  const aspect = query.get("aspect") ?? "";
-  return {
-    filter: query.get("aspects"),
-    marked: query.get("marked") === "1",
-    asked: query.get("asked"), // of A or B, what it was asked is open
-    aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null,
-  };
-}
-
-function isOnScreen(element) {
-  const { top, bottom } = element.getBoundingClientRect();
-  return bottom > 0 && top < window.innerHeight;
 }

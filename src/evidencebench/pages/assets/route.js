@@ -131,25 +131,17 @@ export function choose(changes) {
   go(place === "papers" ? linkTo(id, sentence, changes) : linkToResults(section, changes));
 }
 
-function taskTitle(task) {
-  return task.title || task.name;
-}
-
 // A list to choose from. Entries are [value, text, full name where the text is cut]; the listener gets the value.
 export function picker(name, entries, onchange, mark = null) {
-  const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
+  const options = entries.map(([value, text, title]) => h("option", { value, dir: "auto", title }, text));
+  const select = h("select", { onchange: () => onchange(select.value) }, options);
   const label = h("label.picker", {}, h("span.picker-name", {}, mark, name), select);
   return { label, select };
 }
 
-function optionOf([value, text, title = null]) {
-  return h("option", { value, dir: "auto", title }, text);
-}
-
 // A is a circle and B a square on every page, so that they differ in shape as well as in colour.
 export function systemMark(letter) {
-  const mark = letter === "a" ? "●" : "■";
-  return h("span", { class: `system-mark system-mark-${letter}`, "aria-hidden": "true" }, mark);
+  return h(`span.system-mark.system-mark-${letter}`, { "aria-hidden": "true" }, letter === "a" ? "●" : "■");
 }
 
 export function choiceBar(overview, helpButton = null) {
@@ -158,15 +150,15 @@ export function choiceBar(overview, helpButton = null) {
     const { shown, unfinished } = overview.systems[n];
     return [name, `${shown}${unfinished && ` (${unfinished} done)`}`, name];
   });
-  const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
+  const none = [["", "none"]];
+  const tasks = overview.tasks.map((task) => [task.name, task.title || task.name]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const taskName = foreign("code.task-name", {}, "");
   task.label.firstChild.append(" ", taskName);
-  const a = picker([wide("System "), "A"], systems, (name) => choose({ a: name }), systemMark("a"));
-  const b = picker([wide("System "), "B"], [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
+  const a = picker([wide("System "), "A"], systems.length ? systems : none, (name) => choose({ a: name }), systemMark("a"));
+  const b = picker([wide("System "), "B"], [...none, ...systems], (name) => choose({ b: name }), systemMark("b"));
   const title = "Swap A and B";
   const swap = h("button.swap", { "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
-  if (!systems.length) a.select.append(optionOf(["", "none"]));
   const element = h("div.choice-bar", { role: "group", "aria-label": "What is compared" },
     task.label, a.label, swap, b.label, helpButton);
   return { element, update };

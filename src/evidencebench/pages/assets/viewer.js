@@ -36,7 +36,7 @@ function makeViewer(root, source, overview) {
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
   const bar = choiceBar(overview);
   const unknown = h("p.viewer-status.unknown", { role: "status" });
-  const skip = h("a.skip-link", { href: "#/papers", onclick: skipList }, "Skip the list");
+  const skip = h("a.skip-link", { href: "#/papers", onclick: (event) => { event.preventDefault(); paper.focus(); } }, "Skip the list");
   const head = document.querySelector(".page-head"); // one line, so that the paper has the room
   head.prepend(skip);
   head.lastChild.before(bar.element, h("button.help", { onclick: keys.open, title: "Keyboard" }, iconed("⌨", "Keyboard")));
@@ -98,11 +98,6 @@ function makeViewer(root, source, overview) {
     paper.keepPlace(() => { root.dataset.list = isFolded ? "folded" : "open"; });
     if (!root.dataset.place) remember(LIST_FOLD, isFolded ? "yes" : "no");
     paper.showFold(isFolded);
-  }
-
-  function skipList(event) {
-    event.preventDefault();
-    paper.focus();
   }
 }
 
@@ -169,15 +164,15 @@ function viewerCommands({ overview, list, paper, hits, step, foldList }) {
     { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
     { keys: ["t"], name: "next task", run: () => cycle(overview, "task") },
     { keys: ["l"], name: "hide or show the list beside the paper", run: () => foldList() },
-    { keys: ["/"], name: "search", run: () => toSearch(list) },
+    { keys: ["/"], name: "search", run: toSearch },
     { keys: ["Escape"], name: "back to the list", run: () => readRoute().id !== null && go(linkTo(null)) },
   ];
-}
 
-// On a small screen a paper hides the list, so the list is shown before its search gets the focus.
-function toSearch(list) {
-  if (!list.element.checkVisibility()) go(linkTo(null));
-  setTimeout(list.focusSearch);
+  // On a small screen a paper hides the list, so the list is shown before its search gets the focus.
+  function toSearch() {
+    if (!list.element.checkVisibility()) go(linkTo(null));
+    setTimeout(list.focusSearch);
+  }
 }
 
 // Saves one paper as one small file: the same page with this paper only, which needs neither network nor other files.
