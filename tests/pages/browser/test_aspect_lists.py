@@ -193,15 +193,20 @@ def test_why_is_one_click_from_a_pair_and_a_number_lists_what_it_counts(page: Pa
     cell = page.locator("#lists tr", has_text="Section: Results").locator("a").first
     cell.focus()
     page.keyboard.press("Enter")
-    expect(entries(page)).to_have_count(counts["only A"])
+    expect(page.locator("#lists [role=status]").last).to_contain_text(f"{counts['only A']} of ")
+    expect(entries(page)).to_have_count(min(counts["only A"], 50))
+    expect(cell).to_be_focused()
+    expect(cell).to_have_attribute("aria-current", "true")
     expect(page.locator("#lists").get_by_label("Found by")).to_have_value("a")
     for entry in entries(page).all():
         expect(entry.locator(".listed-facts")).to_contain_text("tied")
     page.locator("#lists").get_by_label("Words").fill("TEA10 ")
     first = entries(page).count()
     assert first < counts["only A"]
+    page.locator("#lists").get_by_label("System B").focus()
     page.locator("#lists").get_by_label("System B").select_option("sets")
     expect(page.locator("#lists").get_by_label("Words")).to_have_value("TEA10")
+    expect(page.locator("#lists").get_by_label("System B")).to_be_focused()
     page.goto(address_of(report, "#/why?a=nobody&b=lead&group=x"))
     expect(page.locator("#lists .task-told")).to_have_text("This page has no group=x. This page has no a=nobody.")
     assert_accessible(page)

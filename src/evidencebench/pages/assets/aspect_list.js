@@ -137,7 +137,11 @@ export function aspectLists(root, source) {
     const asked = { overview, task, counted: counting, a: first, b: b ?? overview.systems.findIndex((_, at) => at !== first) };
     const key = JSON.stringify([route.place, task, asked.a, asked.b]);
     const isNew = held.key !== key;
-    if (isNew) held = { key, ...pageOfList(root, LISTS[route.place], asked, asking), entries: [], n_read: 0 };
+    if (isNew) {
+      const at = [...root.querySelectorAll("select")].indexOf(document.activeElement);
+      held = { key, page: pageOfList(root, route.place, asked, asking), entries: [], n_read: 0 };
+      (root.querySelectorAll("select")[at] ?? root.querySelector("h1")).focus({ preventScroll: true });
+    }
     held.page.update(route, held);
     document.title = `${LISTS[route.place].title} · ${overview.title}`;
     if (isNew) await read(held, LISTS[route.place], asked);
@@ -152,7 +156,8 @@ export function aspectLists(root, source) {
       if (held !== mine) return; // the reader has gone to another list
       mine.n_read += papers.length;
       if (papers.length && performance.now() < due) continue;
-      mine.page.update(readRoute(), mine);
+      const route = readRoute();
+      if (LISTS[route.place]) mine.page.update(route, mine); // else the reader has opened a paper
       if (!papers.length) return;
       await new Promise((resume) => setTimeout(resume));
       due = performance.now() + REDRAW_MS;
@@ -161,10 +166,11 @@ export function aspectLists(root, source) {
 }
 
 // The parts of a list's page; `update(route, {entries, n_read})` shows what the address asks of its entries.
-function pageOfList(root, list, asked, asking) {
+function pageOfList(root, place, asked, asking) {
+  const list = LISTS[place];
   const { overview, task } = asked;
   const names = namesOf(overview);
-  const to = (changes) => linkToList(readRoute().place, changes);
+  const to = (changes) => linkToList(place, changes);
   const choices = (list.sides ?? []).map((key) => {
     const offered = list.sides.length > 1 ? [...names.keys()] : asking;
     const made = picker(list.sides.length > 1 ? `System ${key.toUpperCase()}` : "System", offered.map((at) => [names[at], shortened(names[at]), names[at]]), (name) => go(to({ [key]: name })), list.sides.length > 1 && systemMark(key));
@@ -182,7 +188,7 @@ function pageOfList(root, list, asked, asking) {
   const told = h("p", { role: "status" });
   const table = h("tbody");
   const items = h("ol.listed");
-  const more = h("button", { onclick: () => { shown.most += PAGE_SIZE; draw(); } }, "Show more");
+  const more = h("button", { onclick: showMore }, "Show more");
   const head = h("tr", {}, h("td"), Object.values(list.kinds).map((words) => h("th.number", { scope: "col" }, words)));
   const shown = { key: null, most: PAGE_SIZE, entries: [] };
   const hasGroups = list.noun === "aspect";
@@ -198,7 +204,7 @@ function pageOfList(root, list, asked, asking) {
       h("div", {},
         form(kinds.label, hasGroups && groups.label, h("label.picker", {}, h("span.picker-name", {}, "Words"), search)),
         told, items, more))));
-  return { page: { update } };
+  return { update };
 
   function update(route, { entries, n_read: nRead }) {
     const [kind, group, q] = ["kind", "group", "q"].map((name) => route.query.get(name) ?? "");
@@ -211,7 +217,9 @@ function pageOfList(root, list, asked, asking) {
     kinds.select.value = known.kind.includes(kind) && kind !== String(first) ? kind : "";
     groups.select.value = GROUPS.includes(group) ? group : "";
     if (search.value.trim() !== q) search.value = q;
+    const focused = [...table.querySelectorAll("td > *")].indexOf(document.activeElement);
     table.replaceChildren(...countRows(entries, list, { kind, group }, to));
+    table.querySelectorAll("td > *")[focused]?.focus();
     const rest = nRead < overview.n_instances ? `; read ${nRead.toLocaleString("en")} of ${counted(overview.n_instances, "paper")} so far` : "";
     const says = `${shown.entries.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`;
     if (told.textContent !== says) told.textContent = says;
@@ -225,10 +233,15 @@ function pageOfList(root, list, asked, asking) {
 
   // What is drawn stays: papers that are read later only come behind it.
   function draw() {
-    const drawn = items.childElementCount;
-    items.append(...shown.entries.slice(drawn, shown.most).map((entry) => entry.draw()));
+    items.append(...shown.entries.slice(items.childElementCount, shown.most).map((entry) => entry.draw()));
     more.hidden = shown.entries.length <= shown.most;
-    if (drawn && drawn + PAGE_SIZE === shown.most) items.children[drawn]?.querySelector("a").focus();
+  }
+
+  function showMore() {
+    const next = items.childElementCount;
+    shown.most += PAGE_SIZE;
+    draw();
+    items.children[next]?.querySelector("a").focus();
   }
 }
 
