@@ -301,7 +301,7 @@ def test_the_plot_and_its_table_agree_with_the_rows_and_marks_that_coincide_are_
 
 def test_the_plot_is_used_by_keyboard_alone(opened: Page) -> None:
     opened.get_by_label("System B").focus()
-    for _ in range(2):  # the chart's frame, then its marks, one stop for all
+    for _ in range(3):  # the link to why, the chart's frame, then its marks, one stop for all
         opened.keyboard.press("Tab")
     assert "scatter-mark" in opened.evaluate("document.activeElement.getAttribute('class')")
     seen = [opened.evaluate("document.activeElement.getAttribute('aria-label')")]

@@ -77,7 +77,7 @@ def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_first_screen(opened: Page) -> None:
     verdict = opened.locator("#summary .finding").first
     expect(verdict).to_contain_text("2 of 4 runs are level at the top: first 70.8")
-    expect(verdict.locator("dd").first).to_have_text("third, fourth: significantly below first.")
+    expect(verdict.locator("dd").first).to_contain_text(" Significantly below: third, fourth.")
     expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). Each scores 0.")
     said = verdict.text_content() or ""
     (bound,) = re.findall(r"p ≤ (0\.\d{4})", said)

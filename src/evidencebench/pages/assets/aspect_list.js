@@ -11,19 +11,21 @@ const LISTS = {
     title: "What all missed",
     told: "Aspects that count on this task and that a sentence of the paper states. Controls that know the labels do not count as finding one.",
     noun: "aspect",
-    kinds: { missed: "no system finds it", found: "some system does" },
+    by: "Found by",
+    kinds: { missed: "no system", found: "some system" },
     first: ["missed"],
-    entriesOf: (paper, asked) => aspectEntries(paper, asked, ({ finders }) => (finders.some(({ is_counted: counts }) => counts) ? "found" : "missed")),
+    entriesOf: (paper, asked) => aspectEntries(paper, asked, (finds) => (asked.counted.some(finds) ? "found" : "missed")),
   },
   why: {
     title: "Where A and B differ",
     told: "Aspects that count on this task and that a sentence of the paper states. A system finds one where it chose a sentence that states it, also where chance decides whether that sentence counts.",
     noun: "aspect",
-    kinds: { a: "only A finds it", b: "only B", both: "both", neither: "neither" },
+    by: "Found by",
+    kinds: { a: "only A", b: "only B", both: "both", neither: "neither" },
     first: ["a", "b"],
     sides: ["a", "b"],
-    entriesOf: (paper, asked) => aspectEntries(paper, asked, ({ finders }) => {
-      const [a, b] = [asked.a, asked.b].map((system) => finders.includes(asked.overview.systems[system]));
+    entriesOf: (paper, asked) => aspectEntries(paper, asked, (finds) => {
+      const [a, b] = [asked.a, asked.b].map(finds);
       return a && b ? "both" : a ? "a" : b ? "b" : "neither";
     }),
   },
@@ -31,6 +33,7 @@ const LISTS = {
     title: "Replies of a language model",
     told: "Each leads to the paper, with all that was asked and replied.",
     noun: "answer",
+    by: "What became of it",
     kinds: { answered: "answered", empty: "empty", unread: "no answer to be read", failed: "failed or missing" },
     sides: ["a"],
     entriesOf: replyEntries,
@@ -46,10 +49,10 @@ const SECTIONS = [
   ["Introduction", /introduc|background|objective|\baims?\b/i],
 ];
 const LONGEST_HEADING = 8; // words; a longer one is about something else
-const WHERE = ["Stated in the abstract only", "Stated in abstract and body", "Stated in the body only"];
-const GROUPS = ["Results aspects", "Other aspects", ...WHERE, ...["Introduction", "Methods", "Results", "Discussion", "Conclusion", "Other"].map((name) => `Body: ${name}`)];
+const WHERE = ["Abstract only", "Abstract and body", "Body only"];
+const GROUPS = ["Results aspects", "Other aspects", ...WHERE, ...["Introduction", "Methods", "Results", "Discussion", "Conclusion", "Other"].map((name) => `Section: ${name}`)];
 const UNREAD = /\b(unparseable|truncated|refused): /;
-const REDRAW_MS = 200;
+const REDRAW_MS = 100;
 
 function sectionsOf({ sentences, kinds }) {
   let section = "Other";
@@ -61,31 +64,30 @@ function sectionsOf({ sentences, kinds }) {
   });
 }
 
-// What the lists keep of a paper: its aspects that a sentence states, with these sentences.
+// What the lists keep of a paper: its aspects that a sentence states, with these sentences and the rows that count them.
 function keptOf({ paper, aspects, answers, terms, spent }) {
   const sections = sectionsOf(paper);
-  const kept = aspects.map((aspect, number) => ({
-    ...aspect,
-    number,
-    sentences: aspect.sentences.filter((index) => index < sections.length).map((index) => ({ index, text: paper.sentences[index], section: sections[index] })),
-  }));
+  const kept = aspects.map((aspect, number) => {
+    const stating = aspect.sentences.filter((index) => index < sections.length);
+    const inBody = new Set(stating.map((index) => sections[index]));
+    const where = inBody.delete("Abstract") ? Number(inBody.size > 0) : 2;
+    const groups = [GROUPS[aspect.is_result ? 0 : 1], WHERE[where], ...[...inBody].map((name) => `Section: ${name}`)];
+    return { ...aspect, number, groups, sentences: stating.map((index) => ({ index, text: paper.sentences[index], section: sections[index] })) };
+  });
   return { id: paper.id, hypothesis: paper.hypothesis, answers, terms, spent, aspects: kept.filter(({ sentences }) => sentences.length) };
 }
 
 function aspectEntries(paper, { overview, task }, kindOf) {
   if (!paper.terms[task]) return [];
-  const chose = paper.answers.map((of) => new Set([...(of[task]?.certain ?? []), ...(of[task]?.tied ?? [])]));
+  const chose = paper.answers.map((of) => [...(of[task]?.certain ?? []), ...(of[task]?.tied ?? [])]);
   const counting = paper.aspects.filter((aspect) => overview.tasks[task].scope === "all" || aspect.is_result);
   return counting.map((aspect) => {
-    const { text, sentences } = aspect;
-    const finders = overview.systems.filter((_, system) => sentences.some(({ index }) => chose[system].has(index)));
-    const inBody = new Set(sentences.map(({ section }) => section));
-    const isInAbstract = inBody.delete("Abstract");
+    const finds = (system) => aspect.sentences.some(({ index }) => chose[system]?.includes(index));
     return {
-      kind: kindOf({ finders }),
-      groups: [GROUPS[aspect.is_result ? 0 : 1], WHERE[isInAbstract ? Number(inBody.size > 0) : 2], ...[...inBody].map((name) => `Body: ${name}`)],
-      text: () => [text, paper.hypothesis, ...sentences.map((one) => one.text)].join(" "),
-      draw: () => aspectItem(paper, aspect, finders),
+      kind: kindOf(finds),
+      groups: aspect.groups,
+      text: () => [aspect.text, paper.hypothesis, ...aspect.sentences.map(({ text }) => text)].join(" "),
+      draw: () => aspectItem(paper, aspect, overview.systems.filter((system, at) => !system.knows_labels && finds(at))),
     };
   });
 }
@@ -95,9 +97,9 @@ function aspectItem(paper, { number, text, is_result: isResult, sentences }, fin
   return h("li", {},
     text !== null && foreign("p.listed-text", {}, text),
     h("p.listed-facts", {}, `Aspect ${number}${isResult ? " (Results)" : ""} of `, link(firstWords(paper.hypothesis, 160) || paper.id, sentences[0].index),
-      ". Found by ", foreign("span", {}, finders.filter((system) => !system.knows_labels).map(({ label }) => shortened(label)).join(", ") || "none")),
+      ". Found by ", foreign("span", {}, finders.map(({ label }) => shortened(label)).join(", ") || "none")),
     h("ul", {}, sentences.map(({ index, text: said, section }) =>
-      h("li", {}, link(firstWords(said, 600), index), h("span.muted", {}, ` ${section}, sentence ${index}`)))));
+      h("li", {}, foreign("span", {}, firstWords(said, 600)), " ", link(`${section === "Other" ? "" : `${section}, `}sentence ${index}`, index)))));
 }
 
 async function replyEntries(paper, { overview, task, a }, source) {
@@ -129,19 +131,24 @@ export function aspectLists(root, source) {
     const route = readRoute();
     const overview = await source.overview();
     const { task, a, b } = chosen(overview, route);
-    const asking = overview.systems.map((system, at) => (system.asks_model ? at : -1)).filter((at) => at >= 0);
+    const asking = [...overview.systems.keys()].filter((at) => overview.systems[at].asks_model);
     const first = route.place === "replies" && !asking.includes(a) ? (asking[0] ?? null) : a;
-    const asked = { overview, task, a: first, b: b ?? overview.systems.findIndex((_, at) => at !== first) };
+    const counting = [...overview.systems.keys()].filter((at) => overview.systems[at].is_counted);
+    const asked = { overview, task, counted: counting, a: first, b: b ?? overview.systems.findIndex((_, at) => at !== first) };
     const key = JSON.stringify([route.place, task, asked.a, asked.b]);
     const isNew = held.key !== key;
-    if (isNew) held = { key, ...pageOfList(root, LISTS[route.place], asked, asking), entries: [], n_read: 0 };
+    if (isNew) {
+      const at = [...root.querySelectorAll("select")].indexOf(document.activeElement);
+      held = { key, page: pageOfList(root, route.place, asked, asking), entries: [], n_read: 0 };
+      (root.querySelectorAll("select")[at] ?? root.querySelector("h1")).focus({ preventScroll: true });
+    }
     held.page.update(route, held);
     document.title = `${LISTS[route.place].title} · ${overview.title}`;
     if (isNew) await read(held, LISTS[route.place], asked);
   }
 
   async function read(mine, { entriesOf }, asked) {
-    let due = performance.now() + REDRAW_MS / 2;
+    let due = performance.now() + REDRAW_MS;
     for (let number = 0; ; number += 1) {
       pieces[number] ??= source.records(number).then((records) => records.map(keptOf));
       const papers = await pieces[number];
@@ -149,7 +156,8 @@ export function aspectLists(root, source) {
       if (held !== mine) return; // the reader has gone to another list
       mine.n_read += papers.length;
       if (papers.length && performance.now() < due) continue;
-      mine.page.update(readRoute(), mine);
+      const route = readRoute();
+      if (LISTS[route.place]) mine.page.update(route, mine); // else the reader has opened a paper
       if (!papers.length) return;
       await new Promise((resume) => setTimeout(resume));
       due = performance.now() + REDRAW_MS;
@@ -158,10 +166,11 @@ export function aspectLists(root, source) {
 }
 
 // The parts of a list's page; `update(route, {entries, n_read})` shows what the address asks of its entries.
-function pageOfList(root, list, asked, asking) {
+function pageOfList(root, place, asked, asking) {
+  const list = LISTS[place];
   const { overview, task } = asked;
   const names = namesOf(overview);
-  const to = (changes) => linkToList(readRoute().place, changes);
+  const to = (changes) => linkToList(place, changes);
   const choices = (list.sides ?? []).map((key) => {
     const offered = list.sides.length > 1 ? [...names.keys()] : asking;
     const made = picker(list.sides.length > 1 ? `System ${key.toUpperCase()}` : "System", offered.map((at) => [names[at], shortened(names[at]), names[at]]), (name) => go(to({ [key]: name })), list.sides.length > 1 && systemMark(key));
@@ -172,14 +181,14 @@ function pageOfList(root, list, asked, asking) {
   tasks.select.value = overview.tasks[task].name;
   const first = list.first ?? Object.keys(list.kinds);
   const entriesOfKinds = Object.entries(list.kinds).filter(([kind]) => String(first) !== kind);
-  const kinds = picker("Which", [["", list.first?.map((kind) => list.kinds[kind]).join(", or ") ?? "all"], ...entriesOfKinds], (kind) => go(to({ kind: kind || null })));
+  const kinds = picker(list.by, [["", list.first?.map((kind) => list.kinds[kind]).join(", or ") ?? "all"], ...entriesOfKinds], (kind) => go(to({ kind: kind || null })));
   const groups = picker("Where", [["", "everywhere"], ...GROUPS.map((name) => [name, name])], (group) => go(to({ group: group || null })));
   const search = h("input", { type: "search", maxlength: 1000, oninput: () => go(to({ q: search.value.trim() || null }), { replaces: true }) });
   const unknown = h("p.task-told", { role: "status" });
   const told = h("p", { role: "status" });
   const table = h("tbody");
   const items = h("ol.listed");
-  const more = h("button", { onclick: () => { shown.most += PAGE_SIZE; draw(); } }, "Show more");
+  const more = h("button", { onclick: showMore }, "Show more");
   const head = h("tr", {}, h("td"), Object.values(list.kinds).map((words) => h("th.number", { scope: "col" }, words)));
   const shown = { key: null, most: PAGE_SIZE, entries: [] };
   const hasGroups = list.noun === "aspect";
@@ -190,12 +199,12 @@ function pageOfList(root, list, asked, asking) {
     h("div.listed-columns", {},
       h("div", {},
         h("div.frame", { tabindex: 0, role: "group", "aria-label": "How many" },
-          h("table.listed-counts", {}, h("caption", {}, `How many ${list.noun}s; each number lists them`), h("thead", {}, head), table)),
+          h("table.listed-counts", {}, h("caption", {}, `${list.by}: how many ${list.noun}s; each number lists them`), h("thead", {}, head), table)),
         hasGroups && h("p.note", {}, "An aspect that several sections state counts in each of them.")),
       h("div", {},
         form(kinds.label, hasGroups && groups.label, h("label.picker", {}, h("span.picker-name", {}, "Words"), search)),
         told, items, more))));
-  return { page: { update } };
+  return { update };
 
   function update(route, { entries, n_read: nRead }) {
     const [kind, group, q] = ["kind", "group", "q"].map((name) => route.query.get(name) ?? "");
@@ -208,7 +217,9 @@ function pageOfList(root, list, asked, asking) {
     kinds.select.value = known.kind.includes(kind) && kind !== String(first) ? kind : "";
     groups.select.value = GROUPS.includes(group) ? group : "";
     if (search.value.trim() !== q) search.value = q;
+    const focused = [...table.querySelectorAll("td > *")].indexOf(document.activeElement);
     table.replaceChildren(...countRows(entries, list, { kind, group }, to));
+    table.querySelectorAll("td > *")[focused]?.focus();
     const rest = nRead < overview.n_instances ? `; read ${nRead.toLocaleString("en")} of ${counted(overview.n_instances, "paper")} so far` : "";
     const says = `${shown.entries.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`;
     if (told.textContent !== says) told.textContent = says;
@@ -222,10 +233,15 @@ function pageOfList(root, list, asked, asking) {
 
   // What is drawn stays: papers that are read later only come behind it.
   function draw() {
-    const drawn = items.childElementCount;
-    items.append(...shown.entries.slice(drawn, shown.most).map((entry) => entry.draw()));
+    items.append(...shown.entries.slice(items.childElementCount, shown.most).map((entry) => entry.draw()));
     more.hidden = shown.entries.length <= shown.most;
-    if (drawn && drawn + PAGE_SIZE === shown.most) items.children[drawn]?.querySelector("a").focus();
+  }
+
+  function showMore() {
+    const next = items.childElementCount;
+    shown.most += PAGE_SIZE;
+    draw();
+    items.children[next]?.querySelector("a").focus();
   }
 }
 
