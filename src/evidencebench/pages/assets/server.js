@@ -182,7 +182,7 @@ const NAME_KEY = "evidencebench-person";
 export function taskServer() {
   let name = recall(NAME_KEY, "sessionStorage");
   let submitted = null;
-  return { session, signIn, signOut, queue, task, save, submit, result, name: () => name };
+  return { session, signIn, signOut, queue, task, disputes, save, submit, result, link, name: () => name };
 
   async function session() {
     const found = await asked("session");
@@ -203,12 +203,21 @@ export function taskServer() {
     keepName(null);
   }
 
-  async function queue(list) {
-    return ask("queue", { query: { list } });
+  async function queue(list, changes = {}) {
+    return ask("queue", { query: { list, ...changes } });
   }
 
   async function task(list, id) {
     return ask("task", { query: { list, id } });
+  }
+
+  async function disputes() {
+    return ask("disputes");
+  }
+
+  // The address of a file that the person may get.
+  function link(path, query) {
+    return `/api/people/${path}?${new URLSearchParams({ person: name, ...query })}`;
   }
 
   // Returns the answer as the server has kept it.

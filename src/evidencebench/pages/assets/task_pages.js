@@ -151,7 +151,7 @@ function listPage(server, sort) {
 }
 
 // What stands in the place of a page that cannot be shown.
-function failed(error) {
+export function failed(error) {
   return h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
 }
 
@@ -253,10 +253,10 @@ export function taskPage(server, sort, tell) {
 }
 
 function openTask({ server, sort, list, about, found, body, keys, tell, sentence }) {
-  const { task, answer, ids = [] } = found;
+  const { task, answer, ids = task.ids ?? [] } = found;
   const place = ids.indexOf(task.id);
   const work = taskWork({ server, list, sort, about, found, tell, page: { draw, showSaved, refuse, closed, place: () => view.place(bar) } });
-  const view = sort.view(task, about, { change: work.change, value: work.value, askForNote: () => noteField.focus() });
+  const view = sort.view(task, about, { change: work.change, value: work.value, askForNote: () => noteField.focus(), step, finish });
   const count = h("b.pick-count");
   const saved = h("span.pick-saved");
   const refusal = h("p.people-error.pick-refusal", { role: "alert" });
@@ -278,7 +278,9 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     guideFold(sort, about));
   // No sentence may be scrolled below the bar, whose height depends on the question.
   new ResizeObserver(() => bar.closest(".people")?.style.setProperty("--bar-height", `${bar.offsetHeight}px`)).observe(bar);
-  keys.use([...view.commands,
+  const own = new Set(view.commands.flatMap((command) => command.keys)); // these go before what all sorts share
+  const free = (commands) => commands.map((command) => ({ ...command, keys: command.keys.filter((key) => !own.has(key)) })).filter((command) => command.keys.length);
+  keys.use([...view.commands, ...free([
     ...(ids.length ? [
       { keys: ["n"], name: "next task", run: () => step(1) },
       { keys: ["p"], name: "previous task", run: () => step(-1) }] : []),
@@ -286,7 +288,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     { keys: ["U", "Ctrl+Shift+Z", "Ctrl+Y"], name: "redo it", run: () => work.turn("redo") },
     sort.confirm ? { keys: ["s"], name: "submit", run: finish }
       : { keys: ["Enter"], on: ".pick-sentence, .task-choice, .audit-row, body", name: "done, and on to the next task", run: finish },
-    { keys: ["Escape"], name: "back to the list", run: () => go(taskLink(list)) }]);
+    { keys: ["Escape"], name: "back to the list", run: () => go(taskLink(list)) }])]);
   body.replaceChildren(bar, h("div.pick-columns", {}, view.element, side));
   document.title = `${place < 0 ? "" : `${place + 1} of ${ids.length}: `}${firstWords(sort.text(task), 80)}`;
   window.scrollTo(0, 0);
@@ -331,12 +333,16 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     } else if (!sort.confirm) {
       work.finish();
       await work.end();
-      // Where the server is away, this task is sent when it is back.
-      const { rows } = await server.queue(list).catch(() => ({ rows: ids.map((id) => ({ id, status: "open" })) }));
-      go(taskLink(list, nextOpen(rows, task.id)?.id ?? null));
+      go(taskLink(list, await (sort.next ?? nextInQueue)(list, task.id, about)));
     } else if (await confirmInDialog(sort.confirm(work.value(), task)) && await work.submit()) {
       go(sort.link(list, { id: task.id, status: "done" }), { replaces: true });
     }
+  }
+
+  // Where the server is away, this task is sent when it is back.
+  async function nextInQueue() {
+    const { rows } = await server.queue(list).catch(() => ({ rows: ids.map((id) => ({ id, status: "open" })) }));
+    return nextOpen(rows, task.id)?.id ?? null;
   }
 
   // Shown in the place of a task whose answer was submitted in another tab.

@@ -92,7 +92,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   }
 
   function outgoing(said) {
-    return { ...said, task: id, tab, revision: sort.isTimed ? revision : revision + 1 };
+    return { ...said, ...(task.of && { of: task.of }), task: id, tab, revision: sort.isTimed ? revision : revision + 1 };
   }
 
   async function save(said) {
@@ -126,12 +126,13 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
     const base = kept;
     note(theirs);
     if (!isOwn) {
-      value = valueOf(mergeAnswers(base, value, kept));
+      const merged = mergeAnswers(base, value, kept);
+      value = valueOf(sort.joined?.(merged) ?? merged);
       const left = [];
       while (sort.refuses?.(value, task)) left.push(value.sentences.pop());
       steps = leadingHere(steps, value);
       page.draw();
-      page.refuse(mergedWords(sort.merged, left));
+      page.refuse([mergedWords(sort.merged, left), sort.clash?.(kept, value, about)].filter(Boolean).join(" "));
     }
     keep();
     return true;
