@@ -84,7 +84,7 @@ function tablePage(server) {
   const progress = h("progress", { "aria-label": "Answers found" });
   const told = h("span");
   const problem = h("p.people-error", { role: "alert" });
-  const choice = h("select", { id: "desk-show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
+  const choice = h("select", { id: "desk-show", "aria-label": "Show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
   const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
   const matches = h("span", { role: "status" });
   const exports = h("ul.desk-exports");
