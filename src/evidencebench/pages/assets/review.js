@@ -1,6 +1,6 @@
 // The desk of a review: a table of papers and questions that fills as it goes, and its cells, one at a time.
 
-import { announce, counted, foreign, h, recall, remember, svg, themeButton } from "./dom.js";
+import { announce, counted, foreign, h, recall, remember, svg, themeButton, wide } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { listenToKeys } from "./keyboard.js";
 import { pickText } from "./pick_view.js";
@@ -43,7 +43,7 @@ const DESK = {
   text: (task) => task.question,
   head: ({ paper, found }) => [
     h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
-    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), " ", found.chance_words] : "Nothing was found yet: the paper is still to be read."),
+    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence: ${found.chance_words}.`] : "Nothing was found yet: the paper is still to be read."),
   ],
   limit: () => "",
   status: ({ decision }, _, about) => (decision ? `You say: ${wordsFor(decision, about)}.` : "Not decided yet."),
@@ -182,8 +182,8 @@ function tablePage(server) {
     const { name, title, n_sentences: n, error, is_pdf: isPdf } = found.papers[place];
     const decided = found.cells[place].filter(({ decision }) => decision).length;
     const row = rows[place];
-    const facts = [isPdf && "PDF", n === null ? "not read yet" : counted(n, "sentence"), `${decided} of ${found.questions.length} decided`].filter(Boolean);
-    row.head.replaceChildren(foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts.join(" · ")));
+    const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`];
+    row.head.replaceChildren(foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts));
     row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best }) => [verdict, best])].join(" "));
   }
 
@@ -304,7 +304,7 @@ function cellView(server, task, about, on) {
   function markRow({ sentence, rank = "", told = "" }) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
     const by = acceptedBy(sentence);
-    const facts = [rank, told, page ? `page ${page}` : `sentence ${sentence}`, by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
+    const facts = [rank, told || (page ? `page ${page}` : `sentence ${sentence}`), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
     const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, paper.sentences[sentence]));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
       h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} sentence ${sentence}`, title: words, onclick: () => mark(name, sentence) }, sign));
