@@ -43,7 +43,7 @@ const DESK = {
   text: (task) => task.question,
   head: ({ paper, found }) => [
     h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
-    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence: ${found.chance_words}.`] : "Nothing was found yet: the paper is still to be read."),
+    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "Nothing was found yet: the paper is still to be read."),
   ],
   limit: () => "",
   status: ({ decision }, _, about) => (decision ? `You say: ${wordsFor(decision, about)}.` : "Not decided yet."),

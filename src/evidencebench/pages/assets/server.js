@@ -143,12 +143,12 @@ const LONGEST_TICK_SECONDS = 2; // the first tick after the machine slept would 
 
 // Counts on from `before` seconds; stop() ends it.
 export function workClock(before) {
-  const inputs = ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"];
+  const over = new AbortController();
   let counted = before;
   let ticked = performance.now();
   let moved = ticked;
-  const touch = () => { moved = performance.now(); };
-  for (const name of inputs) document.addEventListener(name, touch, { capture: true, passive: true });
+  for (const name of ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"])
+    document.addEventListener(name, () => { moved = performance.now(); }, { capture: true, passive: true, signal: over.signal });
   const timer = setInterval(tick, 1000);
   return { seconds, stop };
 
@@ -166,7 +166,7 @@ export function workClock(before) {
 
   function stop() {
     clearInterval(timer);
-    for (const name of inputs) document.removeEventListener(name, touch, { capture: true });
+    over.abort();
   }
 }
 

@@ -13,34 +13,28 @@ import { taskWork } from "./task_work.js";
 // `links` are [address, words].
 function personBar(server, leave, links) {
   const name = foreign("strong", {}, "");
-  const bar = h("div.person-bar", {},
+  const element = h("div.person-bar", {},
     h("span", {}, "Signed in as ", name),
     links.map(([href, words]) => h("a", { href }, words)),
     h("button", { onclick: leave }, "Sign out"));
-  return { element: bar, update };
-
-  function update() {
-    bar.hidden = server.name() === null;
-    name.textContent = cleaned(server.name() ?? "");
-  }
+  return { element, update: () => { element.hidden = server.name() === null; name.textContent = cleaned(server.name() ?? ""); } };
 }
 
-// `explain` returns what stands above the field, from what the server tells of all tasks.
-function signPage(server, enter, { title, note, explain }) {
-  const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto" });
+// `sort` is null where the server does not answer.
+function signPage(server, enter, sort) {
+  const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto", "aria-describedby": "person-note" });
   const error = h("p.people-error", { role: "alert" });
   const about = h("div");
   const form = h("form.sign-in", { onsubmit: sign },
     h("label", { for: "person-name" }, "Your name"),
-    h("p.people-note", { id: "person-note" }, note),
+    h("p.people-note", { id: "person-note" }, sort?.signNote ?? ""),
     field,
     h("button", { type: "submit", class: "people-main" }, "Begin"));
-  field.setAttribute("aria-describedby", "person-note");
-  return { element: h("section.people-page", { hidden: true }, h("h1", {}, title), about, form, error), show };
+  return { element: h("section.people-page", { hidden: true }, h("h1", {}, sort?.title ?? document.title), about, form, error), show };
 
-  function show(found) {
-    error.textContent = typeof found === "string" ? found : "";
-    if (typeof found !== "string") about.replaceChildren(...explain(found));
+  function show(found, failure = "") {
+    error.textContent = failure;
+    if (found) about.replaceChildren(...sort.explain(found));
     field.focus();
   }
 
@@ -83,11 +77,11 @@ export async function showTasks(root, own = null) {
     failure = error.message;
   }
   const sort = own ?? (about && sortOf(about));
-  const sign = signPage(server, enter, { title: sort?.title ?? document.title, explain: (found) => sort.explain(found), note: sort?.signNote ?? "" });
+  const sign = signPage(server, enter, sort);
   if (about === null) {
     root.replaceChildren(sign.element);
     sign.element.hidden = false;
-    sign.show(failure);
+    sign.show(null, failure);
     return;
   }
   const pages = { sign, ...(sort.pages?.(server, tell) ?? { list: listPage(server, sort), task: taskPage(server, sort, tell), result: resultPage(server, sort) }) };
@@ -164,8 +158,8 @@ function listOf(sort, list, { rows, last = null, scores }, about) {
   const next = rows.find(({ id }) => id === last) ?? nextOpen(rows, null);
   const isBegun = done || last !== null || rows.some(({ status }) => status === "draft");
   const ordered = h("ol.queue");
-  const more = h("button", { onclick: () => grow(ordered, list, rows, more, sort) }, "Show more");
-  grow(ordered, list, rows, more, sort);
+  const more = h("button", { onclick: grow }, "Show more");
+  grow();
   return [
     h("h1", {}, words.title),
     words.note ? h("p.people-note", {}, words.note) : null,
@@ -180,19 +174,14 @@ function listOf(sort, list, { rows, last = null, scores }, about) {
     guideFold(sort, about),
     ordered, more,
   ].flat(2).filter(Boolean);
-}
 
-function grow(ordered, list, rows, more, sort) {
-  const from = ordered.childElementCount;
-  ordered.append(...rows.slice(from, from + QUEUE_STEP).map((row) => taskItem(sort.link(list, row), row)));
-  more.hidden = ordered.childElementCount >= rows.length;
-}
-
-function taskItem(href, row) {
-  return h("li", { class: `queue-item queue-${row.status}` },
-    foreign("a", { href }, firstWords(row.text, 300) || row.id),
-    h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, row.words),
-      row.recall !== null && ` · ${percent(row.recall)}`));
+  function grow() {
+    const from = ordered.childElementCount;
+    ordered.append(...rows.slice(from, from + QUEUE_STEP).map((row) => h("li", { class: `queue-item queue-${row.status}` },
+      foreign("a", { href: sort.link(list, row) }, firstWords(row.text, 300) || row.id),
+      h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, row.words), row.recall !== null && ` · ${percent(row.recall)}`))));
+    more.hidden = ordered.childElementCount >= rows.length;
+  }
 }
 
 // How well the person has done, beside the systems, on exactly the papers that were submitted.

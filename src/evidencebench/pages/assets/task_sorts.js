@@ -190,13 +190,12 @@ function contextOf(name, text) {
 
 // All sentences of the paper; each can be marked, in a dispute those on which annotators differ.
 function sentencesView(task, about, on) {
-  const isFree = task.said ? differing(task) : () => true;
   const text = pickText(task, { toggle, move: focusAt, reach });
+  const isFree = task.said ? decorate(task, text.element) : () => true;
   const whole = h("button", { "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
   const picks = task.budget ? pickList(task, toggle) : null;
   const headings = [...task.kinds].flatMap((kind, index) => (kind === "h" ? [index] : []));
   let current = 0;
-  if (task.said) decorate(task, text.element, isFree);
   return { element: task.said ? h("div", {}, whole, text.element) : text.element, side: picks?.element, show, begin, place: (bar) => text.place(current, bar), commands: [
     { keys: ["x"], name: `mark the sentence, or take it back (also Space${picks ? " or Enter" : ""})`, run: () => toggle(current) },
     { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
@@ -226,8 +225,8 @@ function sentencesView(task, about, on) {
   function toggle(index) {
     reach(index);
     if (!isFree(index)) return;
-    const { sentences, ...rest } = on.value();
-    on.change({ sentences: sentences.includes(index) ? sentences.filter((one) => one !== index) : [...sentences, index], ...rest });
+    const { sentences } = on.value();
+    on.change({ ...on.value(), sentences: sentences.includes(index) ? sentences.filter((one) => one !== index) : [...sentences, index] });
   }
 
   // Goes to the next sentence; in a dispute, to the next on which annotators differ.
@@ -271,27 +270,19 @@ function pickList(task, toggle) {
   }
 }
 
-// Whether annotators differ on a sentence.
-function differing(task) {
-  const said = Object.values(task.said);
-  return (index) => new Set(said.map(({ sentences }) => sentences.includes(index))).size > 1;
-}
-
-// Shows who marked what beside each sentence on which annotators differ, and folds away what is far from these.
-function decorate(task, list, isFree) {
-  const rows = [...list.querySelectorAll(".pick-row")];
-  rows.forEach((row, index) => {
-    const isNear = [-2, -1, 0, 1, 2].some((by) => isFree(index + by));
+/* Shows who marked what beside each sentence on which annotators differ, and folds away what is far from these. Returns
+   whether they differ on a sentence. */
+function decorate({ said }, list) {
+  const isFree = (index) => new Set(Object.values(said).map(({ sentences }) => sentences.includes(index))).size > 1;
+  list.querySelectorAll(".pick-row").forEach((row, index) => {
     row.classList.toggle("is-agreed", !isFree(index));
-    row.classList.toggle("is-far", !isNear);
-    if (!isFree(index)) {
-      row.querySelector("button").disabled = true;
-      return;
-    }
-    row.append(h("ul.task-said", { "aria-label": `Who marked sentence ${index}` },
-      Object.entries(task.said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
+    row.classList.toggle("is-far", ![-2, -1, 0, 1, 2].some((by) => isFree(index + by)));
+    row.querySelector("button").disabled = !isFree(index);
+    if (isFree(index)) row.append(h("ul.task-said", { "aria-label": `Who marked sentence ${index}` },
+      Object.entries(said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
         foreign("b", {}, name), sentences.includes(index) ? " marked it" : " did not"))));
   });
+  return isFree;
 }
 
 // The questions, each with yes and no, and the paper where one is asked about.
@@ -300,32 +291,25 @@ function ratingView(task, about, on) {
   const questions = about.criteria.map(({ name, question }, place) => {
     const buttons = [["Yes", true], ["No", false]].map(([words, value]) =>
       h("button.task-choice", { "aria-pressed": "false", onfocus: () => { current = place; }, onclick: () => rate(name, value) }, words));
-    const said = Object.entries(task.said ?? {}).map(([who, { ratings }]) =>
-      h("li", {}, foreign("b", {}, who), `: ${ratings[name] ? "yes" : "no"}`));
+    const said = Object.entries(task.said ?? {}).map(([who, { ratings }]) => h("li", {}, foreign("b", {}, who), `: ${ratings[name] ? "yes" : "no"}`));
     return { name, buttons, element: h("div.task-question", { role: "group", "aria-label": question },
-      foreign("p", {}, question), said.length ? h("ul.task-said", {}, said) : null, h("div.task-choices", {}, buttons)) };
+      foreign("p", {}, question), said.length > 0 && h("ul.task-said", {}, said), h("div.task-choices", {}, buttons)) };
   });
   const form = h("div.task-form", {}, questions.map(({ element }) => element));
-  return { element: h("div", {}, form, task.sentences.length ? paperList(task) : null), show, begin: () => focusAt(0), commands: [
+  const answer = (value) => { rate(questions[current].name, value); focusAt(current + 1); };
+  return { element: h("div", {}, form, task.sentences.length > 0 && paperList(task)), show, begin: () => focusAt(0), commands: [
     { keys: ["y"], name: "yes", run: () => answer(true) },
     { keys: ["x"], name: "no", run: () => answer(false) },
     { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
     { keys: ["k", "ArrowUp"], name: "previous question", run: () => focusAt(current - 1) },
   ] };
 
-  function answer(value) {
-    rate(questions[current].name, value);
-    focusAt(current + 1);
-  }
-
   function rate(name, value) {
-    const { ratings, ...rest } = on.value();
-    on.change({ ratings: { ...ratings, [name]: value }, ...rest });
+    on.change({ ...on.value(), ratings: { ...on.value().ratings, [name]: value } });
   }
 
   function show({ ratings }) {
-    for (const { name, buttons } of questions)
-      buttons.forEach((button, n) => button.setAttribute("aria-pressed", ratings[name] === (n === 0)));
+    for (const { name, buttons } of questions) buttons.forEach((button, n) => { button.ariaPressed = ratings[name] === (n === 0); });
   }
 
   function focusAt(place) {
@@ -346,18 +330,16 @@ function paperList(task, tagsOf = () => []) {
 
 // The selected sentences beside the sources, the causes, and the paper with both marked.
 function auditView(task, about, on) {
-  const sources = new Set(task.sources);
-  const selected = new Set(task.selected);
+  const tags = { source: task.sources, selected: task.selected.toSorted((one, other) => one - other) };
   const buttons = about.causes.map((cause, place) =>
     h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(cause) },
       h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
-  const paper = paperList(task, (index) => [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean));
+  const paper = paperList(task, (index) => Object.keys(tags).filter((tag) => tags[tag].includes(index)));
   const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
-  const listed = (name, tag, indices) => h("section", { tabindex: "0", "aria-label": name }, h("h2", {}, `${name} (${indices.length})`),
-    h("ol", { role: "list" }, indices.map((index) => h("li", { class: `is-${tag}` },
+  const listed = (name, tag) => h("section", { tabindex: "0", "aria-label": name }, h("h2", {}, `${name} (${tags[tag].length})`),
+    h("ol", { role: "list" }, tags[tag].map((index) => h("li", { class: `is-${tag}` },
       h("button.audit-link", { "aria-label": `sentence ${index}, in the paper`, onclick: () => look(index) }, index), foreign("span", {}, task.sentences[index])))));
-  const evidence = h("div.audit-evidence", {}, listed("Selected by the system", "selected", task.selected.toSorted((one, other) => one - other)),
-    listed("Sources by the labels", "source", task.sources));
+  const evidence = h("div.audit-evidence", {}, listed("Selected by the system", "selected"), listed("Sources by the labels", "source"));
   let looked = -1;
   return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons), paper),
     show, begin: () => buttons[0].focus({ preventScroll: true }), commands: [
@@ -371,8 +353,8 @@ function auditView(task, about, on) {
     if (cause.needs_note && on.value().cause) on.askForNote();
   }
 
-  function show(value) {
-    buttons.forEach((button, place) => button.setAttribute("aria-pressed", about.causes[place].name === value.cause));
+  function show({ cause }) {
+    buttons.forEach((button, place) => { button.ariaPressed = about.causes[place].name === cause; });
   }
 
   function step(by) {
