@@ -1,11 +1,11 @@
 // The desk of a review: a table of papers and questions that fills as it goes, and its cells, one at a time.
 
-import { announce, counted, foreign, h, recall, remember, svg, themeButton } from "./dom.js";
+import { announce, counted, foreign, h, recall, remember, svg, themeButton, wide } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { listenToKeys } from "./keyboard.js";
 import { pickText } from "./pick_view.js";
 import { folded } from "./route.js";
-import { failed, showTasks, taskPage } from "./task_pages.js";
+import { failed, nextOpen, showTasks, taskPage } from "./task_pages.js";
 import { taskLink } from "./task_sorts.js";
 
 const SURE = ["no evidence", "unsure", "a little sure", "fairly sure", "very sure"]; // by the level of a cell
@@ -43,7 +43,7 @@ const DESK = {
   text: (task) => task.question,
   head: ({ paper, found }) => [
     h("p.task-context", { tabindex: "0" }, "Paper: ", foreign("b", {}, paper.title || paper.name)),
-    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), " ", found.chance_words] : "Nothing was found yet: the paper is still to be read."),
+    h("p.task-context", { tabindex: "0" }, found ? [foreign("span", {}, found.error || found.summary), found.chance_words && ` The best sentence is evidence in ${found.chance_words} such cases.`] : "Nothing was found yet: the paper is still to be read."),
   ],
   limit: () => "",
   status: ({ decision }, _, about) => (decision ? `You say: ${wordsFor(decision, about)}.` : "Not decided yet."),
@@ -62,7 +62,8 @@ const DESK = {
   pages: (server, tell) => {
     const table = tablePage(server);
     const view = (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on);
-    const next = (list, id, about) => (list === "agreed" ? nextDispute(server, id) : table.next(id, about));
+    const disputes = async () => (await server.disputes()).map(({ id, agreed }) => ({ id, status: agreed ? "done" : "open" }));
+    const next = async (list, id, about) => (list === "agreed" ? nextOpen(await disputes(), id)?.id ?? null : table.next(id, about));
     return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: disputesPage(server) };
   },
 };
@@ -76,7 +77,7 @@ const MOVES = { // by a key, so many rows and columns
 
 function tablePage(server) {
   let found = null; // the newest queue, with all cells
-  let rows = []; // {row, links, words, facts}
+  let rows = []; // {row, head, links, words}
   let current = [0, 0];
   let timer = null;
   let isShown = false;
@@ -84,7 +85,7 @@ function tablePage(server) {
   const progress = h("progress", { "aria-label": "Answers found" });
   const told = h("span");
   const problem = h("p.people-error", { role: "alert" });
-  const choice = h("select", { id: "desk-show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
+  const choice = h("select", { id: "desk-show", "aria-label": "Show", onchange: filter }, Object.entries(SHOWN).map(([value, [name]]) => h("option", { value }, name)));
   const words = h("input", { id: "desk-words", type: "search", placeholder: "words of papers and sentences", "aria-label": "With the words", oninput: filter });
   const matches = h("span", { role: "status" });
   const exports = h("ul.desk-exports");
@@ -94,7 +95,7 @@ function tablePage(server) {
     { keys: ["↑", "↓", "←", "→"], name: "go to the cell beside", run: () => {} },
     { keys: ["Home", "End"], name: "go to the first, the last question; with Ctrl to the first, the last cell", run: () => {} },
     { keys: ["Enter"], on: "a", name: "open the cell", run: () => document.activeElement.click() },
-    { keys: ["u"], name: "next undecided cell", run: toUndecided },
+    { keys: ["u"], name: "next undecided cell", run: () => focusAt(...(nextUndecided(found, current) ?? current)) },
     { keys: ["/"], name: "filter by words", run: () => words.focus() },
   ]);
   element.append(
@@ -108,17 +109,13 @@ function tablePage(server) {
     frame,
     h("p.desk-legend", {}, h("b", {}, "How sure"), SURE.map((one, level) => h("span", { class: `level-${level}` }, one))));
   window.addEventListener("focus", () => { if (isShown) refresh(found?.about); });
+  const leave = () => { isShown = false; clearTimeout(timer); };
   return { element, show, leave, next, changed: (id) => { const [paper, question] = id.split("."); return found?.cells[paper]?.[question].changed; } };
 
   async function show(_, about) {
     isShown = true;
     await refresh(about);
     if (rows.length) focusAt(...current);
-  }
-
-  function leave() {
-    isShown = false;
-    clearTimeout(timer);
   }
 
   // Asks for what has changed since; while the desk still reads, once a second.
@@ -147,11 +144,10 @@ function tablePage(server) {
   function build(news, about) {
     found = { ...news, cells: news.papers.map(() => []), about };
     for (const [paper, question, cell] of news.cells) found.cells[paper][question] = cell;
-    rows = news.papers.map((paper, place) => {
-      const links = news.questions.map((_, question) => h("a", { href: taskLink("review", `${place}.${question}`), tabindex: "-1", onfocus: () => reach(place, question) }));
-      const facts = h("small");
-      const head = h("th", { scope: "row" }, h("div", {}, foreign("b", { title: paper.title }, paper.title || paper.name), facts));
-      return { links, facts, row: h("tr", {}, head, links.map((link) => h("td", {}, link))) };
+    rows = news.papers.map((_, place) => {
+      const links = news.questions.map((__, question) => h("a", { href: taskLink("review", `${place}.${question}`), tabindex: "-1", onfocus: () => reach(place, question) }));
+      const head = h("div");
+      return { links, head, row: h("tr", {}, h("th", { scope: "row" }, head), links.map((link) => h("td", {}, link))) };
     });
     rows.forEach((_, place) => news.questions.forEach((__, question) => drawCell(place, question)));
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
@@ -183,13 +179,12 @@ function tablePage(server) {
   }
 
   function drawPaper(place) {
-    const { name, n_sentences: n, error, is_pdf: isPdf } = found.papers[place];
+    const { name, title, n_sentences: n, error, is_pdf: isPdf } = found.papers[place];
     const decided = found.cells[place].filter(({ decision }) => decision).length;
     const row = rows[place];
-    row.facts.replaceChildren(
-      error ? foreign("span", { class: "people-error", title: error }, error) : `${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `,
-      error ? "" : `${decided} of ${found.questions.length} decided`);
-    row.words = folded([name, found.papers[place].title, ...found.cells[place].flatMap(({ verdict, best }) => [verdict, best])].join(" "));
+    const facts = [wide(`${isPdf ? "PDF · " : ""}${n === null ? "not read yet" : counted(n, "sentence")} · `), `${decided} of ${found.questions.length} decided`];
+    row.head.replaceChildren(foreign("b", { title }, title || name), error ? foreign("small", { class: "people-error", title: error }, error) : h("small", {}, facts));
+    row.words = folded([name, title, ...found.cells[place].flatMap(({ verdict, best }) => [verdict, best])].join(" "));
   }
 
   function drawProgress() {
@@ -236,11 +231,6 @@ function tablePage(server) {
     const within = (n, most) => Math.max(0, Math.min(n, most));
     focusAt(open[within(open.indexOf(current[0]) + move[0], open.length - 1)], within(current[1] + move[1], found.questions.length - 1));
   }
-
-  function toUndecided() {
-    const next = nextUndecided(found, current);
-    if (next) focusAt(...next);
-  }
 }
 
 // The next cell, in the order of the table, that the person has not decided; after the last one follows the first.
@@ -257,7 +247,7 @@ function cellParts(cell, about) {
   if (cell.status === "failed") return [h("span.desk-verdict", {}, "not answered")];
   const decided = about.decisions.find(({ name }) => name === cell.decision);
   return [
-    h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, `, ${SURE[cell.level]}. `)),
+    h("span.desk-verdict", {}, cell.verdict, h("span.visually-hidden", {}, cell.verdict === SURE[cell.level] ? ". " : `, ${SURE[cell.level]}. `)),
     decided && h("b.desk-decision", {}, h("span", { "aria-hidden": "true" }, SIGNS[decided.name] ?? "✓"), h("span.visually-hidden", {}, "You: "), decided.words),
     cell.disputed && h("b.desk-disputed", {}, "disputed"),
     cell.agreed && h("b.desk-agreed", {}, `agreed: ${wordsFor(cell.agreed, about)}`),
@@ -274,10 +264,10 @@ function cellView(server, task, about, on) {
   const evidence = task.found?.evidence ?? [];
   const acceptedBy = (index) => task.others.filter(({ accepted }) => accepted.includes(index)).map(({ person }) => person);
   const offered = new Map([...evidence, ...task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence })))].toReversed().map((one) => [one.sentence, one]));
-  const text = pickText(paper, { toggle, move: focusText, reach: (index) => text.reach(index) });
+  const text = pickText(paper, { toggle: (index) => mark("accepted", index), move: focusText, reach: (index) => text.reach(index) });
   const buttons = [...text.element.querySelectorAll(".pick-sentence")];
   for (const { sentence, rank } of evidence) buttons[sentence].querySelector(".pick-words").dataset.rank = ` found, ${rank}`;
-  const pages = pdfPages(server, task, toggle);
+  const pages = pdfPages(server, task, (index) => mark("accepted", index));
   const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
     [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
   const element = h("div.cell-paper", {},
@@ -296,12 +286,13 @@ function cellView(server, task, about, on) {
     rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
+  const begin = () => (rows[0]?.quote ?? choices[0]).focus({ preventScroll: true });
   return { element, side, show, begin, commands: [
     { keys: about.decisions.map((_, n) => String(n + 1)), name: "decide so, or take it back", run: (key) => decide(about.decisions[Number(key) - 1].name) },
     { keys: ["j"], name: "next found sentence", run: () => step(1) },
     { keys: ["k"], name: "previous found sentence", run: () => step(-1) },
-    { keys: ["a"], name: "accept the sentence, or take that back", run: () => current !== null && mark("accepted", current) },
-    { keys: ["r"], name: "reject it, or take that back", run: () => current !== null && mark("rejected", current) },
+    ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
+      ({ keys: [key], name, run: () => current !== null && mark(how, current) })),
     { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); focusText(current ?? 0); } },
     { keys: ["n"], name: "write a note (Esc leaves it)", run: on.askForNote },
     { keys: ["]"], name: "next cell", run: () => on.step(1) },
@@ -313,7 +304,7 @@ function cellView(server, task, about, on) {
   function markRow({ sentence, rank = "", told = "" }) {
     const page = paper.boxes?.[sentence]?.[0]?.[0];
     const by = acceptedBy(sentence);
-    const facts = [rank, told, page ? `page ${page}` : `sentence ${sentence}`, by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
+    const facts = [rank, told || (page ? `page ${page}` : `sentence ${sentence}`), by.length > 0 && `accepted by ${by.join(", ")}`].filter(Boolean).join(" · ");
     const quote = h("button.cell-quote", { onclick: () => look(sentence), onfocus: () => { current = sentence; reveal(); } }, foreign("span", {}, paper.sentences[sentence]));
     const [accept, reject] = [["accepted", "Accept", "✓"], ["rejected", "Reject", "✗"]].map(([name, words, sign]) =>
       h("button", { class: `cell-${name}`, "aria-pressed": "false", "aria-label": `${words} sentence ${sentence}`, title: words, onclick: () => mark(name, sentence) }, sign));
@@ -327,18 +318,15 @@ function cellView(server, task, about, on) {
 
   // A sentence is accepted, rejected, or neither.
   function mark(name, index) {
+    current = index;
     const { accepted, rejected, ...rest } = on.value();
     const without = { accepted: accepted.filter((one) => one !== index), rejected: rejected.filter((one) => one !== index) };
     if (!on.value()[name].includes(index)) without[name] = [...without[name], index].sort((one, other) => one - other);
     on.change({ ...rest, ...without });
   }
 
-  function toggle(index) {
-    current = index;
-    mark("accepted", index);
-  }
-
   function show({ decision, accepted, rejected }) {
+    const classOf = (index) => (accepted.includes(index) ? "is-accepted" : rejected.includes(index) ? "is-rejected" : offered.has(index) ? "is-found" : "");
     choices.forEach((button, n) => button.setAttribute("aria-pressed", about.decisions[n].name === decision));
     const others = accepted.filter((index) => !offered.has(index));
     if (others.join() !== added.map(({ sentence }) => sentence).join()) {
@@ -355,16 +343,6 @@ function cellView(server, task, about, on) {
     text.showPicked(new Set(accepted));
     buttons.forEach((button, index) => button.classList.toggle("is-rejected", rejected.includes(index)));
     for (const rect of element.querySelectorAll("rect")) rect.setAttribute("class", classOf(Number(rect.dataset.index)));
-
-    function classOf(index) {
-      if (accepted.includes(index)) return "is-accepted";
-      if (rejected.includes(index)) return "is-rejected";
-      return offered.has(index) ? "is-found" : "";
-    }
-  }
-
-  function begin() {
-    (rows[0]?.quote ?? choices[0]).focus({ preventScroll: true });
   }
 
   function step(by) {
@@ -414,10 +392,8 @@ function pdfPages(server, { id, paper }, toggle) {
   const rects = paper.pages.map(() => []);
   for (const [index, boxes] of Object.entries(paper.boxes ?? {})) {
     for (const [page, left, bottom, right, top] of boxes) {
-      const height = paper.pages[page - 1]?.[1];
-      if (height === undefined) continue;
-      rects[page - 1].push(svg("rect", { x: left, y: height - top, width: right - left, height: top - bottom, "data-index": index, onclick: () => toggle(Number(index)) },
-        svg("title", {}, firstWords(paper.sentences[index], 200))));
+      const place = { x: left, y: paper.pages[page - 1][1] - top, width: right - left, height: top - bottom };
+      rects[page - 1].push(svg("rect", { ...place, "data-index": index, onclick: () => toggle(Number(index)) }, svg("title", {}, firstWords(paper.sentences[index], 200))));
     }
   }
   return paper.pages.map(([width, height], n) => h("div.pdf-page", {},
@@ -442,13 +418,6 @@ function disputesPage(server) {
   }
 }
 
-// The next dispute that is not decided; after the last one follows the first.
-async function nextDispute(server, id) {
-  const all = await server.disputes();
-  const at = all.findIndex((one) => one.id === id);
-  return [...all.slice(at + 1), ...all.slice(0, Math.max(at, 0))].find(({ agreed }) => !agreed)?.id ?? null;
-}
-
 function disputeItem({ id, paper, question, sides, agreed }, about) {
   return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
     h("a", { href: taskLink("agreed", id) }, foreign("span", {}, question), " – ", foreign("span", {}, paper)),
@@ -457,10 +426,10 @@ function disputeItem({ id, paper, question, sides, agreed }, about) {
 
 async function startReview() {
   if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
-  const head = document.querySelector(".page-head");
-  head.append(h("p.page-title", {}, document.title), themeButton());
+  const title = h("p.page-title", {}, document.title);
+  document.querySelector(".page-head").append(title, themeButton());
   await showTasks(document.getElementById("viewer"), DESK);
-  head.querySelector(".page-title").after(document.querySelector(".person-bar") ?? "");
+  title.after(document.querySelector(".person-bar") ?? "");
 }
 
 startReview();

@@ -199,7 +199,7 @@ function ownScores({ summary, means }) {
 }
 
 // The next task that is not done; after the last one follows the first. Null: all are done.
-function nextOpen(rows, id) {
+export function nextOpen(rows, id) {
   const at = rows.findIndex((row) => row.id === id);
   return [...rows.slice(at + 1), ...rows.slice(0, Math.max(at, 0))].find(({ status }) => status !== "done") ?? null;
 }

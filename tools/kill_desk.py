@@ -1,0 +1,232 @@
+"""Kill the desk of a review while two people decide, and look whether anything that was saved is lost.
+
+    python tools/kill_desk.py --kills 20
+
+Makes 200 papers of the sample's sentences and 12 questions, serves ``evidencebench review``, and lets two reviewers
+save decisions while the table fills. The server is ended with SIGKILL while requests are in flight, and started again;
+every answer that was acknowledged must be there, and the table must go on where it was. It prints how long the desk
+takes to open (from the start of the process until the whole table is answered), how long the table's request takes
+alone, and how long a save takes, each as median and maximum.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any, NamedTuple
+
+from evidencebench.data.sample import load_sample
+from evidencebench.query import Kind
+from evidencebench.review.decisions import DECISIONS
+
+REVIEWERS = ("Ada", "Grace")
+TIMEOUT = 60
+N_SENTENCES = 180  # of a paper, as the benchmark's have
+
+
+class Kept(NamedTuple):
+    """The last answer of a cell that a server has acknowledged, and one that was in flight when it was killed."""
+
+    saved: dict[tuple[str, str], dict[str, Any]]
+    in_flight: dict[tuple[str, str], dict[str, Any]]
+
+
+@dataclass(kw_only=True)
+class Measured:
+    opens: list[float] = field(default_factory=list)  # seconds
+    tables: list[float] = field(default_factory=list)
+    saves: list[float] = field(default_factory=list)
+    saves_idle: list[float] = field(default_factory=list)  # once the table was full
+    n_kills: int = 0
+    n_in_flight: int = 0
+    n_lost: int = 0
+    n_found: list[int] = field(default_factory=list)  # cells, when each server ended
+
+
+class Desk:
+    """A served desk, and what reviewers ask of it."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "evidencebench", "review", str(folder), "--port", "0", *options]
+        self._began = time.perf_counter()
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        assert self._process.stdout is not None
+        self.origin = self._process.stdout.readline().split()[-1].rstrip("/")
+        self.address = self.origin.removeprefix("http://")
+        self._local = threading.local()
+
+    def ask(self, method: str, path: str, body: object = None, person: str = "") -> Any:
+        if not hasattr(self._local, "connection"):
+            self._local.connection = http.client.HTTPConnection(self.address, timeout=TIMEOUT)
+        port = self.address.rpartition(":")[2]
+        head = {"origin": self.origin, "cookie": f"evidencebench_name_{port}={person}"}
+        head |= {"content-type": "application/json"} if body is not None else {}
+        connection: http.client.HTTPConnection = self._local.connection
+        connection.request(method, f"/api/people/{path}", None if body is None else json.dumps(body), head)
+        reply = connection.getresponse()
+        content = reply.read()
+        if reply.status != http.HTTPStatus.OK:
+            raise SystemExit(f"{path}: {reply.status} {content[:300]!r}")
+        return json.loads(content)
+
+    def table(self, person: str) -> Any:
+        return self.ask("GET", f"queue?list=review&person={person}", person=person)
+
+    def since_start(self) -> float:
+        return time.perf_counter() - self._began
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait(TIMEOUT)
+
+
+def make_papers(folder: Path, n_papers: int, n_questions: int, chance: Random) -> Path:
+    """Write papers of the sample's sentences in another order, and return the file of questions beside them."""
+    sample = list(load_sample())
+    folder.mkdir()
+    texts = [zip(instance.query.sentences, instance.query.kinds, strict=True) for instance in sample]
+    body = [text for of_paper in texts for text, kind in of_paper if kind is Kind.BODY]
+    for number in range(n_papers):
+        title = sample[number % len(sample)].query.hypothesis
+        lines = [f"# Paper {number}: {title}", "# Results", *chance.choices(body, k=N_SENTENCES)]
+        (folder / f"paper_{number:03}.txt").write_text("\n".join(lines) + "\n")
+    questions = folder.parent / "questions.txt"
+    asked = list(dict.fromkeys(instance.query.hypothesis for instance in sample))
+    asked += [f"{text} In women." for text in asked]
+    questions.write_text("\n".join(asked[:n_questions]) + "\n")
+    return questions
+
+
+def decide(desk: Desk, person: str, kept: Kept, saves: list[float], chance: Random, until: float) -> None:
+    """Save decisions of one person until a time, or until the server is gone."""
+    while time.perf_counter() < until:
+        row, column = chance.randrange(200), chance.randrange(12)
+        table_row, key = f"{row}.{column}", (person, f"{row}.{column}")
+        before = kept.saved.get(key, {"revision": 0})
+        accepted = sorted(chance.sample(range(20), 3))
+        answer = {
+            "task": table_row,
+            "decision": chance.choice(list(DECISIONS)),
+            "accepted": accepted,
+            "note": "x" * chance.randrange(200),
+            "revision": before["revision"] + 1,
+            "tab": person,
+        }
+        try:
+            desk.ask("GET", f"task?list=review&id={table_row}&person={person}", person=person)
+            kept.in_flight[key] = answer
+            began = time.perf_counter()
+            saved = desk.ask("PUT", "answer", {"person": person, "list": "review", "answer": answer}, person)["answer"]
+        except (OSError, http.client.HTTPException):
+            return
+        saves.append(time.perf_counter() - began)
+        kept.saved[key] = saved
+        del kept.in_flight[key]
+
+
+def check(desk: Desk, kept: Kept, found: Measured) -> None:
+    """Count what was acknowledged and is not there; what was in flight may be there or not."""
+    for key in {**kept.saved, **kept.in_flight}:
+        person, cell = key
+        task = desk.ask("GET", f"task?list=review&id={cell}&person={person}", person=person)
+        now, sent = task["answer"], kept.in_flight.pop(key, None)
+        is_sent = now is not None and sent is not None and all(now[name] == sent[name] for name in sent)
+        if is_sent:
+            found.n_in_flight += 1
+            kept.saved[key] = now
+        elif now != kept.saved.get(key):
+            found.n_lost += 1
+
+
+def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, seed: int) -> Measured:
+    chance, found = Random(seed), Measured()  # noqa: S311
+    questions = make_papers(folder / "papers", n_papers, n_questions, chance)
+    kept = Kept({}, {})
+    for number in range(n_kills + 1):
+        desk = Desk(folder / "papers", *(("--questions", str(questions)) if not number else ()))
+        table = desk.table(REVIEWERS[0])
+        found.opens.append(desk.since_start())
+        began = time.perf_counter()
+        table = desk.table(REVIEWERS[1])
+        found.tables.append(time.perf_counter() - began)
+        assert len(table["cells"]) == n_papers * n_questions
+        check(desk, kept, found)
+        is_last = number == n_kills
+        while is_last and desk.table(REVIEWERS[0])["progress"]["is_running"]:
+            time.sleep(1)
+        saves = found.saves_idle if is_last else found.saves
+        until = time.perf_counter() + (3 if is_last else TIMEOUT)
+        threads = [
+            threading.Thread(target=decide, args=(desk, person, kept, saves, Random(chance.random()), until))  # noqa: S311
+            for person in REVIEWERS
+        ]
+        for thread in threads:
+            thread.start()
+        if is_last:
+            for thread in threads:
+                thread.join()
+            found.n_found.append(desk.table(REVIEWERS[0])["progress"]["done"])
+            desk.end()
+            return found
+        time.sleep(chance.uniform(0.5, 2.0))
+        desk.kill()
+        found.n_kills += 1
+        for thread in threads:
+            thread.join()
+        found.n_found.append(_n_lines(folder / "papers" / "evidencebench-review" / "findings.jsonl"))
+    return found
+
+
+def _n_lines(path: Path) -> int:
+    return len(path.read_bytes().splitlines()) - 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--papers", type=int, default=200)
+    parser.add_argument("--questions", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = kill_desk(
+            Path(folder), n_papers=asked.papers, n_questions=asked.questions, n_kills=asked.kills, seed=asked.seed
+        )
+        journal = Path(folder) / "papers" / "evidencebench-review" / "findings.jsonl"
+        asked_cells = Counter((line["text"], line["question"]) for line in _records(journal))
+    named = {
+        "start to table": found.opens,
+        "table alone": found.tables,
+        "save while it fills": found.saves,
+        "save when full": found.saves_idle,
+    }
+    for name, seconds in named.items():
+        worst = f"median {median(seconds):.3f} s, most {max(seconds):.3f} s, {len(seconds):,} times"
+        print(f"{name:20} {worst}" if seconds else f"{name:20} -")
+    print(f"kills {found.n_kills}, saved although the reply was lost {found.n_in_flight}, lost {found.n_lost}")
+    print(f"cells in the journal at each end: {' '.join(map(str, found.n_found))}")
+    print(f"cells asked {len(asked_cells):,}, more than once {sum(n > 1 for n in asked_cells.values()):,}")
+    print(f"processors {os.cpu_count()}")
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()[1:]]
+
+
+if __name__ == "__main__":
+    main()
