@@ -130,8 +130,9 @@ def interval_cell(axis: RowAxis, bar: Series, value: str, *, signed: bool = Fals
 
 
 def figure(caption: str, *drawings: Node) -> Node:
-    """Return a figure, drawn for a narrow and for a broad page, with a caption that stands alone."""
-    frames = (node("div", {"class": look}, one) for look, one in zip(("narrow", "broad"), drawings, strict=True))
+    """Return a figure, drawn once, or for a narrow and for a broad page, with a caption that stands alone."""
+    looks = ("narrow", "broad") if drawings[1:] else ("drawing",)
+    frames = (node("div", {"class": look}, one) for look, one in zip(looks, drawings, strict=True))
     return node("figure", None, *frames, node("figcaption", None, caption))
 
 
