@@ -1,6 +1,6 @@
 // Makes elements. Text is added as text nodes only, so that no text of a paper or a run can become markup.
 
-export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
 // Characters that cannot be shown: control characters except tab and line ends, and lone surrogates.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
@@ -91,6 +91,25 @@ export function saveFile(name, type, parts) {
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
 }
+
+// A figure is saved as a file of its own, which has the looks of the chart's parts in attributes, since the page's style is not in it.
+export function addSaving(figure) {
+  figure.querySelector("figcaption").append(h("button", { onclick: () => {
+    const drawn = [...figure.querySelectorAll("svg.chart")].find((one) => one.checkVisibility());
+    const [copy, parts] = [drawn.cloneNode(true), [drawn, ...drawn.querySelectorAll("*")]];
+    [copy, ...copy.querySelectorAll("*")].forEach((part, at) => {
+      for (const name of ["class", "tabindex", "href"]) part.removeAttribute(name);
+      for (const name of LOOKS) part.setAttribute(name, getComputedStyle(parts[at]).getPropertyValue(name));
+    });
+    const { width, height } = drawn.viewBox.baseVal;
+    copy.prepend(svg("rect", { width, height, fill: getComputedStyle(document.body).backgroundColor }));
+    fill(copy, { xmlns: SVG_NAMESPACE, width, height }, []);
+    const named = [figure.closest("section").querySelector("h2"), drawn.querySelector(":scope > title")].filter(Boolean);
+    saveFile(`${named.map((one) => one.textContent).join(", ")}.svg`, "image/svg+xml", [new XMLSerializer().serializeToString(copy)]);
+  } }, "Save as SVG"));
+}
+
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "display"];
 
 // Keeps the reader's choices in the browser: in "localStorage", or in "sessionStorage" for this tab only.
 

@@ -1,7 +1,7 @@
 // Draws two systems paper by paper; each mark leads to its paper, or to a list where several coincide.
 
 import { aspectLists } from "./aspect_list.js";
-import { SVG_NAMESPACE, counted, foreign, h, percent, saveFile, signed, svg, themeButton } from "./dom.js";
+import { addSaving, counted, foreign, h, percent, signed, svg, themeButton } from "./dom.js";
 import { EmbeddedSource } from "./embedded_source.js";
 import { firstWords } from "./graded.js";
 import { LIST_PLACES, SAME, SHARED, choose, go, linkTo, linkToList, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
@@ -31,11 +31,10 @@ function scatterParts(points, asked) {
   const marked = h("div.scatter-list", { role: "status" });
   const show = (point) => marked.replaceChildren(paperTable(papers.filter(({ row }) => point.rows.includes(row)),
     `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`));
-  const frame = h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" },
-    scatterChart(points, asked, show));
-  const figure = h("figure", {}, frame, h("figcaption", {},
-    `Each mark is one of ${counted(papers.length, "paper")}, or as many as its number says, at the recall of A, ${asked.names[asked.a]}, and of B, ${asked.names[asked.b]}, on ${asked.taskName}. ` +
-    "Below the line A is better, above it B."));
+  const figure = h("figure", {},
+    h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" }, scatterChart(points, asked, show)),
+    h("figcaption", {}, `Each mark is one of ${counted(papers.length, "paper")}, or as many as its number says, at the recall of A, ${asked.names[asked.a]}, ` +
+      `and of B, ${asked.names[asked.b]}, on ${asked.taskName}. Below the line A is better, above it B.`));
   addSaving(figure);
   return [h("div.scatter-columns", {}, figure, h("div", {}, marked, shown.length
     ? paperTable(shown, `The largest differences, ${shown.length} of ${largest.length}`)
@@ -231,41 +230,21 @@ let lists = null;
 const reportScroll = { results: 0 }; // where the reader left results and lists
 let papersLeft = "#/papers"; // where the reader left the papers
 
-// What a chart's parts look like: a saved one has it in attributes, since the page's style is not in its file.
-const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "display"];
-
 startReport();
-
-function addSaving(figure) {
-  figure.querySelector("figcaption").append(h("button", { onclick: () => {
-    const drawn = [...figure.querySelectorAll("svg.chart")].find((one) => one.checkVisibility());
-    const copy = drawn.cloneNode(true);
-    const parts = [drawn, ...drawn.querySelectorAll("*")];
-    [copy, ...copy.querySelectorAll("*")].forEach((part, at) => {
-      for (const name of ["class", "tabindex", "href"]) part.removeAttribute(name);
-      for (const name of LOOKS) part.setAttribute(name, getComputedStyle(parts[at]).getPropertyValue(name));
-    });
-    const { width, height } = drawn.viewBox.baseVal;
-    for (const [name, value] of Object.entries({ xmlns: SVG_NAMESPACE, width, height })) copy.setAttribute(name, value);
-    copy.prepend(svg("rect", { width, height, fill: getComputedStyle(document.body).backgroundColor }));
-    const named = [figure.closest("section").querySelector("h2"), drawn.querySelector(":scope > title")];
-    saveFile(`${named.filter(Boolean).map((one) => one.textContent).join(", ")}.svg`, "image/svg+xml", [new XMLSerializer().serializeToString(copy)]);
-  } }, "Save as SVG"));
-}
 
 // The contents mark the section that is read; where they do not stand beside the text, they are folded.
 function startContents() {
-  const links = [...document.querySelectorAll(".contents a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
-  if (!links.length) return;
   const folded = document.querySelector(".contents details");
+  if (!folded) return;
+  const links = [...folded.querySelectorAll("a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
   const isBroad = matchMedia("(min-width: 1200px)");
   const fold = () => { folded.open = isBroad.matches; };
-  isBroad.addEventListener("change", fold);
-  for (const [link] of links) link.addEventListener("click", fold);
   const mark = () => {
     const read = links.findLast(([, section]) => section.getBoundingClientRect().top < innerHeight / 3);
     for (const one of links) one[0].setAttribute("aria-current", one === read);
   };
+  isBroad.addEventListener("change", fold);
+  for (const [link] of links) link.addEventListener("click", fold);
   addEventListener("scroll", mark, { passive: true });
   fold();
   mark();

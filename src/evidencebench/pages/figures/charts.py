@@ -30,9 +30,7 @@ from evidencebench.pages.figures.drawing import (
     marker,
     percent_lines,
     text,
-    tick_names,
     ticks,
-    upright_lines,
 )
 from evidencebench.pages.html import Node, node
 from evidencebench.scoring.resampling import Estimate
@@ -211,43 +209,49 @@ _MARKERS = 12
 _TAIL = 36
 _BETWEEN_TICKS = 4
 
-_Points = list[tuple[int, Estimate]]
-
 
 def line_chart(curves: Sequence[Series], *, title: str, x_name: str, y_name: str, width: int = WIDTH) -> Node:
     """Return a chart of curves on an axis from 0 to 100 %; each has its own marks and dashes, a name and its intervals.
 
     ``x_name`` and ``y_name`` say what the axes measure. ``width`` is that of the chart, in units.
     """
-    foremost = [curve for curve in curves if not curve.is_context]
-    named = curves if len(curves) <= _MOST_NAMED else foremost
-    widest = max((width_of(_curve_name(curve)) for curve in named), default=0.0)
+    named = [curve for curve in curves if len(curves) <= _MOST_NAMED or not curve.is_context]
+    widest = max((width_of(shown_name(curve.name, curve.suffix)) for curve in named), default=0.0)
     right = width - MARGIN - _TAIL - min(_MOST_NAME, width / 4, widest)
     top = HEAD + 22
     bottom = top + max(_PLOT, len(named) * _LABEL)
-    places = [x for curve in curves for stretch in _stretches(curve) for x, _ in stretch]
-    across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
+    places = [x for curve in curves for x, point in enumerate(curve.points, 1) if point] or [0, 1]
+    ends = {"low": min(places), "high": max(places), "start": _LEFT + 8, "end": right - 8}
+    across = RowAxis(**ends, unit="", ticks=_named_ticks(Scale(**ends)))
     up = Scale(low=0, high=1, start=bottom, end=top)
-    named_ticks = _named_ticks(across)
+    # Of each curve the stretches between its gaps, and of each point its place, its height, and those of its interval.
+    drawn = [
+        [
+            [(across.at(x), up.at(point.mean), *map(up.at, point.interval or ())) for x, point in stretch if point]
+            for is_gap, stretch in groupby(enumerate(curve.points, 1), key=lambda point: point[1] is None)
+            if not is_gap
+        ]
+        for curve in curves
+    ]
+    # What is in front comes last: the bands lie behind all curves that have one.
+    order = sorted(zip(curves, drawn, strict=True), key=lambda curve: not curve[0].is_context)
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe_curve, curves))}",
         *percent_lines(up, _LEFT, right),
-        *upright_lines(across, named_ticks, top, bottom),
-        *tick_names(across, named_ticks, bottom + 15),
+        *across.lines(top, bottom),
+        *across.names(bottom + 15),
         text((_LEFT + right) / 2, bottom + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle"),
         text(MARGIN, top - 10, fit_text(title_name(y_name), right), "chart-tick"),
-        *(_curve(curve, across, up) for curve in curves if curve.is_context),
-        *(band for curve in foremost for band in _bands(curve, across, up)),
-        *(_curve(curve, across, up) for curve in foremost),
-        *_labels(named, across, up, right, width),
+        *(band for curve, stretches in order if not curve.is_context for band in _bands(curve, stretches)),
+        *(_curve(*curve) for curve in order),
+        *_labels([one for one in zip(curves, drawn, strict=True) if one[0] in named], across, up, right, width),
         height=round(bottom + _FOOT),
         width=width,
     )
 
 
-def _curve_name(curve: Series) -> str:
-    return shown_name(curve.name, curve.suffix)
+_Stretches = Sequence[Sequence[tuple[float, ...]]]
 
 
 def _named_ticks(across: Scale) -> list[tuple[float, str]]:
@@ -262,61 +266,52 @@ def _named_ticks(across: Scale) -> list[tuple[float, str]]:
     return []
 
 
-def _stretches(curve: Series) -> list[_Points]:
-    """Return the points between the gaps of a curve, each with its place on the axis."""
-    grouped = groupby(enumerate(curve.points, 1), key=lambda point: point[1] is None)
-    return [[(x, point) for x, point in points if point] for is_gap, points in grouped if not is_gap]
+def _corners(points: Iterable[Sequence[float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y, *_ in points)
 
 
-def _drawn_stretches(curve: Series, across: Scale, up: Scale) -> list[list[tuple[float, float]]]:
-    return [[(across.at(x), up.at(point.mean)) for x, point in stretch] for stretch in _stretches(curve)]
-
-
-def _corners(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in points)
-
-
-def _curve(curve: Series, across: Scale, up: Scale) -> Node:
+def _curve(curve: Series, stretches: _Stretches) -> Node:
     parts: list[Node] = []
-    for stretch, places in zip(_stretches(curve), _drawn_stretches(curve, across, up), strict=True):
-        is_line, dashes = len(places) > 1, {} if curve.is_context else dashes_of(curve)
-        if not (is_line or curve.is_context) and (interval := stretch[0][1].interval):
-            low, high = map(up.at, interval)
-            parts.append(line(places[0][0], low, places[0][0], high, "chart-interval"))
+    for stretch in stretches:
+        x, _, *interval = stretch[0]
+        is_line = len(stretch) > 1
         if is_line:
-            parts.append(node("polyline", {"class": "chart-line", "points": _corners(places), **dashes}))
-        marked = [*places[: -1 : -(-len(places) // _MARKERS)], places[-1]]
+            dashes = {} if curve.is_context else dashes_of(curve)
+            parts.append(node("polyline", {"class": "chart-line", "points": _corners(stretch), **dashes}))
+        elif interval and not curve.is_context:
+            parts.append(line(x, interval[0], x, interval[1], "chart-interval"))
         if not (curve.is_context and is_line):
-            parts += [marker(x, y, curve.number, size=3.5 if is_line or curve.is_context else 5) for x, y in marked]
+            marked = [*stretch[: -1 : -(-len(stretch) // _MARKERS)], stretch[-1]]
+            size = 3.5 if is_line or curve.is_context else 5
+            parts += [marker(x, y, curve.number, size=size) for x, y, *_ in marked]
     title = f"{title_name(curve.name)}{' (control)' if curve.is_control else ''}"
-    return node("g", {"class": _curve_look(curve)}, node("title", None, title), *parts)
+    return node("g", {"class": look_of(curve)}, node("title", None, title), *parts)
 
 
-def _curve_look(curve: Series) -> str:
-    return "chart-context" if curve.is_context else look_of(curve)
-
-
-def _bands(curve: Series, across: Scale, up: Scale) -> Iterator[Node]:
-    for stretch in _stretches(curve):
-        ends = [(across.at(x), *map(up.at, point.interval)) for x, point in stretch if point.interval]
+def _bands(curve: Series, stretches: _Stretches) -> Iterator[Node]:
+    for stretch in stretches:
+        ends = [(x, *interval) for x, _, *interval in stretch if interval]
         if len(ends) > 1:
-            corners = [*((x, low) for x, low, _ in ends), *((x, high) for x, _, high in reversed(ends))]
-            yield node("polygon", {"class": f"chart-band {look_of(curve)}", "points": _corners(corners)})
+            corners = _corners([*ends, *((x, high) for x, _, high in reversed(ends))])
+            yield node("polygon", {"class": f"chart-band {look_of(curve)}", "points": corners})
 
 
-def _labels(curves: Sequence[Series], across: Scale, up: Scale, right: float, width: int) -> Iterator[Node]:
+def _labels(
+    curves: Sequence[tuple[Series, _Stretches]], across: Scale, up: Scale, right: float, width: int
+) -> Iterator[Node]:
     """Yield each curve's mark and name at the right; a thin line leads there from a curve that reaches the end."""
-    ends = [stretches[-1][-1] if (stretches := _drawn_stretches(curve, across, up)) else None for curve in curves]
-    heights = _spread([up.start if end is None else end[1] for end in ends], up.end, up.start)
+    ends = [stretches[-1][-1] if stretches else (0.0, up.start) for _, stretches in curves]
+    heights = _spread([y for _, y, *_ in ends], up.end, up.start)
     x = right + _TAIL
-    for curve, end, y in zip(curves, ends, heights, strict=True):
+    for (curve, _), end, y in zip(curves, ends, heights, strict=True):
+        name = fit_text(shown_name(curve.name, curve.suffix), width - MARGIN - x + 1)
         yield node(
             "g",
-            {"class": _curve_look(curve)},
+            {"class": look_of(curve)},
             node("title", None, title_name(curve.name)),
-            line(end[0] + 6, end[1], x - 14, y, "chart-lead") if end and end[0] == across.at(across.high) else None,
+            line(end[0] + 6, end[1], x - 14, y, "chart-lead") if end[0] == across.at(across.high) else None,
             None if curve.is_context else marker(x - 8, y, curve.number, size=3.5),
-            text(x, y + 4, fit_text(_curve_name(curve), width - MARGIN - x + 1), "chart-name"),
+            text(x, y + 4, name, "chart-name"),
         )
 
 
@@ -334,8 +329,6 @@ def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 
 
 def _describe_curve(curve: Series) -> str:
-    points = [point for stretch in _stretches(curve) for point in stretch]
-    if not points:
-        return f"{_curve_name(curve)} has no points"
-    (first_x, first), (last_x, last) = points[0], points[-1]
-    return f"{_curve_name(curve)} {100 * first.mean:.1f} at {first_x}, {100 * last.mean:.1f} at {last_x}"
+    name = shown_name(curve.name, curve.suffix)
+    ends = [f"{100 * point.mean:.1f} at {x}" for x, point in enumerate(curve.points, 1) if point]
+    return f"{name} {ends[0]}, {ends[-1]}" if ends else f"{name} has no points"

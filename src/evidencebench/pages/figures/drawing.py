@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -96,14 +96,6 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     return [round(number * step, digits) for number in range(first, last + 1)]
 
 
-def upright_lines(scale: Scale, named: Sequence[tuple[float, str]], top: float, bottom: float) -> list[Node]:
-    return [line(x, top, x, bottom, "chart-grid") for x in (scale.at(value) for value, _ in named)]
-
-
-def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> list[Node]:
-    return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
-
-
 def percent_lines(up: Scale, left: float, right: float) -> list[Node]:
     """Return the level lines of an upright axis from 0 to 100 %, each with its number at the left."""
     drawn: list[Node] = []
@@ -114,6 +106,8 @@ def percent_lines(up: Scale, left: float, right: float) -> list[Node]:
 
 
 def look_of(series: Series) -> str:
+    if series.is_context:
+        return "chart-context"
     look = "chart-control" if series.is_control else f"chart-series-{series.number % _N_SERIES}"
     return f"{look}{' chart-unfinished' if series.unfinished else ''}"
 

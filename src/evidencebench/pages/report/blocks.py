@@ -92,16 +92,24 @@ def table_node(
 def framed_table(
     label: str, look: str, heads: Iterable[Child], rows: Iterable[Node], *, caption: str = "", told: str = ""
 ) -> Node:
-    """Return a table in a frame, which scrolls (by keyboard too) where the table is wider than the page.
-
-    ``told`` stands behind the caption, in its own words.
-    """
+    """Return a table in a frame, which scrolls (by keyboard too) where it is wider; ``told`` is behind its caption."""
     head = node("thead", None, node("tr", None, *heads))
-    above = (
-        node("caption", None, caption, node("span", {"class": "muted"}, told) if told else None) if caption else None
+    above = node("caption", None, caption, node("span", {"class": "muted"}, told) if told else None)
+    table = node(
+        "table", {"class": look} if look else None, above if caption else None, head, node("tbody", None, *rows)
     )
-    table = node("table", {"class": look} if look else None, above, head, node("tbody", None, *rows))
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, table)
+
+
+def interval_table(
+    title: str, look: str, columns: Mapping[str, RowAxis | None], rows: Iterable[Node], *, told: str
+) -> Node:
+    """Return a table of systems with `interval_cell`s below the axes of their columns; ``told`` ends its title."""
+    heads = (
+        axis_head(name, axis, node("span", {"class": "bin"}, name)) if axis else node("th", {"scope": "col"}, name)
+        for name, axis in {"system": None, **columns}.items()
+    )
+    return framed_table(title, f"forest bins{look}", heads, rows, caption=title, told=told)
 
 
 def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:
@@ -109,6 +117,11 @@ def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:
     head = shown if shown is not None else node("span", {"class": "visually-hidden"}, name)
     plot = node("svg", {"class": "chart row-plot row-axis", "aria-hidden": "true"}, *axis.names("75%"))
     return node("th", {"scope": "col", "class": "forest-plot"}, head, plot)
+
+
+def system_cell(name: str, word: str = "") -> Node:
+    told = node("span", {"class": "use-word"}, word) if word else None
+    return node("th", {"scope": "row", "class": "forest-name"}, isolated_name(name), told)
 
 
 def interval_cell(axis: RowAxis, bar: Series, value: str, *, signed: bool = False) -> Node:
@@ -122,8 +135,9 @@ def interval_cell(axis: RowAxis, bar: Series, value: str, *, signed: bool = Fals
 
 
 def figure(caption: str, *drawings: Node) -> Node:
-    """Return a figure, drawn for a narrow and for a broad page, with a caption that stands alone."""
-    frames = (node("div", {"class": look}, one) for look, one in zip(("narrow", "broad"), drawings, strict=True))
+    """Return a figure, drawn once, or for a narrow and for a broad page, with a caption that stands alone."""
+    looks = ("narrow", "broad") if drawings[1:] else ("drawing",)
+    frames = (node("div", {"class": look}, one) for look, one in zip(looks, drawings, strict=True))
     return node("figure", None, *frames, node("figcaption", None, caption))
 
 

@@ -23,15 +23,14 @@ from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Node, beginning_of, node
 from evidencebench.pages.report.blocks import (
     FOREIGN,
-    axis_head,
     by_task,
     figure,
     folding_part,
-    framed_table,
     interval_cell,
-    isolated_name,
+    interval_table,
     note,
     section,
+    system_cell,
     table_node,
 )
 from evidencebench.pages.report.data import Findings
@@ -51,6 +50,7 @@ from evidencebench.scoring.breakdowns import (
     share_group,
 )
 from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns, bootstrap_defined
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import percent
@@ -296,29 +296,18 @@ def _block(findings: Findings, task: Task, by_property: Mapping[str, Bins]) -> l
 def _plots(findings: Findings, task: Task, name: str, bins: Bins) -> Node:
     """Return a table with a plot for each of a few systems in each bin; below one another they can be compared."""
     axis, drawn = RowAxis(), {name: recalls for name, recalls in bins.items() if name != _NOTHING}
+    columns = {f"{group} (n = {next(iter(recalls.values())).n:,})": axis for group, recalls in drawn.items()}
 
-    def cell(bar: Series) -> Node:
-        return interval_cell(axis, bar, f"{100 * bar.point.mean:.1f}")
+    def row(system: Standing) -> Node:
+        own = [recalls[findings.name_of(system)] for recalls in drawn.values()]
+        cells = (interval_cell(axis, findings.bar(system, one), f"{100 * one.mean:.1f}") for one in own)
+        return node("tr", None, system_cell(findings.name_of(system)), *cells)
 
-    heads = (
-        axis_head(group, axis, node("span", {"class": "bin"}, group, f" (n = {next(iter(recalls.values())).n:,})"))
-        for group, recalls in drawn.items()
-    )
-    body = (
-        node(
-            "tr",
-            None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(findings.name_of(row))),
-            *(cell(findings.bar(row, recalls[findings.name_of(row)])) for recalls in drawn.values()),
-        )
-        for row in findings.foremost(task)
-    )
-    system = node("th", {"scope": "col"}, "system")
     told = (
         f": aspect recall in % ({task_title(task)}), a column for each group of n papers. Lines are "
         f"{100 * findings.resampling.level:g} % intervals that resample the papers of the group."
     )
-    return framed_table(f"By {name}", "forest bins", [system, *heads], body, caption=f"By {name}", told=told)
+    return interval_table(f"By {name}", "", columns, map(row, findings.foremost(task)), told=told)
 
 
 # What the selected sentences add, for each task: a stacked bar for each system, and its counts in words.

@@ -12,12 +12,11 @@ from evidencebench.pages.figures.charts import RowAxis, difference_axis
 from evidencebench.pages.figures.data import bar_of
 from evidencebench.pages.html import Child, Node, node
 from evidencebench.pages.report.blocks import (
-    axis_head,
     by_task,
     code,
     folding_part,
-    framed_table,
     interval_cell,
+    interval_table,
     isolated_name,
     isolated_names,
     list_node,
@@ -25,6 +24,7 @@ from evidencebench.pages.report.blocks import (
     paragraph,
     points_text,
     section,
+    system_cell,
     table_node,
     terms_node,
 )
@@ -117,24 +117,19 @@ def _use_blocks(findings: Findings, task: Task, results: Sequence[ControlResult]
 
 
 def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -> Node:
-    level = f"{100 * findings.resampling.level:g} %"
-    axes = RowAxis(), difference_axis(result.comparison.test.difference for result in results)
-    columns = ("overlap, %", "own − changed, points")
-    heads = (axis_head(name, axis, node("span", None, name)) for name, axis in zip(columns, axes, strict=True))
+    shares, points = RowAxis(), difference_axis(result.comparison.test.difference for result in results)
 
     def rows(result: ControlResult) -> Iterator[Node]:
         number = findings.number_of(result.system, is_control=False)
-        overlap, difference = (
-            None if found is None else bar_of(result.system, found, number=number)
-            for found in (result.comparison.overlap, result.comparison.test.difference)
-        )
-        word = node("span", {"class": "use-word"}, use_of_hypothesis(result)) if control == WRONG else None
+        overlap, difference = result.comparison.overlap, result.comparison.test.difference
+        chosen = bar_of(result.system, overlap, number=number) if overlap else None
+        gain = bar_of(result.system, difference, number=number)
         yield node(
             "tr",
             None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system), word),
-            interval_cell(axes[0], overlap, percent(overlap.point, alone="")) if overlap else node("td"),
-            interval_cell(axes[1], difference, points_text(difference.point), signed=True) if difference else None,
+            system_cell(result.system, use_of_hypothesis(result) if control == WRONG else ""),
+            interval_cell(shares, chosen, percent(overlap, alone="")) if chosen else node("td"),
+            interval_cell(points, gain, points_text(difference), signed=True),
             node("td", {"class": "forest-value"}, p_text(result.adjusted)),
         )
         if words := _interval_alone(result):
@@ -143,31 +138,27 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -
     first = results[0].comparison
     told = (
         f": overlap of the sentences chosen with own and with changed queries, and recall with own less that with "
-        f"changed ones ({task_title(first.task)}, {first.test.difference.extent}). Lines are {level} intervals that "
-        "resample papers, each for its system alone; p is adjusted for all systems of the table."
+        f"changed ones ({task_title(first.task)}, {first.test.difference.extent}). Lines are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers, each for its system alone; p is "
+        "adjusted for all systems of the table."
     )
-    system, p = (node("th", {"scope": "col"}, name) for name in ("system", "p"))
+    columns = {"overlap, %": shares, "own − changed, points": points, "p": None}
     body = (row for result in results for row in rows(result))
-    label = f"Own against changed queries: {control}"
-    return framed_table(label, "forest bins uses", [system, *heads, p], body, caption=label, told=told)
+    return interval_table(f"Own against changed queries: {control}", " uses", columns, body, told=told)
 
 
 def _interval_alone(result: ControlResult) -> str:
     """Return why an interval that leaves out 0 shows nothing; empty where it does not, or the test agrees."""
-    ends = result.comparison.test.difference.interval
-    if ends is None or ends[0] <= 0 <= ends[1] or (result.adjusted is not None and result.adjusted.is_significant):
+    ends, adjusted = result.comparison.test.difference.interval, result.adjusted
+    if ends is None or ends[0] <= 0 <= ends[1] or (adjusted and adjusted.is_significant):
         return ""
-    n_tests = 0 if result.adjusted is None else result.adjusted.n_tests
-    why = "too few papers differ for a test"
-    if n_tests > 1:
+    why = "too few papers differ for a test" if adjusted is None else f"the test, which is stricter, has p ≥ {ALPHA}"
+    if adjusted and adjusted.n_tests > 1:
         why = (
-            f"{n_tests} systems are tested together, and among several one such interval may come about by chance: p "
-            "is adjusted for that, the interval is not"
+            f"{adjusted.n_tests} systems are tested together, and among several one such interval may come about by "
+            "chance: p is adjusted for that, the interval is not"
         )
-    elif n_tests:
-        why = f"the test, which is stricter here, does not find p below {ALPHA}"
-    what = "gain" if ends[0] > 0 else "loss"
-    return f"↑ The interval leaves out 0, and still no {what} is shown: {why}."
+    return f"↑ The interval leaves out 0, and still no {'gain' if ends[0] > 0 else 'loss'} is shown: {why}."
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:
