@@ -298,7 +298,7 @@ def _plots(findings: Findings, task: Task, title: str, bins: Bins) -> Node:
         node(
             "tr",
             None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(findings.name_of(row))),
+            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(*findings.names_of(row))),
             *(cell(findings.bar(row, recalls[findings.name_of(row)])) for recalls in drawn.values()),
         )
         for row in findings.foremost(task)

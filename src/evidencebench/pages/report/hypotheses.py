@@ -125,7 +125,11 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult], *
         return node(
             "tr",
             None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system)),
+            node(
+                "th",
+                {"scope": "row", "class": "forest-name"},
+                isolated_name(result.system, findings.short_name(result.system)),
+            ),
             node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
             node("td", _PLOT, plot),
             node("td", _VALUE, percent(overlap, alone="")),
