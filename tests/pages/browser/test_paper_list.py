@@ -176,7 +176,7 @@ def test_a_phone_sorts_by_the_same_heads_and_shows_the_list_or_a_paper_with_a_wa
 
 def test_bars_of_aspects_open_the_papers_that_have_them(sample: Page, sample_runs: tuple[Path, ...]) -> None:
     _, rows = viewed(sample_runs)
-    bars = sample.get_by_role("navigation", name="Aspects by how many systems find them").get_by_role("link")
+    bars = sample.get_by_role("navigation", name="Aspects found by 0, 1, 2 … systems").get_by_role("link")
     # Of bm25, tfidf, lead and abstract_backwards; the oracle is not counted.
     totals = [sum(row.found[0][n] if n < len(row.found[0]) else 0 for row in rows) for n in range(5)]
     names = [f"{total:,} aspect{'s' * (total != 1)} that {n} of 4 systems found" for n, total in enumerate(totals)]

@@ -147,7 +147,7 @@ function hitsLine({ hits }, words) {
 function listSummary(source) {
   const count = h("p.list-count", { role: "status" });
   const told = h("p.list-means");
-  const bars = h("nav.found-bars", { "aria-label": "Aspects by how many systems find them" });
+  const bars = h("nav.found-bars", { "aria-label": "Aspects found by 0, 1, 2 … systems" });
   const links = h("span");
   const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, links), told), bars);
   return { element, say, show };

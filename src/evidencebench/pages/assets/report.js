@@ -196,7 +196,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
       `A − B is ${signed(turn * mean)} ${low === null ? "(one paper or review: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
     h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
-      detectable === null ? "" : `With so many papers, a difference below ${detectable.toFixed(1)} points would often go unnoticed. `, told));
+      detectable === null ? "" : `With this many papers, a difference below ${detectable.toFixed(1)} points is easily missed. `, told));
 }
 
 // Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.

@@ -119,9 +119,9 @@ def axis_head(name: str, axis: RowAxis, shown: Node | None = None) -> Node:
     return node("th", {"scope": "col", "class": "forest-plot"}, head, plot)
 
 
-def system_cell(name: str, word: str = "") -> Node:
+def system_cell(name: str, short: str, word: str = "") -> Node:
     told = node("span", {"class": "use-word"}, word) if word else None
-    return node("th", {"scope": "row", "class": "forest-name"}, isolated_name(name), told)
+    return node("th", {"scope": "row", "class": "forest-name"}, isolated_name(name, short), told)
 
 
 def interval_cell(axis: RowAxis, bar: Series, value: str, *, signed: bool = False) -> Node:

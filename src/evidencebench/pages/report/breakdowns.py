@@ -301,7 +301,7 @@ def _plots(findings: Findings, task: Task, name: str, bins: Bins) -> Node:
     def row(system: Standing) -> Node:
         own = [recalls[findings.name_of(system)] for recalls in drawn.values()]
         cells = (interval_cell(axis, findings.bar(system, one), f"{100 * one.mean:.1f}") for one in own)
-        return node("tr", None, system_cell(findings.name_of(system)), *cells)
+        return node("tr", None, system_cell(*findings.names_of(system)), *cells)
 
     told = (
         f": aspect recall in % ({task_title(task)}), a column for each group of n papers. Lines are "

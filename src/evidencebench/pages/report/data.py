@@ -74,6 +74,10 @@ class Findings:
         rows = (self.name_of(row) for board in self.boards.values() for row in board.standings)
         return shortened_apart([name, *rows, *self.every_run], most)[name]
 
+    def names_of(self, row: Standing, most: int = LONGEST_NAME) -> tuple[str, str]:
+        """Return a row's name in tables, and as it is cut."""
+        return (name := self.name_of(row)), self.short_name(name, most)
+
     def number_of(self, system: str, *, is_control: bool) -> int:
         """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
         systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]

@@ -121,13 +121,14 @@ def _table(findings: Findings, control: str, results: Sequence[ControlResult]) -
 
     def rows(result: ControlResult) -> Iterator[Node]:
         number = findings.number_of(result.system, is_control=False)
+        names = result.system, findings.short_name(result.system)
         overlap, difference = result.comparison.overlap, result.comparison.test.difference
         chosen = bar_of(result.system, overlap, number=number) if overlap else None
         gain = bar_of(result.system, difference, number=number)
         yield node(
             "tr",
             None,
-            system_cell(result.system, use_of_hypothesis(result) if control == WRONG else ""),
+            system_cell(*names, use_of_hypothesis(result) if control == WRONG else ""),
             interval_cell(shares, chosen, percent(overlap, alone="")) if chosen else node("td"),
             interval_cell(points, gain, points_text(difference), signed=True),
             node("td", {"class": "forest-value"}, p_text(result.adjusted)),

@@ -31,9 +31,6 @@ from evidencebench.tables import Cell, shortened_apart
 
 def leaderboard_section(findings: Findings) -> Node:
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
-    boards = by_task(findings.tasks, lambda task: [_board(findings, task)])
-    if len(findings.tasks) > 1:
-        boards = [_overview(findings), folding_part("The chosen task, with the answers that failed", *boards)]
     return section(
         "leaderboard",
         "Leaderboard",
@@ -42,11 +39,12 @@ def leaderboard_section(findings: Findings) -> Node:
             "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
-        *boards,
+        *by_task(findings.tasks, lambda task: [_board(findings, task)]),
+        folding_part("All tasks, in one table", _overview(findings)) if len(findings.tasks) > 1 else None,
     )
 
 
-def _overview(findings: Findings) -> Node:
+def _overview(findings: Findings) -> Node | None:
     rows: dict[tuple[str, bool], dict[str, Standing]] = {}
     for task, board in findings.boards.items():
         for row in board.standings:
@@ -59,7 +57,7 @@ def _overview(findings: Findings) -> Node:
         lines.setdefault(names.pop() if len(names) == 1 else system, cells)
     title = "Mean aspect recall in % [interval] (ranks), by task"
     cells_of = [[name, *cells] for name, cells in lines.items()]
-    return node("div", None, table_node(title, ["system", *findings.boards], cells_of))
+    return table_node(title, ["system", *findings.boards], cells_of)
 
 
 def _in_short(row: Standing | None) -> str:
@@ -117,8 +115,7 @@ def forest(findings: Findings, task: Task) -> list[Node]:
 def _system_name(findings: Findings, row: Standing) -> list[Child]:
     seen = "\u00a0†" if row.trained_on_it else ""
     few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
-    name = findings.name_of(row)
-    return [isolated_name(name, findings.short_name(name)), seen, few]
+    return [isolated_name(*findings.names_of(row)), seen, few]
 
 
 def _level(position: int, group: Sequence[int], letter: str) -> Node:
@@ -190,9 +187,8 @@ def _matrix(findings: Findings, task: Task) -> Node:
         name = node("th", {"scope": "row", "class": "pair-name"}, *_system_name(findings, row))
         cells = (cell(pair) for pair in board.pairs if pair.first is row)
         rows.append(node("tr", None, name, empty, *cells))
-    names = list(map(findings.name_of, ranked[1:]))
-    shown = (isolated_name(name, findings.short_name(name, _LONGEST_HEAD)) for name in names)
-    heads = (node("th", {"scope": "col"}, node("span", None, name)) for name in shown)
+    names = (isolated_name(*findings.names_of(row, _LONGEST_HEAD)) for row in ranked[1:])
+    heads = (node("th", {"scope": "col"}, node("span", None, name)) for name in names)
     return framed_table(f"Differences of all pairs, {task_title(task)}", "pairs", [node("td"), *heads], rows)
 
 
