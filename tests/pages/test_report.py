@@ -223,12 +223,11 @@ def test_recall_is_drawn_against_cost_on_a_log_axis_where_it_spans(
         )
     page = report_of(runs, SAMPLE, "er_at_10")
     assert f"{sum(costs[1:]) * len(SAMPLE) / 1e6:,.4f}" in verdict_of(page).partition("What did it cost?")[2]
-    dollars, seconds = page.section("costs").all("svg", role="img")
+    _, dollars = page.section("costs").all("svg", role="img")  # the first is for narrow pages
     assert len(dollars.all("line", **{"class": "chart-interval"})) == len(costs)
     ticks = [tick.text for tick in dollars.all("text", **{"class": "chart-tick"})]
     assert scale in ticks
     assert ("log scale" in dollars.text) == (costs[1] >= 10 * costs[0])
-    assert "log scale" not in seconds.text
 
 
 def test_the_plot_of_a_task_has_every_system_and_joins_those_that_cannot_be_told_apart(

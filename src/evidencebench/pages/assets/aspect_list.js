@@ -10,20 +10,13 @@ const LISTS = {
   missed: {
     title: "What all missed",
     told: "Aspects that count on this task and that a sentence of the paper states. Controls that know the labels do not count as finding one.",
-    noun: "aspect",
-    by: "Found by",
-    kinds: { missed: "no system", found: "some system" },
-    first: ["missed"],
+    noun: "aspect", by: "Found by", kinds: { missed: "no system", found: "some system" }, first: ["missed"], sides: [],
     entriesOf: (paper, asked) => aspectEntries(paper, asked, (finds) => (asked.counted.some(finds) ? "found" : "missed")),
   },
   why: {
     title: "Where A and B differ",
     told: "Aspects that count on this task and that a sentence of the paper states. A system finds one where it chose a sentence that states it, also where chance decides whether that sentence counts.",
-    noun: "aspect",
-    by: "Found by",
-    kinds: { a: "only A", b: "only B", both: "both", neither: "neither" },
-    first: ["a", "b"],
-    sides: ["a", "b"],
+    noun: "aspect", by: "Found by", kinds: { a: "only A", b: "only B", both: "both", neither: "neither" }, first: ["a", "b"], sides: ["a", "b"],
     entriesOf: (paper, asked) => aspectEntries(paper, asked, (finds) => {
       const [a, b] = [asked.a, asked.b].map(finds);
       return a && b ? "both" : a ? "a" : b ? "b" : "neither";
@@ -32,10 +25,8 @@ const LISTS = {
   replies: {
     title: "Replies of a language model",
     told: "Each leads to the paper, with all that was asked and replied.",
-    noun: "answer",
-    by: "What became of it",
+    noun: "answer", by: "What became of it", sides: ["a"],
     kinds: { answered: "answered", empty: "empty", unread: "no answer to be read", failed: "failed or missing" },
-    sides: ["a"],
     entriesOf: replyEntries,
   },
 };
@@ -97,7 +88,7 @@ function aspectItem(paper, { number, text, is_result: isResult, sentences }, fin
   return h("li", {},
     text !== null && foreign("p.listed-text", {}, text),
     h("p.listed-facts", {}, `Aspect ${number}${isResult ? " (Results)" : ""} of `, link(firstWords(paper.hypothesis, 160) || paper.id, sentences[0].index),
-      ". Found by ", foreign("span", {}, finders.map(({ label }) => shortened(label)).join(", ") || "none")),
+      " · found by ", foreign("span", {}, finders.map(({ label }) => shortened(label)).join(", ") || "none")),
     h("ul", {}, sentences.map(({ index, text: said, section }) =>
       h("li", {}, foreign("span", {}, firstWords(said, 600)), " ", link(`${section === "Other" ? "" : `${section}, `}sentence ${index}`, index)))));
 }
@@ -171,9 +162,10 @@ function pageOfList(root, place, asked, asking) {
   const { overview, task } = asked;
   const names = namesOf(overview);
   const to = (changes) => linkToList(place, changes);
-  const choices = (list.sides ?? []).map((key) => {
-    const offered = list.sides.length > 1 ? [...names.keys()] : asking;
-    const made = picker(list.sides.length > 1 ? `System ${key.toUpperCase()}` : "System", offered.map((at) => [names[at], shortened(names[at]), names[at]]), (name) => go(to({ [key]: name })), list.sides.length > 1 && systemMark(key));
+  const isPair = list.sides.length > 1;
+  const choices = list.sides.map((key) => {
+    const offered = (isPair ? [...names.keys()] : asking).map((at) => [names[at], shortened(names[at]), names[at]]);
+    const made = picker(isPair ? `System ${key.toUpperCase()}` : "System", offered, (name) => go(to({ [key]: name })), isPair && systemMark(key));
     made.select.value = names[asked[key]] ?? "";
     return made.label;
   });
@@ -189,7 +181,7 @@ function pageOfList(root, place, asked, asking) {
   const table = h("tbody");
   const items = h("ol.listed");
   const more = h("button", { onclick: showMore }, "Show more");
-  const head = h("tr", {}, h("td"), Object.values(list.kinds).map((words) => h("th.number", { scope: "col" }, words)));
+  const head = h("thead", {}, h("tr", {}, h("td"), Object.values(list.kinds).map((words) => h("th.number", { scope: "col" }, words))));
   const shown = { key: null, most: PAGE_SIZE, entries: [] };
   const hasGroups = list.noun === "aspect";
   const form = (...pickers) => h("form.pair-choices", { role: "search", onsubmit: (event) => event.preventDefault() }, pickers);
@@ -199,7 +191,7 @@ function pageOfList(root, place, asked, asking) {
     h("div.listed-columns", {},
       h("div", {},
         h("div.frame", { tabindex: 0, role: "group", "aria-label": "How many" },
-          h("table.listed-counts", {}, h("caption", {}, `${list.by}: how many ${list.noun}s; each number lists them`), h("thead", {}, head), table)),
+          h("table.listed-counts", {}, h("caption", {}, "Each number lists what it counts"), head, table)),
         hasGroups && h("p.note", {}, "An aspect that several sections state counts in each of them.")),
       h("div", {},
         form(kinds.label, hasGroups && groups.label, h("label.picker", {}, h("span.picker-name", {}, "Words"), search)),

@@ -3,13 +3,15 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import product
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import EvidenceWarning
+from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis
 from evidencebench.pages.figures.data import Series, bar_title, fit_text, shown_name, title_name, value_text
 from evidencebench.pages.figures.drawing import (
     MARGIN,
@@ -20,12 +22,10 @@ from evidencebench.pages.figures.drawing import (
     marker,
     percent_lines,
     text,
-    tick_names,
     ticks,
-    upright_lines,
 )
 from evidencebench.pages.html import Child, Node, node
-from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
+from evidencebench.pages.report.blocks import by_task, figure, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
 from evidencebench.runs.people import SYSTEM_NAME
@@ -108,32 +108,31 @@ def _replies(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     return table_node("Replies of language models by class", ["run", "replies", *classes], rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What a run's answers on a task took."""
+class Spent(NamedTuple):
+    """What a run's answers on a task took; 0 where nothing was paid or timed, or it is not known."""
 
-    label: str
+    dollars: float
+    seconds: float  # of all its replies, or of the person
     words: str
     bar: Series  # its recall
-    dollars: float  # 0: nothing was paid, or it is not known
-    seconds: float  # of all its replies, or of the person; 0: not known
 
 
 def spent_on(findings: Findings, task: Task) -> list[Spent]:
-    """Return the runs of which it is known what their answers on a task cost, or how long they took, dearest first."""
-    asked, spent = (None, task.name), []
-    for row in findings.boards[task.name].standings:
-        run = None if row.is_control else findings.scored.runs[row.system]
-        notes = {} if run is None else notes_of(run, (key for key in findings.graded_answers(run) if key[1] in asked))
+    """Return what answers on a task took, of the runs that note it, the dearest first."""
+    spent = []
+    rows = [row for row in findings.boards[task.name].standings if not row.is_control]
+    for label, row in [(label, one) for one in rows for label in one.systems]:
+        run = findings.scored.runs[label]
+        notes = notes_of(run, (key for key in findings.graded_answers(run) if key[1] in (None, task.name)))
         dollars = notes.get("cost_microusd", 0) / 1e6
         seconds = notes.get("milliseconds", 0) / 1000 or notes.get("seconds", 0)
-        if dollars or seconds:
-            least = "at least " if {"unpriced_replies", "maybe_charged"} & notes.keys() else ""
-            words = [f"{least}${dollars:,.4f}"] if dollars else []
-            words += [shown_seconds(seconds)] if seconds else []
-            bar, of_run = findings.bar(row), ", ".join(words)
-            spent.append(Spent(label=row.system, words=of_run, bar=bar, dollars=dollars, seconds=seconds))
-    return sorted(spent, key=lambda one: (one.dollars, one.seconds), reverse=True)
+        least = "at least " if {"unpriced_replies", "maybe_charged"} & notes.keys() else ""
+        words = [f"{least}${dollars:,.4f}"] * bool(dollars) + [shown_seconds(seconds)] * bool(seconds)
+        if words:
+            number = findings.number_of(label, is_control=False)
+            bar = replace(findings.bar(row), name=label, number=number)
+            spent.append(Spent(dollars, seconds, ", ".join(words), bar))
+    return sorted(spent, key=lambda one: one[:2], reverse=True)
 
 
 def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, has_papers: bool) -> Node:
@@ -157,7 +156,9 @@ def costs_section(findings: Findings, spent: Mapping[str, Sequence[Spent]], *, h
     return section(
         "costs",
         "Cost",
-        *by_task(findings.tasks if any(spent.values()) else (), lambda task: _cost_charts(findings, task, spent)),
+        *by_task(
+            findings.tasks if any(spent.values()) else (), lambda task: _cost_figure(findings, task, spent[task.name])
+        ),
         note(
             "Counted over all answers that a run holds: the tables say how many they are, and how many are graded here."
         )
@@ -194,84 +195,57 @@ def _seconds(run: RunFile) -> list[int]:
 
 # Recall against cost.
 
-_WIDTH, _HEIGHT = 480, 320
-_UP = Scale(low=0, high=1, start=_HEIGHT - 46, end=58)
-_ACROSS = (46, _WIDTH - 12)
-_SPANS, _MOST_DECADES = 10, 3  # costs that differ by such a factor are on a log axis, of tens alone where it is long
-_LINE = 14
+_SPANS = 10  # costs that differ by such a factor are on a log axis
+_LONGEST_LOG = 3
+_TOP, _BOTTOM, _LINE = 58, 274, 14
 
 
-def _cost_charts(findings: Findings, task: Task, spent: Mapping[str, Sequence[Spent]]) -> list[Child]:
-    of_task = spent[task.name]
-    n_papers = counted(findings.boards[task.name].standings[0].recall.n, "paper")
-    costs = {
-        f"dollars for {n_papers}": [(one.dollars, one.bar) for one in of_task if one.dollars],
-        f"seconds for {n_papers}": [(one.seconds, one.bar) for one in of_task if one.seconds],
-    }
-    charts = [_cost_chart(points, unit, task) for unit, points in costs.items() if points]
-    words = (
-        "Recall against what the answers to this task took: the higher and the further left, the better. Upright lines "
-        f"are {100 * findings.resampling.level:g} % intervals. A run that is not drawn took nothing, or notes nothing."
+def _cost_figure(findings: Findings, task: Task, spent: Sequence[Spent]) -> list[Child]:
+    """Return recall against dollars, or against seconds where nothing was paid."""
+    is_paid = any(one.dollars for one in spent)
+    points = [(cost, one.bar) for one in spent if (cost := one.dollars if is_paid else one.seconds)]
+    told = (
+        f"Recall against what the answers to {task_title(task)} took, of the runs that note it: the higher and the "
+        f"further left, the better. Upright lines are {100 * findings.resampling.level:g} % intervals that resample "
+        "papers."
     )
-    return [node("div", {"class": "panels"}, *charts), note(words)] if charts else []
+    extent = counted(findings.boards[task.name].standings[0].recall.n, "paper")
+    unit = f"{'dollars' if is_paid else 'seconds'} for {extent}"
+    title = f"Recall against {unit.partition(' ')[0]}, {task_title(task)}"
+    return [figure(told, *(_cost_chart(points, title, unit, width) for width in (NARROW, BROAD)))] if points else []
 
 
-def _cost_chart(points: Sequence[tuple[float, Series]], unit: str, task: Task) -> Node:
-    """Return a chart with a mark for each system, at its cost and its recall; costs that span much have a log axis."""
+def _cost_chart(points: Sequence[tuple[float, Series]], title: str, unit: str, width: int) -> Node:
     low, high = min(cost for cost, _ in points), max(cost for cost, _ in points)
     is_log = high >= _SPANS * low
-    if is_log:
-        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-        steps = (1,) if last - first > _MOST_DECADES else (1, 2, 5)
-        named = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-        named = [tick for tick in named if low / 2 <= tick <= 2 * high]
-    else:
-        named = ticks(0, 1.15 * high)
-    place: Callable[[float], float] = math.log10 if is_log else float
-    ends = (low / 2, 2 * high) if is_log else (0, 1.15 * high)
-    across = Scale(low=place(ends[0]), high=place(ends[1]), start=_ACROSS[0] + 4, end=_ACROSS[1] - 4)
-    marks = [(place(tick), f"{tick:,.10g}") for tick in named]
-    drawn: list[Node] = []
-    heights: list[float] = []
+    scaled: Callable[[float], float] = math.log10 if is_log else float
+    low, high = (low / 2, 2 * high) if is_log else (0.0, 1.15 * high)
+    steps = (1,) if is_log and math.log10(high / low) > _LONGEST_LOG else (1, 2, 5)
+    named = [step * 10.0**power for power in range(-9, 10) for step in steps] if is_log else ticks(0, high, most=4)
+    marks = [(scaled(tick), f"{tick:,.9g}") for tick in named if low <= tick <= high]
+    left, right = 50, width - 14
+    across = RowAxis(low=scaled(low), high=scaled(high), start=left, end=right, unit="", ticks=marks)
+    up = Scale(low=0, high=1, start=_BOTTOM, end=_TOP)
+    drawn, free = [], float(_TOP)
     for cost, bar in sorted(points, key=lambda one: -one[1].point.mean):
-        x, y = across.at(place(cost)), _UP.at(bar.point.mean)
-        height = max([y + 4, *(one + _LINE for one in heights if one + _LINE > y + 4)])
-        heights.append(height)
-        is_left = x < sum(_ACROSS) / 2
-        room = (_ACROSS[1] - x if is_left else x - _ACROSS[0]) - 8
-        name = text(
-            x + (8 if is_left else -8),
-            height,
-            fit_text(shown_name(bar.name), room),
-            "chart-name",
-            "start" if is_left else "end",
-        )
-        interval = (
-            [line(x, _UP.at(bar.point.interval[0]), x, _UP.at(bar.point.interval[1]), "chart-interval")]
-            if bar.point.interval
-            else []
-        )
-        drawn.append(
-            node(
-                "g",
-                {"class": look_of(bar)},
-                node("title", None, bar_title(bar)),
-                *interval,
-                marker(x, y, bar.number),
-                name,
-            )
-        )
+        x, y = across.at(scaled(cost)), up.at(bar.point.mean)
+        free = max(free, y) + _LINE  # names stand below one another
+        side, anchor, room = (8, "start", right - x) if x < width / 2 else (-8, "end", x - left)
+        name = text(x + side, free - _LINE + 4, fit_text(shown_name(bar.name), room), "chart-name", anchor)
+        ends = [up.at(end) for end in bar.point.interval or ()]
+        interval = line(x, ends[0], x, ends[1], "chart-interval") if ends else None
+        parts = (node("title", None, bar_title(bar)), interval, marker(x, y, bar.number), name)
+        drawn.append(node("g", {"class": look_of(bar)}, *parts))
+    words = (f"{title_name(bar.name)}: {cost:,.4g} {unit}, recall {value_text(bar.point)} %" for cost, bar in points)
     return chart(
-        f"Recall against {unit.partition(' ')[0]}, {task_title(task)}",
-        "; ".join(
-            f"{title_name(bar.name)}: {cost:,.4g} {unit}, recall {value_text(bar.point)} %" for cost, bar in points
-        ),
-        *percent_lines(_UP, *_ACROSS),
-        *upright_lines(across, marks, _UP.end, _UP.start),
-        *tick_names(across, marks, _UP.start + 15),
-        text(sum(_ACROSS) / 2, _UP.start + 32, f"{unit}{', log scale' if is_log else ''}", "chart-tick", "middle"),
-        text(MARGIN, _UP.end - 10, "aspect recall, %", "chart-tick"),
+        title,
+        "; ".join(words),
+        text(MARGIN, _TOP - 10, "aspect recall, %", "chart-tick"),
+        *percent_lines(up, left, right),
+        *across.lines(_TOP, _BOTTOM),
+        *across.names(_BOTTOM + 15),
+        text(width / 2, _BOTTOM + 32, f"{unit}{', log scale' * is_log}", "chart-tick", "middle"),
         *drawn,
-        height=_HEIGHT,
-        width=_WIDTH,
+        height=_BOTTOM + 46,
+        width=width,
     )

@@ -40,7 +40,7 @@ def answers_of(
         facts["Does it read the hypothesis?"] = _reading(findings, task, runs, results, data)
     facts["What did all miss?"] = _missed(missed)
     if spent:
-        costs = {one.label: f" {one.words}" for one in spent}
+        costs = {one.bar.name: f" {one.words}" for one in spent}
         facts["What did it cost?"] = [*_named(costs), ": ", _link("#costs", "cost against recall"), "."]
     if lacking := _lacking(findings, runs):
         facts["Did each answer?"] = lacking
@@ -153,14 +153,12 @@ def _reading(
         order = list(findings.scored.runs)
         commands = (control_command(findings.scored.runs[name], data, order.index(name) + 1) for name in unknown)
         if command := next(filter(None, commands), ""):
-            words += ["; a run with another paper's hypothesis tells: ", _command(command)]
+            words += ["; a run with another paper's hypothesis tells: "]
+            frame = {"class": "one-line", "tabindex": 0, "role": "group", "aria-label": "Command"}
+            words.append(node("pre", frame, code(command)))
         else:
             words.append(", and not to be measured. ")
     return [*words, _link("#hypotheses", "Each run"), "."]
-
-
-def _command(command: str) -> Node:
-    return node("pre", {"class": "one-line", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(command))
 
 
 def _missed(missed: Missed) -> list[Child]:
