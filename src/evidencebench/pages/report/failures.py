@@ -20,12 +20,10 @@ from evidencebench.pages.figures.drawing import (
     marker,
     percent_lines,
     text,
-    tick_names,
     ticks,
-    upright_lines,
 )
 from evidencebench.pages.html import Child, Node, node
-from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
+from evidencebench.pages.report.blocks import by_task, figure, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
 from evidencebench.runs.people import SYSTEM_NAME
@@ -210,10 +208,11 @@ def _cost_charts(findings: Findings, task: Task, spent: Mapping[str, Sequence[Sp
     }
     charts = [_cost_chart(points, unit, task) for unit, points in costs.items() if points]
     words = (
-        "Recall against what the answers to this task took: the higher and the further left, the better. Upright lines "
-        f"are {100 * findings.resampling.level:g} % intervals. A run that is not drawn took nothing, or notes nothing."
+        f"Aspect recall ({task_title(task)}, {n_papers}) against what the answers took: the higher and the further "
+        f"left, the better. Upright lines are {100 * findings.resampling.level:g} % intervals that resample papers; a "
+        "run that is not drawn took nothing, or notes nothing."
     )
-    return [node("div", {"class": "panels"}, *charts), note(words)] if charts else []
+    return [node("div", {"class": "panels"}, *(figure(words, one) for one in charts))] if charts else []
 
 
 def _cost_chart(points: Sequence[tuple[float, Series]], unit: str, task: Task) -> Node:
@@ -267,8 +266,8 @@ def _cost_chart(points: Sequence[tuple[float, Series]], unit: str, task: Task) -
             f"{title_name(bar.name)}: {cost:,.4g} {unit}, recall {value_text(bar.point)} %" for cost, bar in points
         ),
         *percent_lines(_UP, *_ACROSS),
-        *upright_lines(across, marks, _UP.end, _UP.start),
-        *tick_names(across, marks, _UP.start + 15),
+        *(line(across.at(at), _UP.end, across.at(at), _UP.start, "chart-grid") for at, _ in marks),
+        *(text(across.at(at), _UP.start + 15, name, "chart-tick", "middle") for at, name in marks),
         text(sum(_ACROSS) / 2, _UP.start + 32, f"{unit}{', log scale' if is_log else ''}", "chart-tick", "middle"),
         text(MARGIN, _UP.end - 10, "aspect recall, %", "chart-tick"),
         *drawn,
