@@ -17,6 +17,7 @@ from evidencebench.execution.compatibility import check_answers
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.experiment.experiment import Experiment
+from evidencebench.files.disk import PathText
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
 from evidencebench.runs.run import Failure, RunFile, read_run
 from evidencebench.scoring.score_runs import runs_by_label
@@ -236,11 +237,12 @@ def test_a_language_model_is_labelled_by_its_model_and_then_only_by_what_differs
 def test_runs_have_the_names_that_are_given_and_no_other_name_is_taken() -> None:
     runs = [run_of("bm25", "a.jsonl"), run_of("tfidf", "b.jsonl")]
     assert list(runs_by_label(runs, {"a.jsonl": "Ours"})) == ["Ours", "tfidf"]
-    for names, said in (
+    wrong: tuple[tuple[dict[PathText, str], str], ...] = (
         ({"c.jsonl": "Ours"}, "names: 'c.jsonl': no such run here; expected a path among 'a.jsonl', 'b.jsonl'"),
         ({"a.jsonl": "tfidf"}, "names: expected a name for each run, got 'tfidf' for 2 runs"),
         ({"a.jsonl": " "}, "names: expected a name for each run, got ' '"),
-    ):
+    )
+    for names, said in wrong:
         with pytest.raises(RunError, match=re.escape(said)):
             runs_by_label(runs, names)
 

@@ -204,12 +204,12 @@ def _cost_figure(findings: Findings, task: Task, spent: Sequence[Spent]) -> list
     """Return recall against dollars, or against seconds where nothing was paid."""
     is_paid = any(one.dollars for one in spent)
     points = [(cost, one.bar) for one in spent if (cost := one.dollars if is_paid else one.seconds)]
-    told = (
-        f"Recall against what the answers to {task_title(task)} took, of the runs that note it: the higher and the "
-        f"further left, the better. Upright lines are {100 * findings.resampling.level:g} % intervals that resample "
-        "papers."
-    )
     extent = counted(findings.boards[task.name].standings[0].recall.n, "paper")
+    told = (
+        f"Aspect recall ({task_title(task)}, {extent}) against what the answers took, of the runs that note it: the "
+        "higher and the further left, the better. Upright lines are "
+        f"{100 * findings.resampling.level:g} % intervals that resample papers."
+    )
     unit = f"{'dollars' if is_paid else 'seconds'} for {extent}"
     title = f"Recall against {unit.partition(' ')[0]}, {task_title(task)}"
     return [figure(told, *(_cost_chart(points, title, unit, width) for width in (NARROW, BROAD)))] if points else []
