@@ -22,12 +22,12 @@ from evidencebench.pages.figures.charts import BROAD, NARROW, RowAxis, line_char
 from evidencebench.pages.figures.data import Series
 from evidencebench.pages.html import Node, beginning_of, node
 from evidencebench.pages.report.blocks import (
-    FOREIGN,
     by_task,
     figure,
     folding_part,
     interval_cell,
     interval_table,
+    isolated_name,
     note,
     section,
     system_cell,
@@ -356,7 +356,7 @@ def _bars(findings: Findings, task: Task, covered: Mapping[str, tuple[Coverage, 
             start += width
         bar = node("svg", {"class": "pick-bar", "aria-hidden": "true"}, *parts)
         words = node("span", {"class": "value"}, _words(counts))
-        rows.append(node("li", None, node("bdi", FOREIGN, name), bar, words))
+        rows.append(node("li", None, isolated_name(name), bar, words))
     return node("ul", {"class": "picks"}, *rows)
 
 
