@@ -114,7 +114,7 @@ def brute_force(dataset: Dataset, runs: list[Path]) -> dict[tuple[str, str, str]
             chose = [{*one.certain, *one.tied} for one in (of[task.name].selections[place] for of in (of_a, of_b))]
             for aspect in labels.that_count(task.scope):
                 if sentences := list(labels.sources.get(aspect, ())):
-                    found = (bool(chose[0] & {*sentences}), bool(chose[1] & {*sentences}))
+                    found = bool(chose[0] & {*sentences}), bool(chose[1] & {*sentences})
                     kind = {(True, True): "both", (True, False): "only A", (False, True): "only B"}.get(found)
                     for group in groups_of(aspect, sentences, labels.results):
                         of_pair.setdefault(group, Counter())[kind or "neither"] += 1
@@ -141,11 +141,11 @@ def test_why_and_missed_count_what_was_scored(page: Page, report: Path, dataset:
             expect(page.locator("#lists").get_by_label("Task")).to_have_value(task)
             shown = table_of(page)
             assert {name: {kind: n for kind, n in row.items() if n} for name, row in shown.items()} == expected
-    for asked in TASKS_HERE:
-        page.goto(address_of(report, f"#/missed?task={asked.name}"))
+    for one in TASKS_HERE:
+        page.goto(address_of(report, f"#/missed?task={one.name}"))
         missed = table_of(page)["All"]
-        page.goto(address_of(report, f"#?task={asked.name}"))
-        told = page.locator(f"#summary [data-task={asked.name}] a[href^='#/missed']")
+        page.goto(address_of(report, f"#?task={one.name}"))
+        told = page.locator(f"#summary [data-task={one.name}] a[href^='#/missed']")
         expect(told).to_have_text(f"{missed['no system']} of {sum(missed.values())} aspects")
 
 

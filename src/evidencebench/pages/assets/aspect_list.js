@@ -169,6 +169,7 @@ function pageOfList(root, place, asked, asking) {
     made.select.value = names[asked[key]] ?? "";
     return made.label;
   });
+  const about = [...list.sides.map((key) => `${isPair ? `${key.toUpperCase()}: ` : ""}${shortened(names[asked[key]] ?? "none")}`), overview.tasks[task].title || overview.tasks[task].name].join(", ");
   const tasks = picker("Task", overview.tasks.map(({ name, title }) => [name, title || name]), (name) => go(to({ task: name })));
   tasks.select.value = overview.tasks[task].name;
   const first = list.first ?? Object.keys(list.kinds);
@@ -191,7 +192,7 @@ function pageOfList(root, place, asked, asking) {
     h("div.listed-columns", {},
       h("div", {},
         h("div.frame", { tabindex: 0, role: "group", "aria-label": "How many" },
-          h("table.listed-counts", {}, h("caption", {}, "Each number lists what it counts"), head, table)),
+          h("table.listed-counts", {}, foreign("caption", {}, `${about}. Each number lists what it counts.`), head, table)),
         hasGroups && h("p.note", {}, "An aspect that several sections state counts in each of them.")),
       h("div", {},
         form(kinds.label, hasGroups && groups.label, h("label.picker", {}, h("span.picker-name", {}, "Words"), search)),
