@@ -85,7 +85,7 @@ function listRows(overview) {
     const head = (kind, by, ...words) => h(kind, { scope: "col", "aria-sort": by && (by === sort ? `${order}ending` : "none") },
       by ? h("button", { onclick: () => sortBy(by) }, words) : words);
     const systems = orderOf(names, asked).map(([at, letter]) =>
-      head("th.recall", { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(names[at], 18))));
+      head("th.recall", { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(names[at], 14))));
     const numbers = Object.entries({ difference: "A − B", aspects: "Aspects (Results)", length: "Sentences" });
     heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
     element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
