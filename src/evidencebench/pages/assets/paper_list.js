@@ -8,7 +8,7 @@ import { nextTarget } from "./paper_view.js";
 import { PAGE_SIZE, choose, chosen, differenceOf, go, linkTo, namesOf, picker, readRoute, scoreOf, searchedIn, systemMark, wordsOf } from "./route.js";
 
 const WORD_LIKE = /([\p{L}\p{N}\p{M}]+)/u;
-const PARTS_BEFORE = 24; // words and gaps that a snippet shows before its first searched word, where that is further on
+const PARTS_BEFORE = 10; // words and gaps that a snippet shows before its first searched word, so that a line has that word
 const LONGEST_MARKED = 1000; // characters of a word; marks on many lines are slow to draw
 
 function isHit(text, words) {
@@ -85,7 +85,7 @@ function listRows(overview) {
     const head = (kind, by, ...words) => h(kind, { scope: "col", "aria-sort": by && (by === sort ? `${order}ending` : "none") },
       by ? h("button", { onclick: () => sortBy(by) }, words) : words);
     const systems = orderOf(names, asked).map(([at, letter]) =>
-      head("th.recall", { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, overview.systems[at].shown)));
+      head("th.recall", { a: "score", b: "score_b" }[letter], letter && systemMark(letter), foreign("span", { title: names[at] }, shortened(overview.systems[at].shown, 14))));
     const numbers = Object.entries({ difference: "A − B", aspects: "Aspects (Results)", length: "Sentences" });
     heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
     element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
@@ -137,7 +137,7 @@ function hitsLine({ hits }, words) {
   if (!hits) return null;
   const parts = hits.text.split(WORD_LIKE);
   const first = parts.findIndex((part) => isHit(part, words)) - PARTS_BEFORE;
-  const snippet = foreign("span", {}, first > PARTS_BEFORE ? `…${parts.slice(first).join("")}` : hits.text);
+  const snippet = foreign("span", {}, first > 0 ? `…${parts.slice(first).join("")}` : hits.text);
   markHits(snippet, words);
   return h("p.row-hits", {}, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
 }
