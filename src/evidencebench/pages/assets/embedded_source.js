@@ -32,9 +32,7 @@ const FILTERS = {
   },
   failed: (row, { task, a }) => scoreOf(row, a, task) === 0,
   no_answer: (row, { task, a }) => row.unanswered[task]?.[a],
-  answer_failed: (row, { task, a }) => row.unanswered[task]?.[a] === "failed",
-  answer_empty: (row, { task, a }) => row.unanswered[task]?.[a] === "empty",
-  answer_missing: (row, { task, a }) => row.unanswered[task]?.[a] === "missing",
+  ...Object.fromEntries(["failed", "empty", "missing"].map((status) => [`answer_${status}`, (row, { task, a }) => row.unanswered[task]?.[a] === status])),
   a_better: (row, asked) => (differenceOf(row, asked) ?? 0) > SAME,
   b_better: (row, asked) => (differenceOf(row, asked) ?? 0) < -SAME,
 };

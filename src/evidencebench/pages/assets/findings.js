@@ -7,7 +7,7 @@ const VERDICT_CHOICES = { "": "any verdict", found: "found", unsure: "unsure", n
 function showFindings(answers) {
   const body = answers.querySelector("tbody");
   const rows = [...body.rows];
-  const words = rows.map((row) => row.textContent.toLowerCase());
+  const words = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const main = document.querySelector("main");
   const status = h("span", { role: "status" });
   const verdict = h("select", { id: "verdict", onchange: filter }, ...Object.entries(VERDICT_CHOICES).map(([value, text]) => h("option", { value }, text)));
@@ -20,9 +20,7 @@ function showFindings(answers) {
     const name = head.textContent;
     head.replaceChildren(h("button", { onclick: () => sort(head, column), title: `Sort by: ${name}` }, name));
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && shown) shut();
-  });
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && shown && shut());
   answers.addEventListener("click", ({ target }) => target.hash && target.hash === location.hash && show());
   main.addEventListener("toggle", follow, { capture: true });
   addEventListener("hashchange", show);
@@ -32,9 +30,8 @@ function showFindings(answers) {
 
   function filter() {
     const wanted = text.value.toLowerCase().trim();
-    const isShown = rows.map((row, place) => words[place].includes(wanted) && (!verdict.value || row.querySelector(`[data-verdict="${verdict.value}"]`)));
-    rows.forEach((row, place) => (row.hidden = !isShown[place]));
-    announce(status, `${isShown.filter(Boolean).length} of ${counted(rows.length, "paper")}`);
+    for (const row of rows) row.hidden = !words.get(row).includes(wanted) || Boolean(verdict.value && !row.querySelector(`[data-verdict="${verdict.value}"]`));
+    announce(status, `${rows.filter((row) => !row.hidden).length} of ${counted(rows.length, "paper")}`);
   }
 
   // Sorts papers by name, or by the strength of an answer, the strongest first.
@@ -43,7 +40,6 @@ function showFindings(answers) {
     head.setAttribute("aria-sort", column ? "descending" : "ascending");
     const level = (row) => Number(row.cells[column].dataset.level ?? -1);
     rows.sort((a, b) => (column ? level(b) - level(a) : a.cells[0].textContent.localeCompare(b.cells[0].textContent)));
-    words.splice(0, words.length, ...rows.map((row) => row.textContent.toLowerCase()));
     body.append(...rows);
   }
 

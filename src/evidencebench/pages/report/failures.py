@@ -24,7 +24,7 @@ from evidencebench.pages.figures.drawing import (
     text,
     ticks,
 )
-from evidencebench.pages.html import Child, Node, node
+from evidencebench.pages.html import Child, Node, beginning_of, node
 from evidencebench.pages.report.blocks import by_task, figure, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.viewer import task_title
@@ -74,8 +74,8 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
 def _counted(row: EvidenceWarning, *, is_listed: bool) -> str | Node:
     """Return how many answers of how many; where the page lists the papers of just these, with a link to them."""
     text, status = f"{row.n:,} of {row.n_all:,}" if row.n_all else "", row.kind.partition(":")[0]
-    if not is_listed or status not in {"failed", "empty", "missing"}:
-        return text
+    if not is_listed or status not in {"failed", "empty", "missing"} or row.system != beginning_of(row.system):
+        return text  # a name that is too long to be shown whole is none for an address
     asked = urlencode({"a": row.system, "task": row.task, "only": f"answer_{status}"})
     return node("a", {"href": f"#/papers?{asked}"}, text)
 
