@@ -112,7 +112,7 @@ def make_papers(folder: Path, n_papers: int, n_questions: int, chance: Random) -
     return questions
 
 
-def decide(desk: Desk, person: str, kept: Kept, saves: list[float], chance: Random, until: float) -> None:
+def decide(desk: Desk, person: str, kept: Kept, saves: list[float], *, chance: Random, until: float) -> None:
     """Save decisions of one person until a time, or until the server is gone."""
     while time.perf_counter() < until:
         row, column = chance.randrange(200), chance.randrange(12)
@@ -172,7 +172,11 @@ def kill_desk(folder: Path, *, n_papers: int, n_questions: int, n_kills: int, se
         saves = found.saves_idle if is_last else found.saves
         until = time.perf_counter() + (3 if is_last else TIMEOUT)
         threads = [
-            threading.Thread(target=decide, args=(desk, person, kept, saves, Random(chance.random()), until))  # noqa: S311
+            threading.Thread(
+                target=decide,
+                args=(desk, person, kept, saves),
+                kwargs={"chance": Random(chance.random()), "until": until},  # noqa: S311
+            )
             for person in REVIEWERS
         ]
         for thread in threads:

@@ -89,7 +89,7 @@ def review(
         if file.suffix.lower() not in SUFFIXES:
             raise click.UsageError(f"--export: {file}: expected a name that ends in {', '.join(SUFFIXES)}")
         refuse_existing(file, overwrite=overwrite, option="--export", no_stream="has what was decided")
-    papers = _papers(folder, questions)
+    papers = papers_of(folder, questions)
     desk = open_desk(folder, papers, questions, system_key(system))
     if is_report or exports:
         table = ReviewTable(desk, DecisionFolder(desk.folder))
@@ -112,7 +112,7 @@ def review(
             serve(tasks.make_app(address), f"reviewing {printable(folder.name)}, {what},")
 
 
-def _papers(folder: Path, questions: Path | None) -> list[DeskPaper]:
+def papers_of(folder: Path, questions: Path | None) -> list[DeskPaper]:
     found = []
     for file in paper_files([str(folder)]):
         path = Path(file.name)

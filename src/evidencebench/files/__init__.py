@@ -6,5 +6,6 @@ In reading order:
 * `atomic`: write files and folders so that a reader finds them whole or not at all
 * `records`: files of a header and then one JSON object a line, which a killed process can go on with
 * `sqlite`: SQLite files that processes share
+* `workbook`: tables as a spreadsheet
 * `places`: Data and cache folders, locks between processes
 """

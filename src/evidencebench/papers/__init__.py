@@ -18,6 +18,7 @@ In reading order:
 * `plain`: Plain text: layout, lines, headings
 * `ids`: PMCID, DOI, PMID
 * `lists`: RIS, BibTeX, CSL JSON, PubMed's exports: records, their ids and files
+* `ris`: Papers with notes as RIS
 * `language`: The language of a text: words and scripts of others than English
 * `numbers`: The numbers of a text, however they are written
 * `duplicates`: The same paper in several files

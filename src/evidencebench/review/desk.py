@@ -22,7 +22,7 @@ from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_bytes, read_
 from evidencebench.files.records import Journal, RecordFormat
 from evidencebench.papers.fetching import DESK_NAME
 from evidencebench.papers.paper import PageBox, Paper, Place, SourceSpan
-from evidencebench.papers.pdf.pictures import page_bounds
+from evidencebench.papers.pdf.pictures import PageShape, page_shapes
 from evidencebench.papers.pdf.reader import is_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
@@ -101,7 +101,7 @@ _PAPERS, _FINDINGS = _format(ReadPaper), _format(FoundCell)
 
 
 class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The fields of a `Paper` that the desk needs, and of a PDF the bounds of its pages."""
+    """The fields of a `Paper` that the desk needs, and of a PDF the shapes of its pages."""
 
     name: str
     format: str
@@ -114,7 +114,7 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ids: dict[str, str] = {}
     year: int | None = None
     warnings: tuple[str, ...] = ()
-    pages: tuple[tuple[float, float, float, float], ...] = ()
+    pages: tuple[PageShape, ...] = ()
 
     @property
     def paper(self) -> Paper:
@@ -123,7 +123,7 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Paper(**fields)
 
 
-def _text_of(paper: Paper, pages: Sequence[tuple[float, float, float, float]]) -> PaperText:
+def _text_of(paper: Paper, pages: Sequence[PageShape]) -> PaperText:
     own = {name: getattr(paper, name) for name in PaperText.__struct_fields__ if name != "pages"}
     return PaperText(**{**own, "ids": dict(paper.ids)}, pages=tuple(pages))
 
@@ -179,7 +179,7 @@ def read_work(folder: Path, work: PaperWork) -> ReadPaper:
             raise UnreadableError(work.problem)
         content = read_bytes(work.path)
         paper = read_content(content, name=work.file)
-        pages = page_bounds(content, work.file) if is_pdf(content) else []
+        pages = page_shapes(content, work.file) if is_pdf(content) else ()
     except (DataError, OSError) as error:
         words = str(error).replace(str(work.path), work.file).removeprefix(f"{work.file}: ")
         digest = hashlib.sha256(content).hexdigest() if content else ""
@@ -313,6 +313,7 @@ class Desk:
         self._is_ending = threading.Event()
         self._thread: threading.Thread | None = None
         self._open = ExitStack()
+        self._papers_journal: Journal | None = None
         self._load()
 
     def _load(self) -> None:
@@ -326,7 +327,8 @@ class Desk:
                 self._set_read(position, read)
         if (path := self.folder / "findings.jsonl").exists():
             for line in _FINDINGS.scan(path)[1]:
-                self._set_found(line.record)
+                if not line.record.error:  # else it is asked again
+                    self._set_found(line.record)
 
     def _set_read(self, position: int, read: ReadPaper) -> None:
         self.papers[position].read = read
@@ -337,7 +339,7 @@ class Desk:
         key = cell.text, cell.question
         if cell.system == self.system:
             self._found[key] = cell
-        elif not cell.error:
+        else:
             self._before[key] = cell
 
     def found(self, position: int, question: int) -> tuple[FoundCell | None, FoundCell | None]:
@@ -345,9 +347,6 @@ class Desk:
         read = self.papers[position].read
         key = (read.text if read else ""), self.questions[question]
         return self._found.get(key), self._before.get(key)
-
-    def positions_of(self, text: str) -> Sequence[int]:
-        return self._rows.get(text, ())
 
     def touch(self, text: str, question: str) -> None:
         """Count a change of the cells of a text and question."""
@@ -363,37 +362,39 @@ class Desk:
         read = self.papers[position].read
         if read is None:
             read = read_work(self.folder, self._work(position))
-            with self._lock:
-                self._set_read(position, read)
+            self._keep_read(position, read)
         if not read.text:
             raise UnreadableError(f"{read.file}: {read.error}")
         return read_text_of(self.folder, read.text)
+
+    def _keep_read(self, position: int, read: ReadPaper) -> None:
+        with self._lock:
+            if self._papers_journal is not None and self.papers[position].read != read:
+                self._papers_journal.append(msgspec.json.encode(read))
+            self._set_read(position, read)
 
     # Filling.
 
     def fill(self, engine: Engine, system: str | NamedSystem, *, seed: int = 0) -> None:
         """Begin to fill the table in the background; the journals are open until `close`."""
         (self.folder / "texts").mkdir(parents=True, exist_ok=True)
-        opened = []
-        for records, of in ((_PAPERS, "papers"), (_FINDINGS, "findings")):
-            header = DeskHeader(of=of)  # type: ignore[arg-type]
-            opened.append(self._open.enter_context(records.append(self.folder / f"{of}.jsonl", header)))
+        own = [_PAPERS.append(self.folder / "papers.jsonl", DeskHeader(of="papers"))]
+        own.append(_FINDINGS.append(self.folder / "findings.jsonl", DeskHeader(of="findings")))
+        self._papers_journal, findings = map(self._open.enter_context, own)
         arguments = (self.folder, system, seed, self.system)
         self.is_running = True
-        self._thread = threading.Thread(target=self._run, args=(engine, arguments, *opened), name="desk", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(engine, arguments, findings), name="desk", daemon=True)
         self._thread.start()
 
-    def _run(self, engine: Engine, arguments: Sequence[Any], papers: Journal, findings: Journal) -> None:
+    def _run(self, engine: Engine, arguments: Sequence[Any], findings: Journal) -> None:
         try:
             for outcome in engine.outcomes(worker, arguments, self._open_work()):
                 item = outcome.item
                 if outcome.error is not None:
-                    read = ReadPaper(file=item.file, state=(0, 0), title=item.title, error=str(outcome.error))
-                    self._take(item, item.known or read, [])
+                    self._take(item, *self._failed(item, str(outcome.error)))
                     continue
                 _, read, cells = outcome.value
-                if item.known is None:
-                    papers.append(msgspec.json.encode(read))
+                self._keep_read(item.position, read)
                 for cell in cells:
                     findings.append(msgspec.json.encode(cell))
                 self._take(item, read, cells)
@@ -404,10 +405,18 @@ class Desk:
                 self.is_running = False
                 self.stamp += 1
 
+    def _failed(self, item: PaperWork, error: str) -> tuple[ReadPaper, list[FoundCell]]:
+        """Return what is shown of a paper whose worker died."""
+        read = item.known or ReadPaper(file=item.file, state=(0, 0), title=item.title, error=error)
+        keys = [(read.text, question) for question in item.questions if read.text]
+        cells = (FoundCell(text=key[0], question=key[1], system=self.system, error=error) for key in keys)
+        return read, [cell for cell, key in zip(cells, keys, strict=True) if key not in item.answered]
+
     def _take(self, item: PaperWork, read: ReadPaper, cells: Sequence[FoundCell]) -> None:
         with self._lock:
             self.stamp += 1
-            self._set_read(item.position, read)
+            if self.papers[item.position].read is None:  # its worker died
+                self._set_read(item.position, read)
             for cell in cells:
                 self._set_found(cell)
             for position in {item.position, *self._rows.get(read.text, ())}:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.data.instance import Instance
-from evidencebench.errors import DataError
+from evidencebench.errors import DataError, UndefinedScoreError
 from evidencebench.files.atomic import write_folder
 from evidencebench.files.disk import PathText
 from evidencebench.models.model_card import CARD, require_replaceable
@@ -145,10 +145,17 @@ def finder_examples(
 
 
 def _asked(instances: Sequence[Instance], others: Mapping[str, Query], *, seed: int) -> Iterator[list[_Asked]]:
-    """Yield the queries of each instance: alone, of another paper if there is one, and beside another paper."""
+    """Yield the queries of each instance: alone, of another paper if there is one, and beside another paper.
+
+    Where all papers were asked the same questions, as at the desk of a review, no paper is a stranger to another's.
+    """
     queries = {instance.id: instance.query for instance in instances}
+    asked_of = {(query.paper_id, query.hypothesis) for query in queries.values()}
     generator = np.random.default_rng(seed)
-    strangers = draw_strangers(queries.values(), generator)
+    try:
+        strangers = draw_strangers(queries.values(), generator)
+    except UndefinedScoreError:
+        strangers = {}
     wordings = generator.integers(len(WORDINGS), size=(len(instances), 2)).tolist()
     for instance, of_instance in zip(instances, wordings, strict=True):
         alone, beside = (
@@ -156,11 +163,13 @@ def _asked(instances: Sequence[Instance], others: Mapping[str, Query], *, seed: 
             for number in of_instance
         )
         asked: list[_Asked] = [(alone, 0)]
-        if other := others.get(instance.query.paper_id):
+        other = others.get(instance.query.paper_id)
+        if other and (other.paper_id, instance.query.hypothesis) not in asked_of:
             asked.append((replace(other, hypothesis=alone.hypothesis), None))
-        stranger = strangers[instance.id]
-        pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
-        yield [*asked, (pool.query, pool.offset)]
+        if stranger := strangers.get(instance.id):
+            pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
+            asked.append((pool.query, pool.offset))
+        yield asked
 
 
 def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectScope, Floats]:
@@ -308,7 +317,8 @@ def fit_finder(
             for one in chain(*of_folds):
                 if len(one.scores):
                     signs[one.example.is_foreign].append(paper_signs(one.scores, one.example.of_parts))
-            verdicts[wish] = fit_verdict(np.array(signs[0]), np.array(signs[1]), common[wish])
+            if all(signs):  # else no question is known that a paper does not answer
+                verdicts[wish] = fit_verdict(np.array(signs[0]), np.array(signs[1]), common[wish])
             file, sha256 = named(_fit_order(chain(*of_folds), seed=seed))
             order = {"order": file, "order_sha256": sha256}
             of_folds = _ordered(of_folds, seed=seed)

@@ -80,14 +80,14 @@ def _show(table: ReviewTable, person: str, task_id: str, *, is_agreed: bool = Fa
 
 
 def _text_record(text: PaperText) -> Mapping[str, object]:
-    places = [[[box.page, *box[1:]] for box in boxes] for boxes in text.boxes]
+    places = [[[box.page, *text.pages[box.page - 1].shown(box)] for box in boxes] for boxes in text.boxes]
     return {
         "title": text.title,
         "sentences": text.sentences,
         "kinds": kind_letters(text.kinds),
         "paragraphs": [place.paragraph for place in text.places],
         "levels": [len(place.section) for place in text.places],
-        "pages": [[right - left, top - bottom] for left, bottom, right, top in text.pages],
+        "pages": [page.size for page in text.pages],
         "boxes": {str(index): boxes for index, boxes in enumerate(places) if boxes},
     }
 

@@ -13,5 +13,6 @@ In reading order:
 * `page_units`: Rows of tables, captions, notes and end matter as units
 * `boxes`: Where sentences stand on pages
 * `reader`: read_pdf: the steps; pages that cannot be read
+* `pictures`: Child process: shapes of pages, and a page as a picture
 * `marking`: Child process: highlights written behind the bytes of a PDF
 """

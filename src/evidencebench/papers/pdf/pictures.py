@@ -4,15 +4,44 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 import pypdfium2 as pdfium
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.paper import PageBox
 from evidencebench.papers.pdf.child import ask_process, limit_process
 
 MOST_SCALE = 4.0
 _MOST_PIXELS = 40_000_000
+
+
+class PageShape(NamedTuple):
+    """What is shown of a page, in points, and by how many right angles it is turned clockwise."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    turns: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        width, height = self.right - self.left, self.top - self.bottom
+        return (height, width) if self.turns % 2 else (width, height)
+
+    def shown(self, box: PageBox) -> tuple[float, float, float, float]:
+        """Return left, bottom, right and top of a box on the page as it is shown, from its lower left corner."""
+        xs, ys = (box.left - self.left, box.right - self.left), (box.bottom - self.bottom, box.top - self.bottom)
+        width, height = self.right - self.left, self.top - self.bottom
+        (x0, x1), (y0, y1) = (
+            (xs, ys),
+            (ys, (width - xs[1], width - xs[0])),
+            ((width - xs[1], width - xs[0]), (height - ys[1], height - ys[0])),
+            ((height - ys[1], height - ys[0]), xs),
+        )[self.turns]
+        return round(x0, 1), round(y0, 1), round(x1, 1), round(y1, 1)
 
 
 def main() -> None:
@@ -22,13 +51,14 @@ def main() -> None:
     if number:
         sys.stdout.buffer.write(_png(document[number - 1], scale))
         return
-    sys.stdout.buffer.write(msgspec.msgpack.encode([page.get_bbox() for page in document]))
+    sys.stdout.buffer.write(
+        msgspec.msgpack.encode([(*page.get_bbox(), page.get_rotation() // 90) for page in document])
+    )
 
 
-def page_bounds(content: bytes, name: str) -> list[tuple[float, float, float, float]]:
-    """Return of each page the left, lower, right and upper end of what is shown, in points."""
+def page_shapes(content: bytes, name: str) -> tuple[PageShape, ...]:
     answer = ask_process(__name__, msgspec.msgpack.encode((content, 0, 1.0)), name)
-    return msgspec.msgpack.decode(answer, type=list[tuple[float, float, float, float]])
+    return msgspec.msgpack.decode(answer, type=tuple[PageShape, ...])
 
 
 def page_picture(content: bytes, number: int, scale: float, name: str) -> bytes:

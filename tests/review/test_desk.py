@@ -1,0 +1,130 @@
+"""The table of a desk: what is read and found once, what is asked anew, and what goes on after a stop."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desks import QUESTIONS, TEXT, cell_of, decide, filled, make_folder, opened
+from evidencebench.cli.review import papers_of
+from evidencebench.engine.local import InProcess
+from evidencebench.errors import DataError, RunError
+from evidencebench.execution.making import make_system
+from evidencebench.papers.paper import PageBox
+from evidencebench.papers.pdf.pictures import PageShape
+from evidencebench.review.desk import open_desk
+from evidencebench.review.table import ReviewTable
+
+
+def findings(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "evidencebench-review" / "findings.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines[1:]]
+
+
+def cells(table: ReviewTable, **options: int) -> dict[tuple[int, int], dict[str, Any]]:
+    found: Any = table.queue("Ada", **options)
+    return {(row, column): cell for row, column, cell in found["cells"]}
+
+
+def test_a_table_has_titles_of_the_list_verdicts_and_reasons(tmp_path: Path) -> None:
+    table = filled(make_folder(tmp_path / "papers"))
+    queue: Any = table.queue("Ada")
+
+    assert [paper["title"] for paper in queue["papers"]] == ["Coffee, listed", "Tea and pressure", ""]
+    assert [paper["is_pdf"] for paper in queue["papers"]] == [True, False, False]
+    assert "PDFium cannot open it" in queue["papers"][2]["error"]
+    assert queue["progress"] == {"done": 6, "of": 6, "failed": 2, "is_running": False}
+    assert [cell["status"] for cell in cells(table).values()] == ["found"] * 4 + ["failed"] * 2
+    best = cells(table)[table.place(cell_of(table, "paper_0.txt"))]
+    assert best["best"].startswith("Blood pressure was lower with tea")
+    assert best["level"] >= 2
+
+
+def test_nothing_is_asked_twice_and_what_is_new_is_asked(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    filled(folder)
+    first = findings(folder)
+    (folder / "paper_0.txt").touch()  # another time, the same content
+    filled(folder)
+    assert findings(folder) == first
+
+    (folder / "another.txt").write_text(TEXT.replace("Nurses", "Doctors"))
+    table = filled(folder, questions=(*QUESTIONS, "Did nurses measure?"))
+    asked = [(line["text"], line["question"]) for line in findings(folder)]
+    assert len(asked) == len(set(asked)) == 9  # three papers that can be read, three questions
+    shown = filled(folder, questions=QUESTIONS[1:])  # a removed question is hidden
+    assert len(shown.ids) == 4
+    assert findings(folder)[: len(first)] == first
+    assert len(table.ids) == 12
+
+
+def test_a_desk_that_was_stopped_within_a_line_goes_on(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    filled(folder)
+    journal = folder / "evidencebench-review" / "findings.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole[:-30])
+    filled(folder)
+
+    assert sorted(journal.read_bytes().splitlines()) == sorted(whole.splitlines())
+
+
+def test_another_system_fills_it_anew_and_the_table_says_what_changed(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    assert {cell["changed"] for cell in cells(filled(folder)).values()} == {""}
+    table = filled(folder, "bm25")
+    changed = {cell["changed"] for cell in cells(table).values()} - {""}
+
+    assert any("was: " in words for words in changed)
+    assert {line["system"].partition("(")[0] for line in findings(folder)} >= {"bm25"}
+
+
+def test_a_change_is_told_since_a_stamp(tmp_path: Path) -> None:
+    table = filled(make_folder(tmp_path / "papers"))
+    stamp: Any = table.queue("Ada")["stamp"]
+    assert cells(table, since=stamp) == {}
+    decide(table, "Bo", "1.1", "no_difference", 3)
+
+    assert [*cells(table, since=stamp)] == [(1, 1)]
+    assert cells(table)[1, 1]["decision"] == ""  # Ada has said nothing
+
+
+def test_decisions_stay_with_their_paper_when_others_are_added_or_it_moves(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    table = filled(folder)
+    decide(table, "Ada", cell_of(table, "paper_0.txt"), "decrease", 2)
+    (folder / "a_first.txt").write_text(TEXT.replace("Nurses", "Doctors"))
+    shutil.move(folder / "paper_0.txt", folder / "z_last.txt")
+    table = filled(folder)
+    answer = table.answer("Ada", cell_of(table, "z_last.txt"))
+
+    assert answer is not None
+    assert answer["accepted"] == (2,)
+    assert table.answer("Ada", cell_of(table, "a_first.txt")) is None
+
+
+def test_one_process_at_a_time_fills_a_desk(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    desk = opened(folder, "bm25")
+    desk.fill(InProcess(), make_system("bm25"))
+    with pytest.raises(RunError, match="another process is writing this file"):
+        opened(folder, "bm25").fill(InProcess(), make_system("bm25"))
+    desk.close()
+
+
+def test_a_desk_without_questions_says_what_to_give(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+    with pytest.raises(DataError, match="no questions yet; give a file of them, one a line, with --questions"):
+        open_desk(folder, papers_of(folder, None), None, "finder")
+    assert not (folder / "evidencebench-review").exists()
+
+
+@pytest.mark.parametrize(
+    ("turns", "shown"),
+    [(0, (0, 10, 30, 20)), (1, (10, 70, 20, 100)), (2, (70, 180, 100, 190)), (3, (180, 0, 190, 30))],
+)
+def test_boxes_turn_with_their_page(turns: int, shown: tuple[int, ...]) -> None:
+    page = PageShape(left=5, bottom=5, right=105, top=205, turns=turns)
+    assert page.shown(PageBox(page=1, left=5, bottom=15, right=35, top=25)) == shown
