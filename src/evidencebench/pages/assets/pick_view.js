@@ -20,7 +20,7 @@ export function picksFold(graded, side, onChoose) {
   // Of a sentence that states something new, the aspects that no certain one before it states.
   const shownOf = (index, letter) => graded.stated[index].filter((aspect) => aspect.counts &&
     (letter !== "n" || (certain.find((one) => aspect.sentences.includes(one)) ?? index) === index));
-  const words = hypothesisWords(graded.paper.hypothesis);
+  const words = wordsOf(graded.paper.hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
   const isLabelled = graded.aspects.length > 0;
   return h("details.picked", { "data-fold": `picks-${side.letter}` },
     h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
@@ -47,10 +47,6 @@ const COMMON = new Set((
   "and are but can for from had has have into its more not than that the their them then there these they this those " +
   "was were which while will with").split(" "));
 
-function hypothesisWords(hypothesis) {
-  return wordsOf(hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
-}
-
 // Whether at least four letters begin both words, and at most three follow, as in "keeps" and "keeping".
 function isAlike(one, other) {
   let n = 0;
@@ -72,7 +68,8 @@ export function pickText(paper, on) {
   const list = h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
   buttons.forEach((button, index) => {
     const kind = paper.kinds[index];
-    if (kind === "a" && paper.kinds[index - 1] !== "a") list.append(pickLabel(paper, index) ?? "");
+    const label = kind === "a" && paper.kinds[index - 1] !== "a" && abstractLabel(paper, index);
+    if (label) list.append(h("li.pick-label", {}, label));
     list.append(h("li", { class: `pick-row pick-${kind}` }, kind === "h" ? h("h2", {}, button) : button));
   });
   let reached = 0;
@@ -90,7 +87,7 @@ export function pickText(paper, on) {
   }
 
   function showPicked(picked) {
-    buttons.forEach((button, index) => button.setAttribute("aria-pressed", picked.has(index)));
+    buttons.forEach((button, index) => { button.ariaPressed = picked.has(index); });
   }
 
   function reach(index) {
@@ -133,9 +130,4 @@ function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
   if (detail === 0 || detail === 2) return false;
   if (detail > 2 || (shiftKey && !getSelection().isCollapsed)) return true;
   return pressed !== null && !pressed.isTouch && Math.hypot(clientX - pressed.x, clientY - pressed.y) > DRAG_PIXELS;
-}
-
-function pickLabel(paper, index) {
-  const label = abstractLabel(paper, index);
-  return label && h("li.pick-label", {}, label);
 }

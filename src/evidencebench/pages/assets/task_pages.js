@@ -390,9 +390,9 @@ function resultPage(server, sort) {
       if (route.sentence !== null) held.view.show(route.sentence);
       return;
     }
-    const scroll = held.key === undefined ? 0 : window.scrollY;
-    held.key = key;
+    const scroll = held.key ? window.scrollY : 0;
     held.view = paperView(held.overview, held.record, { ...state, sentence: route.sentence, heading: "h2" });
+    held.key = key;
     held.holder.replaceChildren(held.view);
     window.scrollTo(0, scroll);
   }

@@ -21,8 +21,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   let isOver = false;
   const lost = []; // what was sent, of which no reply came
   const clock = sort.isTimed ? workClock(answer.seconds) : null;
-  let sentSeconds = answer?.seconds;
-  const saver = autosave(save, page.showSaved, { onHidden: keepTime, isHeld: () => !isOver && sort.holds?.(value, about) });
+  const saver = autosave(save, page.showSaved, { onHidden: () => clock && !isOver && keep(), isHeld: () => !isOver && sort.holds?.(value, about) });
   const timer = clock && setInterval(askAgain, 1000 * SAVE_TIME_EVERY_SECONDS);
   const lookAgain = () => keep(); // another tab may have changed the same task
   window.addEventListener("focus", lookAgain);
@@ -76,18 +75,11 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   }
 
   function snapshot() {
-    if (!clock) return value;
-    sentSeconds = clock.seconds();
-    return { ...value, reached: page.place(), seconds: sentSeconds };
+    return clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value;
   }
 
-  function keepTime() {
-    if (clock && !isOver && clock.seconds() > sentSeconds) keep();
-  }
-
-  // An idle page that is in view asks too, since the task may be changed or submitted on another machine.
+  // Time counts on, and the task may be changed or submitted on another machine.
   function askAgain() {
-    keepTime();
     if (saver.isDone() && document.visibilityState === "visible") save(snapshot()).catch(() => {});
   }
 

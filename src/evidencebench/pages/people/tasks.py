@@ -22,11 +22,18 @@ from evidencebench.errors import (
     FinalError,
     PeopleError,
     RunError,
-    StaleError,
     TaskError,
     UnopenedError,
 )
-from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, decode, json_response, page_app
+from evidencebench.pages.app.server import (
+    DATA_CHANGED,
+    Address,
+    RefusedError,
+    decode,
+    json_response,
+    page_app,
+    saved_response,
+)
 from evidencebench.pages.paper import PaperRecord, kind_letters
 from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, checked_name, checked_picks
 from evidencebench.system import Ranking
@@ -308,10 +315,10 @@ class TaskApp:
         name, kind = self._required_name(request, body.person), self._kind(body.list)
         answer: Any = decode(body.answer, kind.shape)
         is_final = request.method == "POST"
-        try:
-            return json_response(kind.submit(name, answer) if is_final else {"answer": kind.save(name, answer)})
-        except StaleError as error:
-            return json_response({"error": str(error), "answer": kind.answer(name, answer.task)}, 409)
+        return saved_response(
+            lambda: kind.submit(name, answer) if is_final else {"answer": kind.save(name, answer)},
+            lambda: {"answer": kind.answer(name, answer.task)},
+        )
 
     def _required_name(self, request: Request, shown: str | None) -> str:
         """Return the name of the person who is signed in; refuse where the page shows another: tabs share a session."""
