@@ -410,7 +410,7 @@ function disputesPage(server) {
     try {
       const disputes = await server.disputes();
       body.replaceChildren(h("h1", {}, "Cells on which people differ"),
-        h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : "There is none. Whoever decides sees the disputes of cells that they have decided themselves."),
+        h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none."),
         h("ol.queue", {}, disputes.map((one) => disputeItem(one, about))));
     } catch (error) {
       body.replaceChildren(failed(error));
@@ -420,7 +420,7 @@ function disputesPage(server) {
 
 function disputeItem({ id, paper, question, sides, agreed }, about) {
   return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
-    h("a", { href: taskLink("agreed", id) }, foreign("span", {}, question), " – ", foreign("span", {}, paper)),
+    h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
     h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
 }
 
