@@ -135,9 +135,7 @@ function filtersOf(graded) {
 }
 
 // A filter's name in the address, as "missed-by-all".
-function nameOf(words) {
-  return words.toLowerCase().replaceAll(" ", "-");
-}
+const nameOf = (words) => words.toLowerCase().replaceAll(" ", "-");
 
 // The text of an aspect, or the sentence that is quoted for it.
 function textOfAspect({ paper }, { text, quoted, number }, length) {

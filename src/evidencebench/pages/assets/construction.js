@@ -165,9 +165,7 @@ function listRow(row) {
     h("p.row-id", {}, badge(row.state), " ", foreign("span", {}, facts), row.n_edits ? `; ${counted(row.n_edits, "edit")}` : "", "; ", foreign("span", {}, row.id))));
 }
 
-function badge(state) {
-  return h("b", { class: `bench-badge is-${state}` }, STATES[state][0]);
-}
+const badge = (state) => h("b", { class: `bench-badge is-${state}` }, STATES[state][0]);
 
 /* A draft. `edits` has elements that change it, or is null. It takes over from the view `before` of the same draft what a
    reader chose in it. Returns {id, element, show(index), jump(by), toggleLess()}. */
@@ -238,9 +236,7 @@ function votesText(votes = []) {
   return `${counted(votes.filter((vote) => vote.is_source).length, "sentence")}${nSplit ? `, ${nSplit} split` : ""}`;
 }
 
-function isSplit({ yes, no }) {
-  return yes.length > 0 && no.length > 0;
-}
+const isSplit = ({ yes, no }) => yes.length > 0 && no.length > 0;
 
 // The paper with its marked sentences, and below each who voted how; without its text, the votes alone.
 function paperPart(record, votes, edits, choose) {
@@ -487,9 +483,7 @@ function editsOf(overview, record, source, { draw, renew }) {
   }
 }
 
-function linesOf(typed) {
-  return typed.split("\n").map((line) => line.trim()).filter(Boolean);
-}
+const linesOf = (typed) => typed.split("\n").map((line) => line.trim()).filter(Boolean);
 
 // "Edited: hypothesis, by Ada, 2026-11-27 18:02".
 function editText(edit) {

@@ -5,9 +5,7 @@ const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 // Characters that cannot be shown: control characters except tab and line ends, and lone surrogates.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
-export function cleaned(text) {
-  return String(text).toWellFormed().replace(CONTROLS, "\ufffd");
-}
+export const cleaned = (text) => String(text).toWellFormed().replace(CONTROLS, "\ufffd");
 
 // Makes an element; "p.note" is a p of the class "note".
 export function h(name, attributes = {}, ...children) {
@@ -18,9 +16,7 @@ export function h(name, attributes = {}, ...children) {
   return fill(element, attributes, children);
 }
 
-export function svg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
-}
+export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -43,18 +39,12 @@ export function foreign(tag, attributes, text) {
 }
 
 // Words that a screen reader reads, and a small screen has no room for.
-export function wide(text) {
-  return h("span.wide", {}, text);
-}
+export const wide = (text) => h("span.wide", {}, text);
 
 // A sign for small screens, which show it in place of the words.
-export function iconed(sign, words) {
-  return [h("span.icon", { "aria-hidden": "true" }, sign), wide(words)];
-}
+export const iconed = (sign, words) => [h("span.icon", { "aria-hidden": "true" }, sign), wide(words)];
 
-export function percent(value) {
-  return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
-}
+export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`);
 
 // A difference of points with its sign; a minus, not a hyphen.
 export function signed(points) {
@@ -82,9 +72,7 @@ export function announce(element, text) {
 }
 
 // "1 sentence", "2,000 sentences".
-export function counted(n, noun) {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-}
+export const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
 export function saveFile(name, type, parts) {
   const address = URL.createObjectURL(new Blob(parts, { type }));

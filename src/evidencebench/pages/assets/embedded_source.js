@@ -4,9 +4,7 @@ import { h, unpacked } from "./dom.js";
 import { PAGE_SIZE, SAME, differenceOf, folded, linkToList, scoreOf, wordsOf } from "./route.js";
 
 // The words of a text, each after a space: " kin" finds the words that begin with "kin".
-function searchable(text) {
-  return ` ${wordsOf(text).join(" ")}`;
-}
+const searchable = (text) => ` ${wordsOf(text).join(" ")}`;
 
 const LONGEST_HIT = 2000;
 
@@ -19,9 +17,7 @@ function hitsOf(texts, sentences, words) {
   return { n: held.filter(Boolean).length, index, text: sentences[index].slice(0, LONGEST_HIT) };
 }
 
-function oracleOf(overview) {
-  return overview.systems.findIndex((system) => system.is_control && system.signature === "oracle");
-}
+const oracleOf = (overview) => overview.systems.findIndex((system) => system.is_control && system.signature === "oracle");
 
 const FILTERS = {
   has_results: (row) => row.n_results > 0,

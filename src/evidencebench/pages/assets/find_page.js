@@ -213,13 +213,9 @@ function showFindPage(root) {
   }
 }
 
-function labelled(words, control) {
-  return h("div.find-label", {}, h("label", { for: control.id }, words), control);
-}
+const labelled = (words, control) => h("div.find-label", {}, h("label", { for: control.id }, words), control);
 
-function optionsOf(choices) {
-  return Object.entries(choices).map(([value, words]) => h("option", { value }, words));
-}
+const optionsOf = (choices) => Object.entries(choices).map(([value, words]) => h("option", { value }, words));
 
 if (document.body.dataset.source === "find") {
   if (location.search) history.replaceState(null, "", location.pathname); // the token is in a cookie now

@@ -21,9 +21,7 @@ export function mark(side, share = 1) {
 }
 
 // The same mark without words, for places where the text beside it says what it means.
-export function plainMark(side) {
-  return h(`span.mark.mark-${side.key}`, { "aria-hidden": "true" });
-}
+export const plainMark = (side) => h(`span.mark.mark-${side.key}`, { "aria-hidden": "true" });
 
 // The label "Abstract", which this page adds where the paper has no such heading.
 export function abstractLabel(paper, index) {
@@ -91,9 +89,7 @@ function fateOf(index, aspects, chosen) {
 }
 
 // The aspects that one of two systems covers and the other misses.
-export function onlyOf(graded, side, other) {
-  return graded.counting.filter((aspect) => side.covers(aspect) > 0 && other.covers(aspect) === 0);
-}
+export const onlyOf = (graded, side, other) => graded.counting.filter((aspect) => side.covers(aspect) > 0 && other.covers(aspect) === 0);
 
 // One system's answer: the chance that a sentence is selected, and that an aspect is covered, each 0 to 1.
 function gradedAnswer(judged, aspects) {
@@ -271,6 +267,4 @@ function coverWords(graded, { judged, selected, selects }) {
 }
 
 // With a space that does not break, so that "%" never begins a line.
-export function percentage(value) {
-  return percent(value).replace(" ", "\u00a0");
-}
+export const percentage = (value) => percent(value).replace(" ", "\u00a0");

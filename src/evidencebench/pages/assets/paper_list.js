@@ -11,9 +11,7 @@ const WORD_LIKE = /([\p{L}\p{N}\p{M}]+)/u;
 const PARTS_BEFORE = 10; // words and gaps that a snippet shows before its first searched word, so that a line has that word
 const LONGEST_MARKED = 1000; // characters of a word; marks on many lines are slow to draw
 
-function isHit(text, words) {
-  return words.length > 0 && wordsOf(text).some((word) => words.some((asked) => word.startsWith(asked)));
-}
+const isHit = (text, words) => words.length > 0 && wordsOf(text).some((word) => words.some((asked) => word.startsWith(asked)));
 
 // Sets the words of an element that are wanted in elements of a tag, and no others.
 export function markWords(element, tag, isWanted) {

@@ -204,9 +204,7 @@ function mapDrawing(graded, shapes, isUpright, onPick) {
 }
 
 // The path of a rectangle: `length` sentences from `index` on down the map, `width` units from `start` across it.
-export function blockPath(index, start, width, length = 1) {
-  return `M${start} ${index}h${width}v${length}h${-width}z`;
-}
+export const blockPath = (index, start, width, length = 1) => `M${start} ${index}h${width}v${length}h${-width}z`;
 
 // Shapes are [class, path]. Each colour is one path, since long papers draw faster so.
 function textShapes({ paper }) {

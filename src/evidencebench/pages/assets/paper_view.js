@@ -202,9 +202,7 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
     h("button.to-aspects", { onclick: toAspects }, "Aspects"));
 }
 
-export function sideA({ chosen }) {
-  return chosen.find(({ key }) => key === "a");
-}
+export const sideA = ({ chosen }) => chosen.find(({ key }) => key === "a");
 
 // The sentences to step through, in reading order; with an aspect highlighted, its evidence only.
 export function targetsOf(graded, kind, pressed = null) {

@@ -383,9 +383,7 @@ function saidBy({ person, decision, accepted, note }, about) {
   return [foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("q", {}, note)];
 }
 
-function wordsFor(decision, { decisions }) {
-  return decisions.find(({ name }) => name === decision)?.words ?? "nothing decided";
-}
+const wordsFor = (decision, { decisions }) => decisions.find(({ name }) => name === decision)?.words ?? "nothing decided";
 
 // The pages of a PDF as pictures, each under rectangles over its sentences; a page is asked for once it is near.
 function pdfPages(server, { id, paper }, toggle) {

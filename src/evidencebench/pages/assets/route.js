@@ -54,9 +54,7 @@ export function linkTo(id, sentence = null, changes = {}) {
 }
 
 // The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.
-export function linkToResults(section, changes = {}) {
-  return withQuery(`#${encodeURIComponent(section)}`, shared(readRoute().query), changes);
-}
+export const linkToResults = (section, changes = {}) => withQuery(`#${encodeURIComponent(section)}`, shared(readRoute().query), changes);
 
 // The address of a list over all papers; where it is shown, what it is filtered by stays.
 export function linkToList(place, changes = {}) {
@@ -64,9 +62,7 @@ export function linkToList(place, changes = {}) {
   return withQuery(`#/${place}`, route.place === place ? route.query : shared(route.query), changes);
 }
 
-export function shared(query) {
-  return new URLSearchParams([...query].filter(([name]) => SHARED.includes(name)));
-}
+export const shared = (query) => new URLSearchParams([...query].filter(([name]) => SHARED.includes(name)));
 
 export function withQuery(path, held, changes) {
   const query = new URLSearchParams(held);
@@ -101,9 +97,7 @@ export function onRoute(listener) {
   window.addEventListener("hashchange", listener);
 }
 
-export function namesOf({ systems }) {
-  return systems.map(({ label }) => label);
-}
+export const namesOf = ({ systems }) => systems.map(({ label }) => label);
 
 /* The positions of a route's task and systems; by default the two best runs on the task, or the first two. null where
    there is no system, or the reader chose "none". */
@@ -140,9 +134,7 @@ export function picker(name, entries, onchange, mark = null) {
 }
 
 // A is a circle and B a square on every page, so that they differ in shape as well as in colour.
-export function systemMark(letter) {
-  return h(`span.system-mark.system-mark-${letter}`, { "aria-hidden": "true" }, letter === "a" ? "●" : "■");
-}
+export const systemMark = (letter) => h(`span.system-mark.system-mark-${letter}`, { "aria-hidden": "true" }, letter === "a" ? "●" : "■");
 
 export function choiceBar(overview, helpButton = null) {
   const names = namesOf(overview);
@@ -191,22 +183,16 @@ export function cycle(overview, key) {
 export const PAGE_SIZE = 50;
 
 // The words of a text, as `words_of` in search_index.py returns them: letters and digits, without case and accents.
-export function wordsOf(text) {
-  return folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
-}
+export const wordsOf = (text) => folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
 
-export function folded(text) {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-}
+export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 // The distinct words that a route searches in a place, "hypothesis" or "text".
 export function searchedIn({ query }, place) {
   return [place, null].includes(query.get("in") || null) ? [...new Set(wordsOf(query.get("q") ?? ""))] : [];
 }
 
-export function scoreOf(row, system, task) {
-  return system === null || task === null ? null : (row.recalls[system]?.[task] ?? null);
-}
+export const scoreOf = (row, system, task) => (system === null || task === null ? null : (row.recalls[system]?.[task] ?? null));
 
 export function differenceOf(row, { task, a, b }) {
   const [first, second] = [scoreOf(row, a, task), scoreOf(row, b, task)];

@@ -170,9 +170,7 @@ export function workClock(before) {
   }
 }
 
-export function minutes(seconds) {
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
-}
+export const minutes = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
 
 // The requests of a person: sign in, get tasks, save answers and submit them.
 
@@ -252,6 +250,4 @@ export function taskServer() {
   }
 }
 
-function asked(path, request) {
-  return askServer(`/api/people/${path}`, request);
-}
+const asked = (path, request) => askServer(`/api/people/${path}`, request);

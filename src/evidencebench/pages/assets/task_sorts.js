@@ -46,9 +46,7 @@ const CHANGEABLE = {
   merged: "This task was changed in another tab; what you said there and here is put together now.",
 };
 
-export function taskLink(list, id = null) {
-  return id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`;
-}
+export const taskLink = (list, id = null) => (id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`);
 
 export function guideFold(sort, about) {
   return h("details.people-guide", {}, h("summary", {}, sort.guideTitle), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line))));
@@ -182,13 +180,9 @@ const AUDIT = {
   view: auditView,
 };
 
-export function sortOf(about) {
-  return { picks: PICKING, sentences: MARKING, misses: AUDIT }[about.sort] ?? RATING;
-}
+export const sortOf = (about) => ({ picks: PICKING, sentences: MARKING, misses: AUDIT }[about.sort] ?? RATING);
 
-function contextOf(name, text) {
-  return h("p.task-context", { tabindex: "0" }, h("span", {}, `${name}: `), foreign("span", {}, text));
-}
+const contextOf = (name, text) => h("p.task-context", { tabindex: "0" }, h("span", {}, `${name}: `), foreign("span", {}, text));
 
 // All sentences of the paper; each can be marked, in a dispute those on which annotators differ.
 function sentencesView(task, about, on) {

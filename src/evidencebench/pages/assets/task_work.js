@@ -169,13 +169,9 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
 }
 
 // A random name of this tab. The server keeps it with the answer, so that a tab is not told of its own changes.
-function tabName() {
-  return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
-}
+const tabName = () => [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
 
-function isSame(one, other) {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /* Merges the values of two tabs that both began with `base`: what either has changed. Where both changed the same
    text or choice, this tab's stays. */
