@@ -2,7 +2,7 @@
 
 import { h, themeButton } from "./dom.js";
 import { readRoute } from "./route.js";
-import { ServerSource } from "./server.js";
+import { serverSource } from "./server.js";
 import { showTasks } from "./task_pages.js";
 import { showViewer } from "./viewer.js";
 
@@ -11,19 +11,9 @@ async function startApp() {
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   document.querySelector(".page-head").append(h("p.page-title", {}, document.title), themeButton());
   const root = document.getElementById("viewer");
-  if (document.body.dataset.source === "tasks") {
-    await showTasks(root);
-    return;
-  }
-  const source = new ServerSource();
-  try {
-    await source.overview();
-  } catch (error) {
-    root.append(h("p.viewer-status", { role: "status" }, error.message));
-    return;
-  }
+  if (document.body.dataset.source === "tasks") return showTasks(root);
   if (readRoute().place !== "papers") history.replaceState(null, "", "#/papers");
-  await showViewer(root, source);
+  await showViewer(root, serverSource());
 }
 
 startApp();

@@ -4,7 +4,7 @@ import { announce, cleaned, counted, foreign, h, recall, remember, themeButton, 
 import { listenToKeys } from "./keyboard.js";
 import { textOf } from "./paper_text.js";
 import { pickText } from "./pick_view.js";
-import { go, linkTo, onRoute, readRoute } from "./route.js";
+import { go, linkTo, readRoute } from "./route.js";
 import { askServer } from "./server.js";
 
 // State -> its name in the list, and the words for one draft.
@@ -45,7 +45,7 @@ async function showConstruction(root) {
   }
   document.querySelector(".page-head").append(h("p.page-title", {}, shown.overview.title),
     h("button", { onclick: keys.open }, "Keyboard"), themeButton());
-  onRoute(follow);
+  window.addEventListener("hashchange", follow);
   await follow();
 
   async function renew() {

@@ -19,12 +19,12 @@ export function listenToKeys(root, commands) {
     if (key === "Escape" && event.target.matches?.("textarea")) event.target.blur();
     if (event.target.closest?.(TYPING) || (!isOn && !isControl && key !== "Escape")) return;
     const holds = ({ keys, on }) => keys.includes(key) && (!on || event.target.matches?.(on));
-    const command = key === "?" ? { run: open } : commands.find(holds);
+    const command = key === "?" ? { run: () => dialog.showModal() } : commands.find(holds);
     if (!command) return;
     event.preventDefault();
     command.run(event.key);
   });
-  return { open, use };
+  return { open: () => dialog.showModal(), use };
 
   function makeDialog() {
     const box = h("input", { type: "checkbox", onchange: () => { isOn = box.checked; remember(KEYS_SWITCH, isOn ? "on" : "off"); } });
@@ -45,9 +45,5 @@ export function listenToKeys(root, commands) {
     const made = makeDialog();
     dialog.replaceWith(made);
     dialog = made;
-  }
-
-  function open() {
-    dialog.showModal();
   }
 }

@@ -4,7 +4,7 @@ import { aspectLists } from "./aspect_list.js";
 import { addSaving, counted, foreign, h, percent, signed, svg, themeButton } from "./dom.js";
 import { EmbeddedSource } from "./embedded_source.js";
 import { firstWords } from "./graded.js";
-import { LIST_PLACES, SAME, SHARED, choose, go, linkTo, linkToList, linkToResults, namesOf, onRoute, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
+import { LIST_PLACES, SAME, SHARED, choose, go, linkTo, linkToList, linkToResults, namesOf, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
 import { showViewer } from "./viewer.js";
 
 // Marks keep a distance from the axes, `inset`, so that one at 0 hides no number of them.
@@ -141,7 +141,7 @@ async function showPairs(source) {
   const opened = h("div");
   root.replaceChildren(h("div.pair-choices", {}, pickers.map(({ label }) => label)), opened);
   let drawn;
-  onRoute(draw);
+  window.addEventListener("hashchange", draw);
   draw();
 
   function draw() {
@@ -261,7 +261,7 @@ function startReport() {
   for (const [link] of ownLinks) link.addEventListener("click", () => link.hash === location.hash && showSection(readRoute().section));
   const only = reportParts.papers?.dataset.place;
   if (only && readRoute().place !== "papers") history.replaceState(null, "", only);
-  onRoute((event) => followReport(source, event.oldURL));
+  window.addEventListener("hashchange", (event) => followReport(source, event.oldURL));
   showPairs(source);
   followReport(source);
 }

@@ -93,10 +93,6 @@ export function noteSentence(id, sentence) {
   }
 }
 
-export function onRoute(listener) {
-  window.addEventListener("hashchange", listener);
-}
-
 export const namesOf = ({ systems }) => systems.map(({ label }) => label);
 
 /* The positions of a route's task and systems; by default the two best runs on the task, or the first two. null where

@@ -35,36 +35,28 @@ export async function askServer(path, { method = "GET", query = {}, body, file }
 const LONGEST_ASKED = 2000;
 
 // Asks the server for the overview, the rows of the list, and each instance.
-export class ServerSource {
-  #positions = new Map();
+export function serverSource() {
+  const positions = new Map();
+  return {
+    rows,
+    instance,
+    overview: () => askServer("/api/overview"),
+    pageParts: () => askServer("/api/page_parts"),
+    exchanges: (id, system, task) => askServer("/api/exchanges", { query: { id, system, task } }),
+    // The whole list, as it is found.
+    linksOf: (asked) => [h("a.button", { download: "papers.csv", href: withQuery("/api/papers.csv", {}, asked) }, "Save as CSV")],
+  };
 
-  async overview() {
-    return askServer("/api/overview");
-  }
-
-  async rows(asked) {
+  async function rows(asked) {
     const found = await askServer("/api/rows", { query: asked });
-    for (const row of found.rows) this.#positions.set(row.id, row.position);
+    for (const row of found.rows) positions.set(row.id, row.position);
     return found;
   }
 
-  // The whole list, as it is found.
-  linksOf(asked) {
-    return [h("a.button", { download: "papers.csv", href: withQuery("/api/papers.csv", {}, asked) }, "Save as CSV")];
-  }
-
-  async pageParts() {
-    return askServer("/api/page_parts");
-  }
-
-  async exchanges(id, system, task) {
-    return askServer("/api/exchanges", { query: { id, system, task } });
-  }
-
   // An id that is too long for an address is replaced by the position, which the list gave.
-  async instance(id) {
-    const isLong = encodeURIComponent(id).length > LONGEST_ASKED && this.#positions.has(id);
-    return askServer("/api/instances", { query: isLong ? { position: this.#positions.get(id) } : { id } });
+  function instance(id) {
+    const isLong = encodeURIComponent(id).length > LONGEST_ASKED && positions.has(id);
+    return askServer("/api/instances", { query: isLong ? { position: positions.get(id) } : { id } });
   }
 }
 
@@ -82,7 +74,7 @@ export function autosave(send, say, { onHidden = () => {}, isHeld = () => false 
   window.addEventListener("beforeunload", (event) => { if (!isDone() || isHeld()) event.preventDefault(); }, { signal });
   window.addEventListener("pagehide", hurry, { signal }); // not every browser says both
   document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") hurry(); }, { signal });
-  return { keep, settled, forget, end, isDone };
+  return { keep, settled, end, isDone, forget: () => { waiting = null; } };
 
   // Saves after a pause (milliseconds) in which nothing newer comes, such as between the letters of a note.
   function keep(value, pause = 0) {
@@ -105,10 +97,6 @@ export function autosave(send, say, { onHidden = () => {}, isHeld = () => false 
   async function settled() {
     start();
     await running;
-  }
-
-  function forget() {
-    waiting = null;
   }
 
   // Waits a moment for what is not saved; where the server is away, it is sent when it is back.
@@ -180,7 +168,19 @@ const NAME_KEY = "evidencebench-person";
 export function taskServer() {
   let name = recall(NAME_KEY, "sessionStorage");
   let submitted = null;
-  return { session, signIn, signOut, queue, task, disputes, save, submit, result, link, name: () => name };
+  return {
+    session, signIn, signOut, submit,
+    name: () => name,
+    queue: (list, changes = {}) => ask("queue", { query: { list, ...changes } }),
+    task: (list, id) => ask("task", { query: { list, id } }),
+    disputes: () => ask("disputes"),
+    // The address of a file that the person may get.
+    link: (path, query) => `/api/people/${path}?${new URLSearchParams({ person: name, ...query })}`,
+    // Returns the answer as the server has kept it.
+    save: async (list, answer) => (await ask("answer", { method: "PUT", body: { list, answer } })).answer,
+    // The response to a submission is the result, so it is not asked for again.
+    result: async (list, id) => (submitted?.id === id ? submitted.found : ask("result", { query: { list, id } })),
+  };
 
   async function session() {
     const found = await asked("session");
@@ -201,35 +201,8 @@ export function taskServer() {
     keepName(null);
   }
 
-  async function queue(list, changes = {}) {
-    return ask("queue", { query: { list, ...changes } });
-  }
-
-  async function task(list, id) {
-    return ask("task", { query: { list, id } });
-  }
-
-  async function disputes() {
-    return ask("disputes");
-  }
-
-  // The address of a file that the person may get.
-  function link(path, query) {
-    return `/api/people/${path}?${new URLSearchParams({ person: name, ...query })}`;
-  }
-
-  // Returns the answer as the server has kept it.
-  async function save(list, answer) {
-    return (await ask("answer", { method: "PUT", body: { list, answer } })).answer;
-  }
-
   async function submit(list, answer) {
     submitted = { id: answer.task, found: await ask("submit", { method: "POST", body: { list, answer } }) };
-  }
-
-  // The response to a submission is the result, so it is not asked for again.
-  async function result(list, id) {
-    return submitted?.id === id ? submitted.found : ask("result", { query: { list, id } });
   }
 
   function keepName(found) {

@@ -5,7 +5,7 @@ import { firstWords } from "./graded.js";
 import { listenToKeys } from "./keyboard.js";
 import { stepCommands } from "./paper_text.js";
 import { paperView } from "./paper_view.js";
-import { choiceBar, chosen, cycle, decodePart, go, onRoute, readRoute, splitOnce } from "./route.js";
+import { choiceBar, chosen, cycle, decodePart, go, readRoute, splitOnce } from "./route.js";
 import { minutes, taskServer } from "./server.js";
 import { guideFold, sortOf, taskLink } from "./task_sorts.js";
 import { taskWork } from "./task_work.js";
@@ -87,7 +87,7 @@ export async function showTasks(root, own = null) {
   const pages = { sign, ...(sort.pages?.(server, tell) ?? { list: listPage(server, sort), task: taskPage(server, sort, tell), result: resultPage(server, sort) }) };
   const bar = personBar(server, leave, sort.links);
   root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
-  onRoute(follow);
+  window.addEventListener("hashchange", follow);
   tabs.addEventListener("message", hear);
   await follow();
 
@@ -244,6 +244,7 @@ export function taskPage(server, sort, tell) {
 function openTask({ server, sort, list, about, found, body, keys, tell, sentence }) {
   const { task, answer, ids = task.ids ?? [] } = found;
   const place = ids.indexOf(task.id);
+  const step = (by) => place + by in ids && go(taskLink(list, ids[place + by]));
   const work = taskWork({ server, list, sort, about, found, tell, page: { draw, showSaved, refuse, closed, place: () => view.place(bar) } });
   const view = sort.view(task, about, { change: work.change, value: work.value, askForNote: () => noteField.focus(), step, finish });
   const count = h("b.pick-count");
@@ -295,10 +296,6 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
     count.classList.toggle("is-full", value.sentences?.length >= task.budget);
     doneButton.textContent = sort.done(value);
     doneButton.classList.toggle("people-main", value.sentences ? value.sentences.length > 0 : sort.lacks(value, about) === null);
-  }
-
-  function step(by) {
-    if (place + by in ids) go(taskLink(list, ids[place + by]));
   }
 
   function showSaved(how, error) {

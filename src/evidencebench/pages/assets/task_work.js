@@ -11,7 +11,8 @@ const MOST_STEPS = 200; // that can be undone
    that is reached. `tell` tells the other tabs of this browser. */
 export function taskWork({ server, list, sort, about, found: { task, answer }, tell, page }) {
   const { id } = task;
-  const tab = tabName();
+  // A random name. The server keeps it with the answer, so that a tab is not told of its own changes.
+  const tab = [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
   const stepsKey = `evidencebench-steps/${server.name()}/${list}/${id}`;
   let revision = answer?.revision ?? 0;
   // The value on the server that this tab has seen last; only to look at a dispute saves nothing.
@@ -23,6 +24,8 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   const clock = sort.isTimed ? workClock(answer.seconds) : null;
   const saver = autosave(save, page.showSaved, { onHidden: () => clock && !isOver && keep(), isHeld: () => !isOver && sort.holds?.(value, about) });
   const timer = clock && setInterval(askAgain, 1000 * SAVE_TIME_EVERY_SECONDS);
+  const snapshot = () => (clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value);
+  const outgoing = (said) => ({ ...said, ...(task.of && { of: task.of }), task: id, tab, revision: sort.isTimed ? revision : revision + 1 });
   const lookAgain = () => keep(); // another tab may have changed the same task
   window.addEventListener("focus", lookAgain);
   return { id, list, value: () => value, can: (from) => steps[from].length > 0, change, turn, finish, submit, hear, end };
@@ -74,17 +77,9 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
     else saver.keep(snapshot(), pause);
   }
 
-  function snapshot() {
-    return clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value;
-  }
-
   // Time counts on, and the task may be changed or submitted on another machine.
   function askAgain() {
     if (saver.isDone() && document.visibilityState === "visible") save(snapshot()).catch(() => {});
-  }
-
-  function outgoing(said) {
-    return { ...said, ...(task.of && { of: task.of }), task: id, tab, revision: sort.isTimed ? revision : revision + 1 };
   }
 
   async function save(said) {
@@ -118,7 +113,7 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
     const base = kept;
     note(theirs);
     if (!isOwn) {
-      const merged = mergeAnswers(base, value, kept);
+      const merged = Object.fromEntries(Object.keys(value).map((name) => [name, mergeValues(base[name], value[name], kept[name])]));
       value = valueOf(sort.joined?.(merged) ?? merged);
       const left = [];
       while (sort.refuses?.(value, task)) left.push(value.sentences.pop());
@@ -168,17 +163,10 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   }
 }
 
-// A random name of this tab. The server keeps it with the answer, so that a tab is not told of its own changes.
-const tabName = () => [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
-
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-/* Merges the values of two tabs that both began with `base`: what either has changed. Where both changed the same
-   text or choice, this tab's stays. */
-function mergeAnswers(base, mine, theirs) {
-  return Object.fromEntries(Object.keys(mine).map((name) => [name, mergeValues(base[name], mine[name], theirs[name])]));
-}
-
+/* Merges what two tabs that both began with `base` say under a name: what either has changed. Where both changed the
+   same text or choice, this tab's stays. */
 function mergeValues(base, mine, theirs) {
   if (Array.isArray(mine)) {
     const stay = theirs.filter((one) => mine.includes(one) || !base.includes(one));

@@ -5,7 +5,7 @@ import { listenToKeys } from "./keyboard.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";
 import { paperPane } from "./paper_view.js";
-import { PAGE_SIZE, choiceBar, chosen, cycle, go, linkTo, namesOf, onRoute, readRoute, shared, swapSystems, unknownIn, withQuery } from "./route.js";
+import { PAGE_SIZE, choiceBar, chosen, cycle, go, linkTo, namesOf, readRoute, shared, swapSystems, unknownIn, withQuery } from "./route.js";
 
 const ASK_AGAIN_MS = 1000;
 const LIST_FOLD = "evidencebench-list-folded";
@@ -23,7 +23,7 @@ export async function showViewer(root, source) {
   }
   status.remove();
   const viewer = makeViewer(root, source, overview);
-  onRoute(viewer.follow);
+  window.addEventListener("hashchange", viewer.follow);
   await viewer.follow();
 }
 
