@@ -419,20 +419,15 @@ function editsOf(overview, record, source, { draw, renew }) {
   function mark(place) {
     const picked = new Set(sources[place]);
     const done = h("button.people-main", { onclick: async () => { await saving; await shown(await source.record(row)); } }, "Done");
-    const rows = pickText(record.paper, { toggle, reach: (index) => rows.reach(index), move: focusAt });
+    const rows = pickText(record.paper, toggle);
     const bar = h("div.bench-marking", {}, foreign("p", {}, `Which sentences hold aspect ${place + 1}? ${aspects[place]}`), done);
     text.element.replaceWith(h("div.people", {}, bar, rows.element));
-    rows.showPicked(picked);
-    focusAt(sources[place][0] ?? 0);
-
-    function focusAt(index) {
-      rows.reach(index);
-      rows.focus(index);
-    }
+    rows.showPicked([...picked]);
+    rows.focus(sources[place][0] ?? 0);
 
     function toggle(index) {
       if (!picked.delete(index)) picked.add(index);
-      rows.showPicked(picked);
+      rows.showPicked([...picked]);
       sources[place] = [...picked].sort((one, other) => one - other);
       keep({ sources }).catch(() => {}); // it was told
     }

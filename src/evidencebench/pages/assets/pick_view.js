@@ -60,11 +60,13 @@ function underlined(text, words) {
   return element;
 }
 
-// The sentences; Tab reaches one of them, and arrow keys go to the others.
-export function pickText(paper, on) {
+/* The sentences; Tab reaches one of them, and arrow keys go to the others. `onReach(index)` is told where the focus goes.
+   Returns {element, buttons, reached(), reach(index), focus(index), showPicked(indexes), place(bar), showAtTop(index)}. */
+export function pickText(paper, onToggle, onReach) {
   let pressed = null;
-  const toggle = (index, event) => { if (!endsSelection(event, pressed)) on.toggle(index); };
-  const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, { ...on, toggle }));
+  const press = ({ clientX, clientY, pointerType }) => { pressed = { x: clientX, y: clientY, isTouch: pointerType === "touch" }; };
+  const toggle = (index, event) => { if (!endsSelection(event, pressed)) onToggle(index); };
+  const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, { toggle, reach }));
   const list = h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
   buttons.forEach((button, index) => {
     const kind = paper.kinds[index];
@@ -73,42 +75,37 @@ export function pickText(paper, on) {
     list.append(h("li", { class: `pick-row pick-${kind}` }, kind === "h" ? h("h2", {}, button) : button));
   });
   let reached = 0;
-  return { element: list, showPicked, reach, focus, place, showAtTop };
+  return {
+    element: list, buttons, reach, focus, place,
+    reached: () => reached,
+    showPicked: (picked) => buttons.forEach((button, index) => { button.ariaPressed = picked.includes(index); }),
+    showAtTop: (index) => buttons[Math.min(index, buttons.length - 1)].scrollIntoView(),
+  };
 
   function step(event) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
-    on.move(Math.max(0, Math.min(reached + by, buttons.length - 1)));
-  }
-
-  function press({ clientX, clientY, pointerType }) {
-    pressed = { x: clientX, y: clientY, isTouch: pointerType === "touch" };
-  }
-
-  function showPicked(picked) {
-    buttons.forEach((button, index) => { button.ariaPressed = picked.has(index); });
+    focus(reached + by);
   }
 
   function reach(index) {
     buttons[reached]?.setAttribute("tabindex", "-1");
     buttons[index]?.setAttribute("tabindex", "0");
     reached = index;
+    onReach?.(index);
   }
 
   // Where the person is: at the sentence that was reached, or where it is out of view, at the first one in view.
-  function place(index, bar) {
+  function place(bar) {
     const top = bar.getBoundingClientRect().bottom;
     const isInView = (button, { y, height } = button.getBoundingClientRect()) => y + height > top && y < innerHeight;
-    return isInView(buttons[index]) ? index : Math.max(0, buttons.findIndex((button) => isInView(button)));
-  }
-
-  function showAtTop(index) {
-    buttons[Math.min(index, buttons.length - 1)].scrollIntoView();
+    return isInView(buttons[reached]) ? reached : Math.max(0, buttons.findIndex((button) => isInView(button)));
   }
 
   function focus(index, options) {
-    buttons[index]?.focus(options);
+    reach(Math.max(0, Math.min(index, buttons.length - 1)));
+    buttons[reached]?.focus(options);
   }
 }
 

@@ -5,8 +5,8 @@ import { firstWords } from "./graded.js";
 import { listenToKeys } from "./keyboard.js";
 import { pickText } from "./pick_view.js";
 import { folded } from "./route.js";
-import { failed, nextOpen, showTasks, taskPage } from "./task_pages.js";
-import { taskLink } from "./task_sorts.js";
+import { askedPage, nextOpen, showTasks, taskPage } from "./task_pages.js";
+import { numbered, taskLink } from "./task_sorts.js";
 
 const SURE = ["no evidence", "unsure", "a little sure", "fairly sure", "very sure"]; // by the level of a cell
 const SIGNS = { increase: "↑", decrease: "↓", no_difference: "=", not_reported: "–", unclear: "?" };
@@ -64,7 +64,7 @@ const DESK = {
     const view = (task, about, on) => cellView(server, { ...task, changed: table.changed(task.id) }, about, on);
     const disputes = async () => (await server.disputes()).map(({ id, agreed }) => ({ id, status: agreed ? "done" : "open" }));
     const next = async (list, id, about) => (list === "agreed" ? nextOpen(await disputes(), id)?.id ?? null : table.next(id, about));
-    return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: disputesPage(server) };
+    return { list: table, task: taskPage(server, { ...DESK, view, next }, tell), disputes: askedPage(async (_, about) => disputeParts(await server.disputes(), about)) };
   },
 };
 
@@ -264,36 +264,35 @@ function cellView(server, task, about, on) {
   const evidence = task.found?.evidence ?? [];
   const acceptedBy = (index) => task.others.filter(({ accepted }) => accepted.includes(index)).map(({ person }) => person);
   const offered = new Map([...evidence, ...task.others.flatMap(({ accepted }) => accepted.map((sentence) => ({ sentence })))].toReversed().map((one) => [one.sentence, one]));
-  const text = pickText(paper, { toggle: (index) => mark("accepted", index), move: focusText, reach: (index) => text.reach(index) });
-  const buttons = [...text.element.querySelectorAll(".pick-sentence")];
+  const text = pickText(paper, (index) => mark("accepted", index), (index) => { current = index; });
+  const { buttons } = text;
   for (const { sentence, rank } of evidence) buttons[sentence].querySelector(".pick-words").dataset.rank = ` found, ${rank}`;
   const pages = pdfPages(server, task, (index) => mark("accepted", index));
   const modes = [["answer", "Answer"], ["text", "Text"], ...(pages.length ? [["pdf", "PDF"]] : [])].map(([mode, words]) =>
     [mode, h("button", { class: `mode-${mode}`, "aria-pressed": "false", onclick: () => turnTo(mode) }, words)]);
   const element = h("div.cell-paper", {},
     h("div.cell-modes", { role: "group", "aria-label": "What is shown" }, modes.map(([, button]) => button)), text.element, h("div.pdf", {}, pages));
-  const choices = about.decisions.map(({ name, words }, n) =>
-    h("button.task-choice", { "aria-pressed": "false", onclick: () => decide(name) }, h("kbd", {}, n + 1), h("span", {}, words)));
+  const choices = numbered(about.decisions, ({ words }) => words, decide);
   const rows = [...offered.values()].reverse().map(markRow);
   const own = h("ol.cell-rows", { role: "list", "aria-label": "Sentences that you added" });
   let added = []; // rows
   let current = null; // a sentence
   const side = h("div", {},
-    h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices),
+    h("div.task-causes.cell-choices", { role: "group", "aria-label": "Your decision" }, choices.buttons),
     task.others.length > 0 && h("ul.cell-others", { "aria-label": "What others say" }, task.others.map((one) => h("li", {}, saidBy(one, about)))),
     task.changed && h("p.people-note", {}, "Another system had found something else here: ", foreign("span", {}, task.changed)),
     h("h2", {}, rows.length ? "Found sentences" : "No sentence was found"),
     rows.length > 0 && h("ol.cell-rows", { role: "list", "aria-label": "Found sentences" }, rows.map((row) => row.element)),
     h("p.people-note", {}, "Add others by a click on them in the paper."), own);
   turnTo(matchMedia("(min-width: 900px)").matches ? recall(SHOWN_KEY) ?? "pdf" : "answer");
-  const begin = () => (rows[0]?.quote ?? choices[0]).focus({ preventScroll: true });
+  const begin = () => (rows[0]?.quote ?? choices.buttons[0]).focus({ preventScroll: true });
   return { element, side, show, begin, commands: [
-    { keys: about.decisions.map((_, n) => String(n + 1)), name: "decide so, or take it back", run: (key) => decide(about.decisions[Number(key) - 1].name) },
+    { ...choices.command, name: "decide so, or take it back" },
     { keys: ["j"], name: "next found sentence", run: () => step(1) },
     { keys: ["k"], name: "previous found sentence", run: () => step(-1) },
     ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
       ({ keys: [key], name, run: () => current !== null && mark(how, current) })),
-    { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); focusText(current ?? 0); } },
+    { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); text.focus(current ?? 0); } },
     { keys: ["n"], name: "write a note (Esc leaves it)", run: on.askForNote },
     { keys: ["]"], name: "next cell", run: () => on.step(1) },
     { keys: ["["], name: "previous cell", run: () => on.step(-1) },
@@ -311,7 +310,7 @@ function cellView(server, task, about, on) {
     return { sentence, quote, accept, reject, element: h("li", {}, quote, foreign("small", {}, facts), accept, reject) };
   }
 
-  function decide(name) {
+  function decide({ name }) {
     const value = on.value();
     on.change({ ...value, decision: value.decision === name ? "" : name });
   }
@@ -327,7 +326,7 @@ function cellView(server, task, about, on) {
 
   function show({ decision, accepted, rejected }) {
     const classOf = (index) => (accepted.includes(index) ? "is-accepted" : rejected.includes(index) ? "is-rejected" : offered.has(index) ? "is-found" : "");
-    choices.forEach((button, n) => button.setAttribute("aria-pressed", about.decisions[n].name === decision));
+    choices.show(decision);
     const others = accepted.filter((index) => !offered.has(index));
     if (others.join() !== added.map(({ sentence }) => sentence).join()) {
       const isHere = own.contains(document.activeElement);
@@ -340,7 +339,7 @@ function cellView(server, task, about, on) {
       reject.setAttribute("aria-pressed", rejected.includes(sentence));
       row.className = classOf(sentence);
     }
-    text.showPicked(new Set(accepted));
+    text.showPicked(accepted);
     buttons.forEach((button, index) => button.classList.toggle("is-rejected", rejected.includes(index)));
     for (const rect of element.querySelectorAll("rect")) rect.setAttribute("class", classOf(Number(rect.dataset.index)));
   }
@@ -371,12 +370,6 @@ function cellView(server, task, about, on) {
     for (const one of shown) one?.classList.add("is-current");
     shown[0]?.scrollIntoView({ block: "center" });
   }
-
-  function focusText(index) {
-    current = index;
-    text.reach(index);
-    text.focus(index);
-  }
 }
 
 function saidBy({ person, decision, accepted, note }, about) {
@@ -400,20 +393,11 @@ function pdfPages(server, { id, paper }, toggle) {
 }
 
 // Where people differ.
-function disputesPage(server) {
-  const body = h("div");
-  return { element: h("section.people-page.disputes", { hidden: true }, body), show };
-
-  async function show(_, about) {
-    try {
-      const disputes = await server.disputes();
-      body.replaceChildren(h("h1", {}, "Cells on which people differ"),
-        h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none."),
-        h("ol.queue", {}, disputes.map((one) => disputeItem(one, about))));
-    } catch (error) {
-      body.replaceChildren(failed(error));
-    }
-  }
+function disputeParts(disputes, about) {
+  const none = about.is_blind ? "You work blind: they are shown once the desk is served without --blind." : "There is none.";
+  return [h("h1", {}, "Cells on which people differ"),
+    h("p.people-note", {}, disputes.length ? "Decide what is right; your decisions stand in a file of their own, and change nobody’s." : none),
+    h("ol.queue.disputes", {}, disputes.map((one) => disputeItem(one, about)))];
 }
 
 function disputeItem({ id, paper, question, sides, agreed }, about) {

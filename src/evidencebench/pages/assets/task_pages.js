@@ -84,7 +84,7 @@ export async function showTasks(root, own = null) {
     sign.show(null, failure);
     return;
   }
-  const pages = { sign, ...(sort.pages?.(server, tell) ?? { list: listPage(server, sort), task: taskPage(server, sort, tell), result: resultPage(server, sort) }) };
+  const pages = { sign, ...(sort.pages?.(server, tell) ?? { list: askedPage(async (list, about) => listOf(sort, list, await server.queue(list), about)), task: taskPage(server, sort, tell), result: resultPage(server, sort) }) };
   const bar = personBar(server, leave, sort.links);
   root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
   window.addEventListener("hashchange", follow);
@@ -130,13 +130,14 @@ export async function showTasks(root, own = null) {
   }
 }
 
-function listPage(server, sort) {
+// A page whose parts are asked for each time it is shown.
+export function askedPage(partsOf) {
   const body = h("div");
   return { element: h("section.people-page", { hidden: true }, body), show };
 
   async function show({ list }, about) {
     try {
-      body.replaceChildren(...listOf(sort, list, await server.queue(list), about));
+      body.replaceChildren(...await partsOf(list, about));
       if (document.activeElement === document.body) body.querySelector(".people-main")?.focus({ preventScroll: true });
     } catch (error) {
       body.replaceChildren(failed(error));
@@ -145,7 +146,7 @@ function listPage(server, sort) {
 }
 
 // What stands in the place of a page that cannot be shown.
-export function failed(error) {
+function failed(error) {
   return h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
 }
 

@@ -1,3 +1,4 @@
+// What people are asked, and how they answer.
 
 import { counted, foreign, h } from "./dom.js";
 import { firstWords } from "./graded.js";
@@ -16,7 +17,6 @@ import { linkTo } from "./route.js";
    `confirm(value, task)`, what is asked before it is submitted, where an answer can be final, with a result afterwards;
    `view(task, about, on)`, which returns {element, show(value), begin(sentence, reached), commands}, also `side`, an element
    below the buttons, and where it is timed `place(bar)`. `on` has change(value), value() and askForNote(). */
-
 
 const WIDE = "(min-width: 900px)";
 
@@ -186,18 +186,17 @@ const contextOf = (name, text) => h("p.task-context", { tabindex: "0" }, h("span
 
 // All sentences of the paper; each can be marked, in a dispute those on which annotators differ.
 function sentencesView(task, about, on) {
-  const text = pickText(task, { toggle, move: focusAt, reach });
+  const text = pickText(task, toggle);
   const isFree = task.said ? decorate(task, text.element) : () => true;
   const whole = h("button", { "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
   const picks = task.budget ? pickList(task, toggle) : null;
   const headings = [...task.kinds].flatMap((kind, index) => (kind === "h" ? [index] : []));
-  let current = 0;
-  return { element: task.said ? h("div", {}, whole, text.element) : text.element, side: picks?.element, show, begin, place: (bar) => text.place(current, bar), commands: [
-    { keys: ["x"], name: `mark the sentence, or take it back (also Space${picks ? " or Enter" : ""})`, run: () => toggle(current) },
+  return { element: task.said ? h("div", {}, whole, text.element) : text.element, side: picks?.element, show, begin, place: text.place, commands: [
+    { keys: ["x"], name: `mark the sentence, or take it back (also Space${picks ? " or Enter" : ""})`, run: () => toggle(text.reached()) },
     { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
     { keys: ["k"], name: "previous sentence (also ↑)", run: () => move(-1) },
-    { keys: ["]"], name: "next heading", run: () => focusAt(headings.find((index) => index > current) ?? current) },
-    { keys: ["["], name: "previous heading", run: () => focusAt(headings.findLast((index) => index < current) ?? current) },
+    { keys: ["]"], name: "next heading", run: () => text.focus(headings.find((index) => index > text.reached()) ?? text.reached()) },
+    { keys: ["["], name: "previous heading", run: () => text.focus(headings.findLast((index) => index < text.reached()) ?? text.reached()) },
     ...(task.said ? [{ keys: ["a"], name: "show the whole paper, or only the disputed part", run: showWhole }] : []),
   ] };
 
@@ -207,19 +206,19 @@ function sentencesView(task, about, on) {
 
   // Goes to a sentence that a link names, to where the paper was left, or to the first that is disputed.
   function begin(sentence, reached = 0) {
-    if (sentence !== null) return focusAt(sentence);
+    if (sentence !== null) return text.focus(sentence);
     const first = task.said ? task.sentences.findIndex((_, index) => isFree(index)) : reached;
-    focusAt(first, { preventScroll: !task.said });
+    text.focus(first, { preventScroll: !task.said });
     if (reached) text.showAtTop(reached);
   }
 
   function show({ sentences }) {
-    text.showPicked(new Set(sentences));
+    text.showPicked(sentences);
     picks?.show(sentences);
   }
 
   function toggle(index) {
-    reach(index);
+    text.reach(index);
     if (!isFree(index)) return;
     const { sentences } = on.value();
     on.change({ ...on.value(), sentences: sentences.includes(index) ? sentences.filter((one) => one !== index) : [...sentences, index] });
@@ -227,19 +226,9 @@ function sentencesView(task, about, on) {
 
   // Goes to the next sentence; in a dispute, to the next on which annotators differ.
   function move(by) {
-    let next = current + by;
+    let next = text.reached() + by;
     while (task.said && next >= 0 && next < task.sentences.length && !isFree(next)) next += by;
-    focusAt(next);
-  }
-
-  function reach(index) {
-    current = index;
-    text.reach(index);
-  }
-
-  function focusAt(index, options) {
-    reach(Math.max(0, Math.min(index, task.sentences.length - 1)));
-    text.focus(current, options);
+    text.focus(next);
   }
 }
 
@@ -284,6 +273,7 @@ function decorate({ said }, list) {
 // The questions, each with yes and no, and the paper where one is asked about.
 function ratingView(task, about, on) {
   let current = 0;
+  const rate = (name, value) => on.change({ ...on.value(), ratings: { ...on.value().ratings, [name]: value } });
   const questions = about.criteria.map(({ name, question }, place) => {
     const buttons = [["Yes", true], ["No", false]].map(([words, value]) =>
       h("button.task-choice", { "aria-pressed": "false", onfocus: () => { current = place; }, onclick: () => rate(name, value) }, words));
@@ -299,10 +289,6 @@ function ratingView(task, about, on) {
     { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
     { keys: ["k", "ArrowUp"], name: "previous question", run: () => focusAt(current - 1) },
   ] };
-
-  function rate(name, value) {
-    on.change({ ...on.value(), ratings: { ...on.value().ratings, [name]: value } });
-  }
 
   function show({ ratings }) {
     for (const { name, buttons } of questions) buttons.forEach((button, n) => { button.ariaPressed = ratings[name] === (n === 0); });
@@ -324,12 +310,21 @@ function paperList(task, tagsOf = () => []) {
   }));
 }
 
+// Buttons to choose one of, each also by the key of its number. Returns {buttons, command, show(a name)}.
+export function numbered(choices, wordsOfChoice, choose) {
+  const buttons = choices.map((choice, n) =>
+    h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(choice) }, h("kbd", {}, n + 1), h("span", {}, wordsOfChoice(choice))));
+  return {
+    buttons,
+    command: { keys: choices.map((_, n) => String(n + 1)), run: (key) => choose(choices[Number(key) - 1]) },
+    show: (chosenName) => buttons.forEach((button, n) => { button.ariaPressed = choices[n].name === chosenName; }),
+  };
+}
+
 // The selected sentences beside the sources, the causes, and the paper with both marked.
 function auditView(task, about, on) {
   const tags = { source: task.sources, selected: task.selected.toSorted((one, other) => one - other) };
-  const buttons = about.causes.map((cause, place) =>
-    h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(cause) },
-      h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
+  const causes = numbered(about.causes, (cause) => [cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault.")], choose);
   const paper = paperList(task, (index) => Object.keys(tags).filter((tag) => tags[tag].includes(index)));
   const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
   const listed = (name, tag) => h("section", { tabindex: "0", "aria-label": name }, h("h2", {}, `${name} (${tags[tag].length})`),
@@ -337,9 +332,9 @@ function auditView(task, about, on) {
       h("button.audit-link", { "aria-label": `sentence ${index}, in the paper`, onclick: () => look(index) }, index), foreign("span", {}, task.sentences[index])))));
   const evidence = h("div.audit-evidence", {}, listed("Selected by the system", "selected"), listed("Sources by the labels", "source"));
   let looked = -1;
-  return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons), paper),
-    show, begin: () => buttons[0].focus({ preventScroll: true }), commands: [
-    { keys: about.causes.map((_, place) => String(place + 1)), name: "choose that cause", run: (key) => choose(about.causes[Number(key) - 1]) },
+  return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, causes.buttons), paper),
+    show: ({ cause }) => causes.show(cause), begin: () => causes.buttons[0].focus({ preventScroll: true }), commands: [
+    { ...causes.command, name: "choose that cause" },
     { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
     { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },
   ] };
@@ -347,10 +342,6 @@ function auditView(task, about, on) {
   function choose(cause) {
     on.change({ ...on.value(), cause: on.value().cause === cause.name ? "" : cause.name });
     if (cause.needs_note && on.value().cause) on.askForNote();
-  }
-
-  function show({ cause }) {
-    buttons.forEach((button, place) => { button.ariaPressed = about.causes[place].name === cause; });
   }
 
   function step(by) {
