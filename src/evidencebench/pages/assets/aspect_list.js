@@ -1,6 +1,6 @@
 // Lists over all papers: the aspects that no system finds, those that only A or only B finds, and a model's replies.
 
-import { counted, foreign, h, shortened } from "./dom.js";
+import { counted, foreign, h, setText, shortened } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { PAGE_SIZE, chosen, folded, go, linkTo, linkToList, namesOf, picker, readRoute, systemMark, unknownIn } from "./route.js";
 
@@ -214,8 +214,7 @@ function pageOfList(root, place, asked, asking) {
     table.replaceChildren(...countRows(entries, list, { kind, group }, to));
     table.querySelectorAll("td > *")[focused]?.focus();
     const rest = nRead < overview.n_instances ? `; read ${nRead.toLocaleString("en")} of ${counted(overview.n_instances, "paper")} so far` : "";
-    const says = `${shown.entries.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`;
-    if (told.textContent !== says) told.textContent = says;
+    setText(told, `${shown.entries.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`);
     const key = JSON.stringify([kind, group, q]);
     if (shown.key !== key) {
       Object.assign(shown, { key, most: PAGE_SIZE });

@@ -161,9 +161,8 @@ function detailsOf(graded, aspect, nColumns, on) {
       foreign("p.aspect-id", {}, aspect.id)));
 }
 
-export function sentenceLink(paper, index) {
-  return h("a", { href: linkTo(paper.id, index), title: firstWords(paper.sentences[index]) }, `#${index}`);
-}
+export const sentenceLink = (paper, index) =>
+  h("a", { href: linkTo(paper.id, index), title: firstWords(paper.sentences[index]) }, `#${index}`);
 
 // Which systems find the aspect, of those that could miss it. The others are named apart.
 function foundBy({ sides, competing }, aspect) {

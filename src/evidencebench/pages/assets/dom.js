@@ -71,6 +71,11 @@ export function announce(element, text) {
   }, 50);
 }
 
+// Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 // "1 sentence", "2,000 sentences".
 export const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 

@@ -34,11 +34,9 @@ function foundPaper(paper) {
   }
 }
 
-// Returns a list of links to the sentences, each with its rank, where it stands and how likely it is evidence.
-function evidenceList(evidence) {
-  return h("ol.evidence-list", {}, evidence.map((found) =>
-    h("li", { value: found.rank }, h("a", { href: `#sentence-${found.sentence}`, dir: "auto" }, found.text), h("small", {}, found.told))));
-}
+// A link to a sentence, with its rank, where it stands and how likely it is evidence.
+const evidenceItem = ({ sentence, rank, text, told }) =>
+  h("li", { value: rank }, h("a", { href: `#sentence-${sentence}`, dir: "auto" }, text), h("small", {}, told));
 
 // The page for a paper of the reader's own: drop or paste a paper, ask, see its evidence, change how much of it, export.
 
@@ -51,8 +49,11 @@ function showFindPage(root) {
   // lacking: why there is no paper. turn: counted up where an answer on its way would be one to other words or papers.
   const state = { file: null, paper: null, answer: null, pasted: "", lacking: "Give a paper first.", turn: 0 };
   const status = h("p.find-status", { role: "status" });
-  const file = h("input", { type: "file", id: "find-file", onchange: () => file.files[0] && take(file.files[0], file.files[0].name) });
+  const takeFile = ([given]) => given && take(given, given.name);
+  const file = h("input", { type: "file", id: "find-file", onchange: () => takeFile(file.files) });
+  const takeTyped = () => pasted.value !== state.pasted && takePasted(); // when the box is left
   const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted), onchange: takeTyped });
+  const askOnEnter = (event) => event.key === "Enter" && !event.shiftKey && !askButton.disabled && ask(event);
   const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter, oninput: forgetAnswer });
   const wish = h("select", { id: "find-wish", onchange: forgetAnswer }, ...optionsOf(WISHES));
   const budget = h("input", { id: "find-budget", type: "number", min: 1, max: 100, value: 10, oninput: showAnswer });
@@ -64,6 +65,8 @@ function showFindPage(root) {
   const empty = h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine.");
   const text = h("div.find-text", {}, empty);
   let marked = null;
+  const question = () => ({ paper: state.paper.key, hypothesis: hypothesis.value.trim(), wish: wish.value });
+  const isNear = () => ["none", "unsure"].includes(state.answer?.verdict); // it may hold no evidence: its nearest sentences are shown
 
   root.classList.add("find");
   root.append(
@@ -77,22 +80,14 @@ function showFindPage(root) {
     text);
   pasted.setAttribute("aria-label", "Text of the paper");
   document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", drop);
-
-  function drop(event) {
+  document.addEventListener("drop", (event) => {
     event.preventDefault();
-    const dropped = event.dataTransfer.files[0];
-    if (dropped) take(dropped, dropped.name);
-  }
+    takeFile(event.dataTransfer.files);
+  });
 
   function takePasted() {
     state.pasted = pasted.value;
     if (pasted.value.trim()) take(new Blob([pasted.value]), "the pasted text");
-  }
-
-  // Called when the box is left.
-  function takeTyped() {
-    if (pasted.value !== state.pasted) takePasted();
   }
 
   async function take(content, name) {
@@ -124,16 +119,10 @@ function showFindPage(root) {
     return ++state.turn;
   }
 
-  function askOnEnter(event) {
-    if (event.key === "Enter" && !event.shiftKey && !askButton.disabled) ask(event);
-  }
-
   async function ask(event) {
     event?.preventDefault();
-    if (state.paper === null || !hypothesis.value.trim()) {
-      announce(status, state.paper === null ? state.lacking : "Type a hypothesis first.");
-      return;
-    }
+    if (state.paper === null || !hypothesis.value.trim())
+      return announce(status, state.paper === null ? state.lacking : "Type a hypothesis first.");
     const turn = forgetAnswer();
     askButton.disabled = true;
     announce(status, "Looking …");
@@ -149,10 +138,6 @@ function showFindPage(root) {
     }
     askButton.disabled = false;
     showAnswer();
-  }
-
-  function question() {
-    return { paper: state.paper.key, hypothesis: hypothesis.value.trim(), wish: wish.value };
   }
 
   // Sends the paper again where the server has forgotten it, as after a restart.
@@ -171,11 +156,6 @@ function showFindPage(root) {
     return state.answer === null ? [] : state.answer.evidence.slice(0, isNear() ? Math.min(most, state.answer.most_nearest) : most);
   }
 
-  // Whether the paper may hold no evidence, so that only its nearest sentences are shown.
-  function isNear() {
-    return ["none", "unsure"].includes(state.answer?.verdict);
-  }
-
   function showAnswer() {
     const evidence = shown();
     marked?.mark(evidence, state.answer?.strengths ?? {}, split.checked);
@@ -188,7 +168,7 @@ function showFindPage(root) {
   function groupsOf(evidence) {
     const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
     return [...Map.groupBy(ranked, ({ direction }) => split.checked && direction)].map(([direction, ofGroup]) => [
-      direction && h("h2.evidence-group", { "data-direction": direction }, `${state.answer.headings[direction]} (${ofGroup.length})`), evidenceList(ofGroup)]);
+      direction && h("h2.evidence-group", { "data-direction": direction }, `${state.answer.headings[direction]} (${ofGroup.length})`), h("ol.evidence-list", {}, ofGroup.map(evidenceItem))]);
   }
 
   function unitsOf() {

@@ -1,7 +1,7 @@
 // Marks the words of a search, and steps through the sentences of a paper that hold them.
 
 import { showWithin } from "./aspect_matrix.js";
-import { cleaned, counted, foreign, h, percent, shortened, signed, svg } from "./dom.js";
+import { cleaned, counted, foreign, h, percent, setText, shortened, signed, svg } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { blockPath, stepper } from "./paper_text.js";
 import { nextTarget } from "./paper_view.js";
@@ -22,9 +22,7 @@ export function markWords(element, tag, isWanted) {
 }
 
 // Marks the words that begin with one of these.
-function markHits(element, words) {
-  markWords(element, "mark", (word) => words.some((asked) => word.startsWith(asked)));
-}
+const markHits = (element, words) => markWords(element, "mark", (word) => words.some((asked) => word.startsWith(asked)));
 
 // The hits in the paper that is shown: marks in hypothesis, text and map, and a stepper over the text.
 export function paperHits(root) {
@@ -76,6 +74,7 @@ function listRows(overview) {
   const heads = h("tr");
   const body = h("tbody");
   const element = h(names.length > MOST_NUMBERED ? "table.rows.is-many" : "table.rows", { "aria-label": "Papers" }, h("thead", {}, heads), body);
+  const show = (rows, asked, route) => body.replaceChildren(...rows.map((row) => rowOf(row, asked, names, route)));
   return { element, updateHeads, show };
 
   function updateHeads(asked, { sort, order }) {
@@ -88,10 +87,6 @@ function listRows(overview) {
     heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
     element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
     if (isFocused) heads.querySelector("[aria-sort$=ending] button").focus();
-  }
-
-  function show(rows, asked, route) {
-    body.replaceChildren(...rows.map((row) => rowOf(row, asked, names, route)));
   }
 
   // A head that is chosen once more sorts the other way.
@@ -148,6 +143,7 @@ function listSummary(source) {
   const bars = h("nav.found-bars", { "aria-label": "Aspects found by 0, 1, 2 … systems" });
   const links = h("span");
   const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, links), told), bars);
+  const say = (text) => setText(count, text);
   return { element, say, show };
 
   function show(asked, listing) {
@@ -172,11 +168,6 @@ function listSummary(source) {
     const bar = h("a", { href, title: name, "aria-label": name, "aria-current": isChosen && "true" }, n.toLocaleString("en"), h("b", {}, systems));
     bar.style.setProperty("--share", n / Math.max(...found));
     return bar;
-  }
-
-  // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
-  function say(text) {
-    if (count.textContent !== text) count.textContent = text;
   }
 }
 
@@ -247,6 +238,7 @@ export function listPane(overview, source) {
   const form = listForm();
   let held = null; // key of the rows that are shown, to see whether they changed
   const links = () => [...rows.element.querySelectorAll("a.row-link")];
+  const focusOn = (id) => links().find((link) => link.dataset.id === id)?.focus();
   const summary = listSummary(source);
   const rows = listRows(overview);
   const advice = h("p.no-rows");
@@ -291,10 +283,6 @@ export function listPane(overview, source) {
     }
   }
 
-  function focusOn(id) {
-    links().find((link) => link.dataset.id === id)?.focus();
-  }
-
   // Moves the focus to the next row or the one before.
   function move(step) {
     const all = links();
@@ -332,9 +320,7 @@ function listForm() {
   }
 }
 
-function narrow(changes) {
-  choose({ ...changes, page: null });
-}
+const narrow = (changes) => choose({ ...changes, page: null });
 
 // What to do where there is no row.
 function adviceFor(asked, listing) {

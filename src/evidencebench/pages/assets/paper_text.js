@@ -13,11 +13,11 @@ export function textOf(graded, onChoose) {
   element.style.setProperty("--lanes", graded.chosen.length);
   const isMarked = markedRows(graded);
   let gaps = [];
-  return { element, rows, highlight, only, reveal };
-
-  function highlight(aspect) {
-    rows.forEach((row, index) => row.classList.toggle("is-chosen", Boolean(aspect?.sentences.includes(index))));
-  }
+  return {
+    element, rows, only,
+    highlight: (aspect) => rows.forEach((row, index) => row.classList.toggle("is-chosen", Boolean(aspect?.sentences.includes(index)))),
+    reveal: (row) => row.hidden && gaps.find((gap) => gap.run.includes(row)).open(),
+  };
 
   function only(isOn) {
     gaps.forEach((gap) => gap.remove());
@@ -30,10 +30,6 @@ export function textOf(graded, onChoose) {
       else runs.push([row]);
     }
     gaps = runs.map(gapOf);
-  }
-
-  function reveal(row) {
-    if (row.hidden) gaps.find((gap) => gap.run.includes(row)).open();
   }
 }
 

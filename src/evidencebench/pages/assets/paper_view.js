@@ -57,8 +57,10 @@ export function paperView(overview, record, state, on = {}) {
   const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
   const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
+  const isBeside = () => getComputedStyle(matrix.element).position === "sticky"; // else it stands below the text
   const tools = toolbar(graded, jump, toggleLess);
   const strip = stripOf(graded, { goTo, toggle, toAspects });
+  const turn = () => { cut.ariaExpanded = cut.ariaExpanded !== "true"; }; // shows the hypothesis whole, or cut
   // The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the title until that is gone.
   const cut = h("button.strip-hypothesis", { "aria-expanded": "false", title: paper.hypothesis, onclick: turn }, foreign("span", {}, paper.hypothesis));
   let current = null;
@@ -90,11 +92,6 @@ export function paperView(overview, record, state, on = {}) {
   if (state.sentence !== null && state.sentence !== undefined)
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
   return Object.assign(element, { jump, toggle, toggleLess, show, resume });
-
-  // Shows the hypothesis whole, or cut.
-  function turn() {
-    cut.ariaExpanded = cut.ariaExpanded !== "true";
-  }
 
   // Goes to a sentence and gives it the focus; it is shown first where it is hidden.
   function show(index, { keepsFocus = false } = {}) {
@@ -163,11 +160,6 @@ export function paperView(overview, record, state, on = {}) {
   function press(aspect) {
     highlight(pressed === aspect ? null : aspect);
     note({ aspect: pressed?.number ?? null });
-  }
-
-  // Whether the matrix stands beside the text, and not below it.
-  function isBeside() {
-    return getComputedStyle(matrix.element).position === "sticky";
   }
 
   // From the matrix: where it stands beside the text, the text goes to the aspect's first sentence; the focus stays.
@@ -251,12 +243,14 @@ export function paperPane(overview, { step, foldList }) {
   const previous = h("button", { onclick: () => step(-1) }, "‹", wide("\u00a0Previous"));
   const next = h("button", { onclick: () => step(1) }, wide("Next\u00a0"), "›");
   const fold = h("button.fold", { onclick: foldList });
-  const bar = h("nav.paper-bar", { "aria-label": "Papers of the list" },
-    back, fold, h("span.turner", {}, previous, number, next));
+  const bar = h("nav.paper-bar", { "aria-label": "Papers of the list" }, back, fold, h("span.turner", {}, previous, number, next));
   const element = h("section.paper-pane", { "aria-label": "Paper", hidden: true }, bar, status, body);
   const held = { id: null, record: null, view: null, key: null, sentence: null };
   // The record and the view are null while no paper is loaded.
   const [record, view] = [() => held.record, () => held.record && held.view];
+  const say = (text) => announce(status, text);
+  const focus = () => body.querySelector(".hypothesis")?.focus({ preventScroll: true });
+  const showFold = (isFolded) => { fold.textContent = isFolded ? "Show the list" : "Hide the list"; };
   return { element, follow, showPlace, showFold, keepPlace, record, view, focus, say };
 
   async function follow(source, route) {
@@ -362,20 +356,8 @@ export function paperPane(overview, { step, foldList }) {
     }, () => location.hash === hash);
   }
 
-  function focus() {
-    body.querySelector(".hypothesis")?.focus({ preventScroll: true });
-  }
-
   function showPlace(at) {
     previous.disabled = next.disabled = !at && !held.record;
     number.textContent = at ? `${at.number.toLocaleString("en")} of ${at.of.toLocaleString("en")}` : "";
-  }
-
-  function showFold(isFolded) {
-    fold.textContent = isFolded ? "Show the list" : "Hide the list";
-  }
-
-  function say(text) {
-    announce(status, text);
   }
 }

@@ -82,6 +82,7 @@ function tablePage(server) {
   let timer = null;
   let isShown = false;
   let asked = 0;
+  const focusAt = (place, question) => rows[place].links[question].focus();
   const progress = h("progress", { "aria-label": "Answers found" });
   const told = h("span");
   const problem = h("p.people-error", { role: "alert" });
@@ -217,10 +218,6 @@ function tablePage(server) {
     rows[current[0]]?.links[current[1]]?.setAttribute("tabindex", "-1");
     current = [place, question];
     rows[place]?.links[question]?.setAttribute("tabindex", "0");
-  }
-
-  function focusAt(place, question) {
-    rows[place].links[question].focus();
   }
 
   function step(event) {
@@ -372,9 +369,8 @@ function cellView(server, task, about, on) {
   }
 }
 
-function saidBy({ person, decision, accepted, note }, about) {
-  return [foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("q", {}, note)];
-}
+const saidBy = ({ person, decision, accepted, note }, about) =>
+  [foreign("b", {}, person), `: ${wordsFor(decision, about)}, ${counted(accepted.length, "sentence")} accepted. `, note && foreign("q", {}, note)];
 
 const wordsFor = (decision, { decisions }) => decisions.find(({ name }) => name === decision)?.words ?? "nothing decided";
 

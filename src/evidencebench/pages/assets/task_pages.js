@@ -1,6 +1,6 @@
 // The pages of people who answer tasks: signing in, the list of tasks, one task, and the result of one that is final.
 
-import { cleaned, counted, foreign, h, percent, svg } from "./dom.js";
+import { cleaned, counted, foreign, h, percent, setText, svg } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { listenToKeys } from "./keyboard.js";
 import { stepCommands } from "./paper_text.js";
@@ -308,7 +308,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
 
   function refuse(words) {
     delete refusal.dataset.isAboutSaving;
-    if (refusal.textContent !== words) refusal.textContent = words;
+    setText(refusal, words);
   }
 
   // Done: goes to the next task that is not; after the last one, to the list. What can be final is asked about first.

@@ -188,6 +188,7 @@ const contextOf = (name, text) => h("p.task-context", { tabindex: "0" }, h("span
 function sentencesView(task, about, on) {
   const text = pickText(task, toggle);
   const isFree = task.said ? decorate(task, text.element) : () => true;
+  const showWhole = () => whole.setAttribute("aria-pressed", text.element.classList.toggle("is-whole"));
   const whole = h("button", { "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
   const picks = task.budget ? pickList(task, toggle) : null;
   const headings = [...task.kinds].flatMap((kind, index) => (kind === "h" ? [index] : []));
@@ -199,10 +200,6 @@ function sentencesView(task, about, on) {
     { keys: ["["], name: "previous heading", run: () => text.focus(headings.findLast((index) => index < text.reached()) ?? text.reached()) },
     ...(task.said ? [{ keys: ["a"], name: "show the whole paper, or only the disputed part", run: showWhole }] : []),
   ] };
-
-  function showWhole() {
-    whole.setAttribute("aria-pressed", text.element.classList.toggle("is-whole"));
-  }
 
   // Goes to a sentence that a link names, to where the paper was left, or to the first that is disputed.
   function begin(sentence, reached = 0) {

@@ -1,6 +1,6 @@
 // Shows list and paper side by side (on a small screen one of them), as the address says.
 
-import { cleaned, h, iconed, recall, remember, saveFile, wide } from "./dom.js";
+import { cleaned, h, iconed, recall, remember, saveFile, setText, wide } from "./dom.js";
 import { listenToKeys } from "./keyboard.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";
@@ -53,8 +53,7 @@ function makeViewer(root, source, overview) {
     bar.update(state);
     list.update(route);
     const names = namesOf(overview);
-    const told = unknownIn(route, { a: names, b: names, task: overview.tasks.map(({ name }) => name), ...KNOWN });
-    if (unknown.textContent !== told) unknown.textContent = told;
+    setText(unknown, unknownIn(route, { a: names, b: names, task: overview.tasks.map(({ name }) => name), ...KNOWN }));
     skip.hidden = route.id === null;
     turnTo(route);
     await Promise.all([listing.follow(route), paper.follow(source, route)]);
