@@ -22,21 +22,18 @@ export function aspectMatrix(graded, on) {
   const filters = filtersOf(graded);
   const buttons = filters.map(([words, keeps], place) => {
     const name = place ? nameOf(words) : null; // the first shows all
-    return h("button", { onclick: () => { show(name); on.filter(name); } },
-      `${words} `, h("span.number", {}, items.filter(keeps).length));
+    return h("button", { onclick: () => { show(name); on.filter(name); } }, `${words} `, h("span.number", {}, items.filter(keeps).length));
   });
   const none = h("p.none", {}, "No aspect is like that.");
   const hasTexts = graded.aspects.some((aspect) => aspect.text !== null);
   const body = h("tbody");
   const caption = "Which system found which aspect; those that most systems missed come first";
   const frame = h("div.matrix-frame", { hidden: !items.length },
-    h("table.matrix", {},
-      h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
+    h("table.matrix", {}, h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
   frame.style.setProperty("--n", columns.length); // for print
   const element = h("aside.aspects", { id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
     h("h2", { id: "aspects-title" }, `Aspects (${items.length})`),
-    filters.length > 1 && items.length > 0 &&
-      h("div.aspect-filter", { role: "group", "aria-label": "Show aspects" }, buttons),
+    filters.length > 1 && items.length > 0 && h("div.aspect-filter", { role: "group", "aria-label": "Show aspects" }, buttons),
     !hasTexts && h("p.no-texts", {}, items.length ? NO_TEXTS : "The paper has no labels."),
     none,
     frame);

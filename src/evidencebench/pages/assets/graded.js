@@ -3,14 +3,12 @@
 import { counted, foreign, h, percent, wide } from "./dom.js";
 
 // Buttons with the numbers of aspects.
-export function chips(aspects, onChoose) {
-  return aspects.map((aspect) => {
-    const text = aspect.text === null ? "" : `: ${firstWords(aspect.text, 200)}`;
-    const name = `aspect ${aspect.number}${text}${aspect.counts ? "" : " (does not count in this task)"}`;
-    const told = { "aria-label": name, "aria-pressed": "false", title: `${name} (id ${aspect.id})`, "data-aspect": aspect.number };
-    return [h(aspect.counts ? "button.chip" : "button.chip.is-muted", { ...told, onclick: () => onChoose(aspect) }, aspect.number), " "];
-  });
-}
+export const chips = (aspects, onChoose) => aspects.map((aspect) => {
+  const text = aspect.text === null ? "" : `: ${firstWords(aspect.text, 200)}`;
+  const name = `aspect ${aspect.number}${text}${aspect.counts ? "" : " (does not count in this task)"}`;
+  const told = { "aria-label": name, "aria-pressed": "false", title: `${name} (id ${aspect.id})`, "data-aspect": aspect.number };
+  return [h(aspect.counts ? "button.chip" : "button.chip.is-muted", { ...told, onclick: () => onChoose(aspect) }, aspect.number), " "];
+});
 
 // The mark of a system: a disc for A, a square for B; hollow where chance decides whether the sentence counts.
 export function mark(side, share = 1) {
@@ -144,14 +142,12 @@ const DEFINITIONS = {
   Ceiling: "the highest score that the budget allows, worked out exactly.",
 };
 
-export function definitions({ chosen }) {
-  return h("details.definitions", { "data-fold": "words" },
-    h("summary", {}, h("h2", {}, "Words", wide(" and marks"))),
-    h("dl", {}, Object.entries(DEFINITIONS).map(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)])),
-    chosen.map((side) => h("p", {}, mark(side), " selected by ", foreign("span", {}, side.label))),
-    chosen.some((side) => side.judged?.n_drawn) &&
-      h("p", {}, "A hollow mark: chance decides whether the sentence counts, since more were named than may be."));
-}
+export const definitions = ({ chosen }) => h("details.definitions", { "data-fold": "words" },
+  h("summary", {}, h("h2", {}, "Words", wide(" and marks"))),
+  h("dl", {}, Object.entries(DEFINITIONS).map(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)])),
+  chosen.map((side) => h("p", {}, mark(side), " selected by ", foreign("span", {}, side.label))),
+  chosen.some((side) => side.judged?.n_drawn) &&
+    h("p", {}, "A hollow mark: chance decides whether the sentence counts, since more were named than may be."));
 
 // Explains in sentences how a score comes about.
 

@@ -74,8 +74,7 @@ function fatesOf({ chosen }) {
   const isPair = judged.length > 1;
   const choosers = [...judged.map(({ key, letter }) => [key, letter]), ...(isPair ? [["both", "both"]] : [])];
   return [
-    ...choosers.map(([fate, name], place) =>
-      [fate, `evidence chosen by ${name}`, [!place && wide("chosen by\u00a0"), name]]),
+    ...choosers.map(([fate, name], place) => [fate, `evidence chosen by ${name}`, [!place && wide("chosen by\u00a0"), name]]),
     ["missed", `evidence missed by ${isPair ? "both" : judged[0].letter}`, "missed"],
     ["plain", "evidence, but found in another sentence", "elsewhere"],
   ];
@@ -111,12 +110,10 @@ function gapOf(run) {
 // The bar below the text: steps, what the colours mean, and the button "only marked". Returns {element, less}.
 export function toolbar(graded, jump, toggleLess) {
   const title = "Only evidence and selections, with the headings over them";
-  const less = h("button.less", { "aria-pressed": "false", title, onclick: toggleLess },
-    wide("Only\u00a0"), "marked");
+  const less = h("button.less", { "aria-pressed": "false", title, onclick: toggleLess }, wide("Only\u00a0"), "marked");
   const a = sideA(graded);
   const isLabelled = graded.aspects.length > 0;
-  const kinds = Object.keys(STEPS).filter((kind) =>
-    (kind === "evidence" || a?.judged) && (isLabelled || kind === "selected"));
+  const kinds = Object.keys(STEPS).filter((kind) => (kind === "evidence" || a?.judged) && (isLabelled || kind === "selected"));
   const fates = fatesOf(graded).map(([fate, words, short]) => [h(`span.fate-${fate}`, { title: words }, h("i.edge"), short), " "]);
   const element = h("div.toolbar", { role: "group", "aria-label": "The text" },
     kinds.map((kind) => {
@@ -138,12 +135,10 @@ export const STEPS = {
 };
 
 // Commands of the keyboard that step through a paper; with Shift backwards.
-export function stepCommands(jump) {
-  return Object.entries(STEPS).flatMap(([kind, [key, , name]]) => [
-    { keys: [key], name: `next ${name}`, run: () => jump(kind, 1) },
-    { keys: [key.toUpperCase()], name: `previous ${name}`, run: () => jump(kind, -1) },
-  ]);
-}
+export const stepCommands = (jump) => Object.entries(STEPS).flatMap(([kind, [key, , name]]) => [
+  { keys: [key], name: `next ${name}`, run: () => jump(kind, 1) },
+  { keys: [key.toUpperCase()], name: `previous ${name}`, run: () => jump(kind, -1) },
+]);
 
 // Two buttons, which go back and forward, and between them what they step through.
 export function stepper(what, disabled, step, ...between) {
@@ -165,15 +160,13 @@ export function mapOf(graded, onPick) {
     ["map-highlight", ""], ["map-view", ""],
   ];
   const [upright, lying] = [true, false].map((isUpright) => mapDrawing(graded, shapes, isUpright, onPick));
-  const draw = (name, path) =>
-    [upright, lying].forEach((map) => map.querySelector(`.map-${name}`).setAttribute("d", path));
+  const draw = (name, path) => [upright, lying].forEach((map) => map.querySelector(`.map-${name}`).setAttribute("d", path));
   const [start, size] = LANES.text;
   return {
     upright,
     lying,
     showView: (first, last) => draw("view", blockPath(first, 0, MAP_WIDTH, last - first + 1)),
-    showAspect: (aspect) =>
-      draw("highlight", (aspect?.sentences ?? []).map((index) => blockPath(index, start - 3, size + 6)).join("")),
+    showAspect: (aspect) => draw("highlight", (aspect?.sentences ?? []).map((index) => blockPath(index, start - 3, size + 6)).join("")),
   };
 }
 

@@ -109,14 +109,12 @@ export function pickText(paper, onToggle, onReach) {
   }
 }
 
-function pickButton(sentence, index, on) {
-  return h("button.pick-sentence",
-    { id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
-      onclick: (event) => on.toggle(index, event), onfocus: () => on.reach(index) },
-    h("span.pick-number", {}, String(index)),
-    h("span.pick-box", { "aria-hidden": "true" }),
-    foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"));
-}
+const pickButton = (sentence, index, on) => h("button.pick-sentence",
+  { id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
+    onclick: (event) => on.toggle(index, event), onfocus: () => on.reach(index) },
+  h("span.pick-number", {}, String(index)),
+  h("span.pick-box", { "aria-hidden": "true" }),
+  foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"));
 
 const DRAG_PIXELS = 6;
 

@@ -396,11 +396,9 @@ function disputeParts(disputes, about) {
     h("ol.queue.disputes", {}, disputes.map((one) => disputeItem(one, about)))];
 }
 
-function disputeItem({ id, paper, question, sides, agreed }, about) {
-  return h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
-    h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
-    h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
-}
+const disputeItem = ({ id, paper, question, sides, agreed }, about) => h("li", { class: `queue-item queue-${agreed ? "done" : "open"}` },
+  h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
+  h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
 
 async function startReview() {
   if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now

@@ -147,8 +147,7 @@ export function choiceBar(overview, helpButton = null) {
   const b = picker([wide("System "), "B"], [...none, ...systems], (name) => choose({ b: name }), systemMark("b"));
   const title = "Swap A and B";
   const swap = h("button.swap", { "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
-  const element = h("div.choice-bar", { role: "group", "aria-label": "What is compared" },
-    task.label, a.label, swap, b.label, helpButton);
+  const element = h("div.choice-bar", { role: "group", "aria-label": "What is compared" }, task.label, a.label, swap, b.label, helpButton);
   return { element, update };
 
   function update(state) {

@@ -349,21 +349,19 @@ function notesOf(task) {
 }
 
 // Asks in a dialog; resolves to true where the answer is yes.
-function confirmInDialog({ title, words, yes, no }) {
-  return new Promise((resolve) => {
-    const dialog = h("dialog.key-dialog.confirm", { "aria-labelledby": "confirm-title", onclose: over },
-      h("h2", { id: "confirm-title" }, title),
-      words.map((line) => h("p", {}, line)),
-      h("p.confirm-buttons", {}, h("button.people-main", { onclick: () => dialog.close("yes") }, yes), h("button", { autofocus: true, onclick: () => dialog.close() }, no)));
-    document.body.append(dialog);
-    dialog.showModal();
+const confirmInDialog = ({ title, words, yes, no }) => new Promise((resolve) => {
+  const dialog = h("dialog.key-dialog.confirm", { "aria-labelledby": "confirm-title", onclose: over },
+    h("h2", { id: "confirm-title" }, title),
+    words.map((line) => h("p", {}, line)),
+    h("p.confirm-buttons", {}, h("button.people-main", { onclick: () => dialog.close("yes") }, yes), h("button", { autofocus: true, onclick: () => dialog.close() }, no)));
+  document.body.append(dialog);
+  dialog.showModal();
 
-    function over() {
-      dialog.remove();
-      resolve(dialog.returnValue === "yes");
-    }
-  });
-}
+  function over() {
+    dialog.remove();
+    resolve(dialog.returnValue === "yes");
+  }
+});
 
 // The page after a paper is submitted: the paper viewer, with the person as the first system.
 function resultPage(server, sort) {

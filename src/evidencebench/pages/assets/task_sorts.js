@@ -298,14 +298,13 @@ function ratingView(task, about, on) {
 }
 
 // The paper to read; the sentences with tags can be focused.
-function paperList(task, tagsOf = () => []) {
-  return h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper" }, task.sentences.map((sentence, index) => {
+const paperList = (task, tagsOf = () => []) =>
+  h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper" }, task.sentences.map((sentence, index) => {
     const tags = tagsOf(index);
     return h("li", { class: `audit-row pick-${task.kinds[index]} ${tags.map((tag) => `is-${tag}`).join(" ")}`, id: `sentence-${index}`, tabindex: tags.length ? "-1" : null },
       h("span.pick-number", {}, String(index)), foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"),
       tags.length ? h("span.audit-tags", {}, tags.join(", ")) : null);
   }));
-}
 
 // Buttons to choose one of, each also by the key of its number. Returns {buttons, command, show(a name)}.
 export function numbered(choices, wordsOfChoice, choose) {

@@ -186,10 +186,8 @@ function mergedWords(words, left) {
 }
 
 // The value without what a step has changed; what was changed since stays, and a sentence that comes back is the last.
-function reverted(value, { before, after }) {
-  return Object.fromEntries(Object.entries(value).map(([name, now]) => [name,
-    Array.isArray(now) ? mergeValues(after[name], before[name], now) : mergeValues(after[name], now, before[name])]));
-}
+const reverted = (value, { before, after }) => Object.fromEntries(Object.entries(value).map(([name, now]) => [name,
+  Array.isArray(now) ? mergeValues(after[name], before[name], now) : mergeValues(after[name], now, before[name])]));
 
 // The steps that lead to a value; another tab may have made others void.
 function leadingHere(steps, value) {
