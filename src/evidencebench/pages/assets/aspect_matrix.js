@@ -98,8 +98,7 @@ function matrixRow(graded, aspect, columns, on) {
   };
   const cells = columns.map((side) => h("td", { class: side.key && `of-${side.key}` }, aspect.counts && cell(side.covers(aspect))));
   return {
-    aspect,
-    name,
+    aspect, name,
     nFound: graded.competing.filter((side) => side.covers(aspect)).length,
     element: h("tr", { class: aspect.counts ? "aspect" : "aspect is-muted", "data-aspect": aspect.number },
       h("th", { scope: "row" }, name), cells),
@@ -118,10 +117,7 @@ export function showWithin(frame, element) {
 function filtersOf(graded) {
   const judged = graded.chosen.filter((side) => side.judged);
   const missedBy = ({ letter, covers }) => [`Missed by ${letter}`, ({ aspect }) => aspect.counts && !covers(aspect)];
-  const foundOnlyBy = (side, place) => {
-    const only = onlyOf(graded, side, judged[1 - place]);
-    return [`Only ${side.letter}`, ({ aspect }) => only.includes(aspect)];
-  };
+  const foundOnlyBy = (side, place) => [`Only ${side.letter}`, ({ aspect }) => onlyOf(graded, side, judged[1 - place]).includes(aspect)];
   const missedByAll = ["Missed by all", ({ aspect, nFound }) => aspect.counts && !nFound];
   return [
     ["All", () => true],

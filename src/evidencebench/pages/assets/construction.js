@@ -40,8 +40,7 @@ async function showConstruction(root) {
   try {
     await renew();
   } catch (error) {
-    announce(told, error.message);
-    return;
+    return announce(told, error.message);
   }
   document.querySelector(".page-head").append(h("p.page-title", {}, shown.overview.title),
     h("button", { onclick: keys.open }, "Keyboard"), themeButton());
@@ -93,8 +92,7 @@ async function showConstruction(root) {
     shown.draft = null;
     if (!row) {
       holder.replaceChildren(h("a.button", { href: linkTo(null) }, "Back to the list"));
-      announce(told, "There is no such draft.");
-      return;
+      return announce(told, "There is no such draft.");
     }
     try {
       const record = await source.record(row);

@@ -132,17 +132,14 @@ const THEME_KEY = "evidencebench-theme";
 // A button that goes to the next theme; its text names the current one.
 export function themeButton() {
   const names = Object.keys(THEMES);
-  let current = names.includes(recall(THEME_KEY)) ? recall(THEME_KEY) : "auto";
-  const button = h("button.theme-button", { onclick: next });
-  show();
+  let current = names.find((name) => name === recall(THEME_KEY)) ?? "auto";
+  const next = () => names[(names.indexOf(current) + 1) % names.length];
+  const button = h("button.theme-button", { onclick: () => show(next()) });
+  show(current);
   return button;
 
-  function next() {
-    current = names[(names.indexOf(current) + 1) % names.length];
-    show();
-  }
-
-  function show() {
+  function show(name) {
+    current = name;
     document.documentElement.dataset.theme = current;
     remember(THEME_KEY, current);
     button.title = `Theme: ${THEMES[current]}`;

@@ -51,14 +51,10 @@ export function gradedOf(overview, record, state) {
     return side ? [{ ...side, key, letter: key.toUpperCase() }] : [];
   });
   return {
-    task,
+    task, aspects, stated, sides, chosen,
     terms: record.terms[state.task] ?? null,
     paper: record.paper,
-    aspects,
     counting: aspects.filter((aspect) => aspect.counts),
-    stated,
-    sides,
-    chosen,
     competing: sides.filter((side) => side.judged && side.is_counted), // those that an aspect can be missed by
     isEvidence: (index) => stated[index].some((aspect) => aspect.counts),
     fateOf: stated.map((aspects, index) => fateOf(index, aspects.filter((aspect) => aspect.counts), chosen)),
@@ -191,8 +187,7 @@ function budgetWords(task, { budget }) {
 }
 
 function scopeWords({ scope }, nAspects, nCounting) {
-  if (scope === "all")
-    return nAspects === 1 ? "The paper's only aspect counts." : `All ${nAspects} aspects of the paper count.`;
+  if (scope === "all") return nAspects === 1 ? "The paper's only aspect counts." : `All ${nAspects} aspects of the paper count.`;
   const count = nCounting === 1 ? "counts" : "count";
   return `Of the paper's ${counted(nAspects, "aspect")}, only the ${nCounting} labelled Results ${count}.`;
 }

@@ -207,8 +207,7 @@ export function askedOf(overview, route) {
     ...narrowing(route),
     q: route.query.get("q") ?? "",
     task: overview.tasks.length ? task : null,
-    a,
-    b,
+    a, b,
     offset: PAGE_SIZE * (pageOf(route) - 1),
     n: PAGE_SIZE,
   };
@@ -275,11 +274,8 @@ export function listPane(overview, source) {
   function mark(id) {
     for (const link of links()) {
       link.href = linkTo(link.dataset.id, link.dataset.hit); // with what a paper has noted in the address
-      if (link.dataset.id !== id) link.removeAttribute("aria-current");
-      else {
-        link.setAttribute("aria-current", "page");
-        showWithin(element, link.closest(".row"));
-      }
+      link.ariaCurrent = link.dataset.id === id ? "page" : null;
+      if (link.ariaCurrent) showWithin(element, link.closest(".row"));
     }
   }
 

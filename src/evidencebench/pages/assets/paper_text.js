@@ -163,8 +163,7 @@ export function mapOf(graded, onPick) {
   const draw = (name, path) => [upright, lying].forEach((map) => map.querySelector(`.map-${name}`).setAttribute("d", path));
   const [start, size] = LANES.text;
   return {
-    upright,
-    lying,
+    upright, lying,
     showView: (first, last) => draw("view", blockPath(first, 0, MAP_WIDTH, last - first + 1)),
     showAspect: (aspect) => draw("highlight", (aspect?.sentences ?? []).map((index) => blockPath(index, start - 3, size + 6)).join("")),
   };

@@ -252,10 +252,7 @@ export function paperPane(overview, { step, foldList }) {
 
   async function follow(source, route) {
     element.hidden = route.id === null;
-    if (route.id === null) {
-      Object.assign(held, { id: null, record: null });
-      return;
-    }
+    if (route.id === null) return Object.assign(held, { id: null, record: null });
     back.href = linkTo(null);
     const isNew = held.id !== route.id;
     if (isNew) await load(source, route.id);

@@ -41,11 +41,6 @@ function scatterParts(points, asked) {
     : h("p.note", {}, "A and B have the same recall on every paper.")))];
 }
 
-function sideOfLine({ x, y }) {
-  if (Math.abs(x - y) <= SAME) return "equal";
-  return x > y ? "a" : "b";
-}
-
 function scatterChart(points, asked, show) {
   const { size, left, right, top, bottom, inset } = SCATTER;
   const across = (value) => left + inset + value * (size - left - inset - right);
@@ -76,7 +71,7 @@ function scatterChart(points, asked, show) {
 
 function scatterMark(point, x, y, show) {
   const n = point.rows.length;
-  const side = sideOfLine(point);
+  const side = Math.abs(point.x - point.y) <= SAME ? "equal" : point.x > point.y ? "a" : "b";
   const radius = Math.min(SCATTER.largest, 5.5 + 2 * Math.sqrt(n - 1) + (n > 1 ? 2 : 0));
   const words = `A ${percent(point.x)}, B ${percent(point.y)}: ${n === 1 ? point.rows[0].id : counted(n, "paper")}`;
   const shape = [
@@ -86,11 +81,10 @@ function scatterMark(point, x, y, show) {
   ];
   const attributes = { class: `scatter-mark scatter-${side}`, "aria-label": words };
   if (n === 1) return svg("a", { ...attributes, href: linkTo(point.rows[0].id) }, shape);
-  const open = () => show(point);
-  return svg("g", { ...attributes, role: "button", onclick: open, onkeydown: (event) => {
+  return svg("g", { ...attributes, role: "button", onclick: () => show(point), onkeydown: (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
-    open();
+    show(point);
   } }, shape);
 }
 
@@ -330,8 +324,5 @@ function showSection(name) {
 }
 
 function markPlace(place) {
-  for (const link of document.querySelectorAll(".page-head a[data-place]")) {
-    if (link.dataset.place === place) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  for (const link of document.querySelectorAll(".page-head a[data-place]")) link.ariaCurrent = link.dataset.place === place ? "page" : null;
 }

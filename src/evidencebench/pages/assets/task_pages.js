@@ -81,8 +81,7 @@ export async function showTasks(root, own = null) {
   if (about === null) {
     root.replaceChildren(sign.element);
     sign.element.hidden = false;
-    sign.show(null, failure);
-    return;
+    return sign.show(null, failure);
   }
   const pages = { sign, ...(sort.pages?.(server, tell) ?? { list: askedPage(async (list, about) => listOf(sort, list, await server.queue(list), about)), task: taskPage(server, sort, tell), result: resultPage(server, sort) }) };
   const bar = personBar(server, leave, sort.links);
@@ -215,10 +214,7 @@ export function taskPage(server, sort, tell) {
   return { element, show, leave, hear: (news) => { if (news.list === shown?.work.list && news.id === shown.work.id) shown.work.hear(news); } };
 
   async function show({ list, id, sentence = null }, about) {
-    if (shown?.work.list === list && shown.work.id === id) {
-      if (sentence !== null) shown.view.begin(sentence);
-      return;
-    }
+    if (shown?.work.list === list && shown.work.id === id) return sentence !== null && shown.view.begin(sentence);
     await leave();
     const place = (asked = { list, id });
     body.replaceChildren(h("p.people-note", { role: "status" }, "Loading…"));
@@ -382,10 +378,7 @@ function resultPage(server, sort) {
     const state = chosen(held.overview, route);
     const key = JSON.stringify([state.task, state.a, state.b]);
     held.choices.update(state);
-    if (held.key === key) {
-      if (route.sentence !== null) held.view.show(route.sentence);
-      return;
-    }
+    if (held.key === key) return route.sentence !== null && held.view.show(route.sentence);
     const scroll = held.key ? window.scrollY : 0;
     held.view = paperView(held.overview, held.record, { ...state, sentence: route.sentence, heading: "h2" });
     held.key = key;

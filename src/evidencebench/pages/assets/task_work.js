@@ -23,6 +23,8 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
   const lost = []; // what was sent, of which no reply came
   const clock = sort.isTimed ? workClock(answer.seconds) : null;
   const saver = autosave(save, page.showSaved, { onHidden: () => clock && !isOver && keep(), isHeld: () => !isOver && sort.holds?.(value, about) });
+  // Time counts on, and the task may be changed or submitted on another machine.
+  const askAgain = () => saver.isDone() && document.visibilityState === "visible" && save(snapshot()).catch(() => {});
   const timer = clock && setInterval(askAgain, 1000 * SAVE_TIME_EVERY_SECONDS);
   const snapshot = () => (clock ? { ...value, reached: page.place(), seconds: clock.seconds() } : value);
   const outgoing = (said) => ({ ...said, ...(task.of && { of: task.of }), task: id, tab, revision: sort.isTimed ? revision : revision + 1 });
@@ -75,11 +77,6 @@ export function taskWork({ server, list, sort, about, found: { task, answer }, t
     const why = sort.holds?.(value, about);
     if (why) page.refuse(why);
     else saver.keep(snapshot(), pause);
-  }
-
-  // Time counts on, and the task may be changed or submitted on another machine.
-  function askAgain() {
-    if (saver.isDone() && document.visibilityState === "visible") save(snapshot()).catch(() => {});
   }
 
   async function save(said) {

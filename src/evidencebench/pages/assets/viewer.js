@@ -14,13 +14,8 @@ export async function showViewer(root, source) {
   root.classList.add("viewer");
   const status = h("p.viewer-status", { role: "status" }, "Loading…");
   root.replaceChildren(status);
-  let overview;
-  try {
-    overview = await source.overview();
-  } catch (error) {
-    status.textContent = error.message;
-    return;
-  }
+  const overview = await source.overview().catch((error) => { status.textContent = error.message; });
+  if (!overview) return;
   status.remove();
   const viewer = makeViewer(root, source, overview);
   window.addEventListener("hashchange", viewer.follow);
@@ -84,10 +79,7 @@ function makeViewer(root, source, overview) {
 
   async function step(by) {
     const route = readRoute();
-    if (route.id === null) {
-      list.move(by);
-      return;
-    }
+    if (route.id === null) return list.move(by);
     const next = await listing.neighbour(route.id, by);
     if (next === null) paper.say(`This is the ${by > 0 ? "last" : "first"} paper of the list.`);
     else go(linkTo(next.id, next.sentence, { page: next.page }));
