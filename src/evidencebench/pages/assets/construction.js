@@ -1,9 +1,9 @@
 // The drafts of a construction: what became of them; each with its passage, its aspects, and the votes on its paper.
 
 import { announce, cleaned, counted, foreign, h, recall, remember, themeButton, unpacked } from "./dom.js";
-import { listenToKeys } from "./keyboard.js";
+import { listenToKeys, stepKeys } from "./keyboard.js";
 import { textOf } from "./paper_text.js";
-import { pickText } from "./pick_view.js";
+import { beyond, pickText } from "./pick_view.js";
 import { go, linkTo, readRoute } from "./route.js";
 import { askServer } from "./server.js";
 
@@ -28,10 +28,8 @@ async function showConstruction(root) {
   const [told, list, holder] = [h("p.viewer-status", { role: "status" }), h("section.bench-list"), h("section.bench-draft", { hidden: true })];
   const shown = { only: "", words: "", overview: null, rows: [], draft: null, scroll: 0 };
   const keys = listenToKeys(root, [
-    { keys: ["j", "n"], name: "next draft of the list", run: () => step(1) },
-    { keys: ["k", "p"], name: "previous draft of the list", run: () => step(-1) },
-    { keys: ["e"], name: "next marked sentence", run: () => shown.draft?.jump(1) },
-    { keys: ["E"], name: "previous marked sentence", run: () => shown.draft?.jump(-1) },
+    ...stepKeys(["j", "n"], ["k", "p"], "draft of the list", step),
+    ...stepKeys(["e"], ["E"], "marked sentence", (by) => shown.draft?.jump(by)),
     { keys: ["o"], name: "only marked sentences, or all", run: () => shown.draft?.toggleLess() },
     { keys: ["Escape"], name: "back to the list", run: () => go(linkTo(null)) },
   ]);
@@ -284,7 +282,7 @@ function paperPart(record, votes, edits, choose) {
   }
 
   function jump(by) {
-    const next = by > 0 ? marked.find((index) => index > current) : marked.findLast((index) => index < current);
+    const next = beyond(marked, current, by);
     if (next !== undefined) show(next);
   }
 

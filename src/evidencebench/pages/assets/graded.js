@@ -12,10 +12,8 @@ export const chips = (aspects, onChoose) => aspects.map((aspect) => {
 
 // The mark of a system: a disc for A, a square for B; hollow where chance decides whether the sentence counts.
 export function mark(side, share = 1) {
-  const isDrawn = share < 1;
-  const chance = `named by ${side.label}; counts with a chance of ${percent(share)}`;
-  const words = isDrawn ? chance : `selected by ${side.label}`;
-  return h(`span.mark.mark-${side.key}${isDrawn ? ".is-drawn" : ""}`, { role: "img", "aria-label": words, title: words });
+  const words = share < 1 ? `named by ${side.label}; counts with a chance of ${percent(share)}` : `selected by ${side.label}`;
+  return h(`span.mark.mark-${side.key}${share < 1 ? ".is-drawn" : ""}`, { role: "img", "aria-label": words, title: words });
 }
 
 // The same mark without words, for places where the text beside it says what it means.

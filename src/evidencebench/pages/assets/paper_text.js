@@ -2,6 +2,7 @@
 
 import { cleaned, counted, foreign, h, svg, wide } from "./dom.js";
 import { abstractLabel, chips, firstWords, mark } from "./graded.js";
+import { stepKeys } from "./keyboard.js";
 import { sideA, targetsOf } from "./paper_view.js";
 import { linkTo } from "./route.js";
 
@@ -21,9 +22,7 @@ export function textOf(graded, onChoose) {
 
   function only(isOn) {
     gaps.forEach((gap) => gap.remove());
-    rows.forEach((row, index) => {
-      row.hidden = isOn && !isMarked[index];
-    });
+    rows.forEach((row, index) => { row.hidden = isOn && !isMarked[index]; });
     const runs = [];
     for (const row of rows.filter(({ hidden }) => hidden)) {
       if (runs.at(-1)?.at(-1) === row.previousElementSibling) runs.at(-1).push(row);
@@ -41,11 +40,8 @@ function paperRows(graded, onChoose) {
   let abstract = null;
   [...paper.kinds].forEach((kind, index) => {
     const row = sentenceRow(graded, index, kind, words, onChoose);
-    if (kind === "a" && !abstract) {
-      abstract = h("section.abstract", { "aria-label": "Abstract" }, abstractLabel(paper, index));
-      blocks.push(abstract);
-    }
     if (kind !== "a") abstract = null;
+    else if (!abstract) blocks.push(abstract = h("section.abstract", { "aria-label": "Abstract" }, abstractLabel(paper, index)));
     if (abstract) abstract.append(row);
     else blocks.push(row);
   });
@@ -98,11 +94,7 @@ function gapOf(run) {
     for (const row of run) row.hidden = false;
     gap.remove();
   };
-  const turn = () => {
-    open();
-    run[0].focus();
-  };
-  const gap = h("button.gap", { onclick: turn }, `… ${counted(run.length, "sentence")}`);
+  const gap = h("button.gap", { onclick: () => { open(); run[0].focus(); } }, `… ${counted(run.length, "sentence")}`);
   run[0].before(gap);
   return Object.assign(gap, { run, open });
 }
@@ -135,10 +127,8 @@ export const STEPS = {
 };
 
 // Commands of the keyboard that step through a paper; with Shift backwards.
-export const stepCommands = (jump) => Object.entries(STEPS).flatMap(([kind, [key, , name]]) => [
-  { keys: [key], name: `next ${name}`, run: () => jump(kind, 1) },
-  { keys: [key.toUpperCase()], name: `previous ${name}`, run: () => jump(kind, -1) },
-]);
+export const stepCommands = (jump) => Object.entries(STEPS).flatMap(([kind, [key, , name]]) =>
+  stepKeys([key], [key.toUpperCase()], name, (by) => jump(kind, by)));
 
 // Two buttons, which go back and forward, and between them what they step through.
 export function stepper(what, disabled, step, ...between) {
@@ -205,11 +195,8 @@ function textShapes({ paper }) {
 }
 
 function evidenceShapes({ fateOf }) {
-  const paths = {};
-  fateOf.forEach((fate, index) => {
-    if (fate) paths[fate] = (paths[fate] ?? "") + blockPath(index, ...LANES.text);
-  });
-  return Object.entries(paths).map(([fate, path]) => [`map-evidence fate-${fate}`, path]);
+  const fates = [...Map.groupBy(fateOf.keys(), (index) => fateOf[index])].filter(([fate]) => fate);
+  return fates.map(([fate, indexes]) => [`map-evidence fate-${fate}`, indexes.map((index) => blockPath(index, ...LANES.text)).join("")]);
 }
 
 function laneShapes(side) {

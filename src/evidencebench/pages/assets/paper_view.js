@@ -4,7 +4,7 @@ import { aspectMatrix } from "./aspect_matrix.js";
 import { announce, cleaned, counted, foreign, h, wide } from "./dom.js";
 import { chips, definitions, gradedOf, onlyOf, percentage, plainMark, scoreExplanation } from "./graded.js";
 import { STEPS, mapOf, textOf, toolbar } from "./paper_text.js";
-import { picksFold } from "./pick_view.js";
+import { beyond, picksFold } from "./pick_view.js";
 import { chosen, go, linkTo, noteSentence, readRoute, systemMark } from "./route.js";
 
 // For each of A and B that asks a model: what its answer took, and a fold where the page can show the requests.
@@ -205,9 +205,7 @@ export function targetsOf(graded, kind, pressed = null) {
 
 // The next target after the current sentence, or before it; after the last one follows the first.
 export function nextTarget(targets, current, step) {
-  const from = current ?? -1;
-  if (step < 0) return targets.findLast((index) => index < from) ?? targets.at(-1);
-  return targets.find((index) => index > from) ?? targets[0];
+  return beyond(targets, current ?? -1, step) ?? targets.at(step < 0 ? -1 : 0);
 }
 
 /* Scrolls, and again in the next frames while the reader wants to be there: rows that were never on the screen

@@ -60,6 +60,10 @@ function underlined(text, words) {
   return element;
 }
 
+// The next of these sentences, which ascend, after one or before it.
+export const beyond = (indexes, from, step) =>
+  step < 0 ? indexes.findLast((index) => index < from) : indexes.find((index) => index > from);
+
 /* The sentences; Tab reaches one of them, and arrow keys go to the others. `onReach(index)` is told where the focus goes.
    Returns {element, buttons, reached(), reach(index), focus(index), showPicked(indexes), place(bar), showAtTop(index)}. */
 export function pickText(paper, onToggle, onReach) {

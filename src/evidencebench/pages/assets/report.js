@@ -11,16 +11,10 @@ import { showViewer } from "./viewer.js";
 const SCATTER = { size: 480, left: 58, right: 26, top: 26, bottom: 52, inset: 26, largest: 20, listed: 20 };
 
 // The papers at each point. Recalls are quotients of small numbers, so equal points have equal texts as keys.
-function pointsOf(rows, asked) {
-  const points = new Map();
-  for (const row of rows) {
-    const [x, y] = [scoreOf(row, asked.a, asked.task), scoreOf(row, asked.b, asked.task)];
-    if (x === null || y === null) continue;
-    const place = `${x.toFixed(9)} ${y.toFixed(9)}`;
-    if (!points.has(place)) points.set(place, { x, y, rows: [] });
-    points.get(place).rows.push(row);
-  }
-  return [...points.values()].sort((one, other) => one.x - one.y - (other.x - other.y) || one.x - other.x);
+function pointsOf(rows, { a, b, task }) {
+  const placed = rows.map((row) => ({ row, x: scoreOf(row, a, task), y: scoreOf(row, b, task) })).filter(({ x, y }) => x !== null && y !== null);
+  const points = Map.groupBy(placed, ({ x, y }) => `${x.toFixed(9)} ${y.toFixed(9)}`);
+  return [...points.values()].map((same) => ({ ...same[0], rows: same.map(({ row }) => row) })).sort((one, other) => one.x - one.y - (other.x - other.y) || one.x - other.x);
 }
 
 function scatterParts(points, asked) {

@@ -2,7 +2,7 @@
 
 import { announce, counted, foreign, h, recall, remember, svg, themeButton, wide } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { listenToKeys } from "./keyboard.js";
+import { listenToKeys, stepKeys } from "./keyboard.js";
 import { pickText } from "./pick_view.js";
 import { folded } from "./route.js";
 import { askedPage, nextOpen, showTasks, taskPage } from "./task_pages.js";
@@ -285,14 +285,12 @@ function cellView(server, task, about, on) {
   const begin = () => (rows[0]?.quote ?? choices.buttons[0]).focus({ preventScroll: true });
   return { element, side, show, begin, commands: [
     { ...choices.command, name: "decide so, or take it back" },
-    { keys: ["j"], name: "next found sentence", run: () => step(1) },
-    { keys: ["k"], name: "previous found sentence", run: () => step(-1) },
+    ...stepKeys(["j"], ["k"], "found sentence", step),
     ...[["a", "accepted", "accept the sentence, or take that back"], ["r", "rejected", "reject it, or take that back"]].map(([key, how, name]) =>
       ({ keys: [key], name, run: () => current !== null && mark(how, current) })),
     { keys: ["t"], name: "to the paper’s text: ↑ and ↓ go on, Space adds a sentence", run: () => { turnTo("text"); text.focus(current ?? 0); } },
     { keys: ["n"], name: "write a note (Esc leaves it)", run: on.askForNote },
-    { keys: ["]"], name: "next cell", run: () => on.step(1) },
-    { keys: ["["], name: "previous cell", run: () => on.step(-1) },
+    ...stepKeys(["]"], ["["], "cell", on.step),
     { keys: ["u"], name: "next undecided cell", run: on.finish },
     ...(pages.length ? [{ keys: ["p"], name: "show the pages of the PDF", run: () => { turnTo("pdf"); reveal(); } }] : []),
   ] };

@@ -3,12 +3,7 @@
 import { h, recall, remember } from "./dom.js";
 import { withQuery } from "./route.js";
 
-class RefusalError extends Error {
-  constructor(status, message, details = {}) {
-    super(message);
-    Object.assign(this, details, { status });
-  }
-}
+const refusal = (status, message, details = {}) => Object.assign(new Error(message), details, { status });
 
 const MOST_KEPT_ALIVE = 16_000; // characters; browsers allow 64 KiB
 
@@ -23,10 +18,10 @@ export async function askServer(path, { method = "GET", query = {}, body, file }
   try {
     reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: sent, keepalive });
   } catch {
-    throw new RefusalError(0, "The app does not answer; is “evidencebench” still running?");
+    throw refusal(0, "The app does not answer; is “evidencebench” still running?");
   }
   const found = await reply.json().catch(() => ({}));
-  if (!reply.ok) throw new RefusalError(reply.status, found.error ?? `The app answers with status ${reply.status}.`, found);
+  if (!reply.ok) throw refusal(reply.status, found.error ?? `The app answers with status ${reply.status}.`, found);
   return found;
 }
 

@@ -2,7 +2,7 @@
 
 import { cleaned, counted, foreign, h, percent, setText, svg } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { listenToKeys } from "./keyboard.js";
+import { listenToKeys, stepKeys } from "./keyboard.js";
 import { stepCommands } from "./paper_text.js";
 import { paperView } from "./paper_view.js";
 import { choiceBar, chosen, cycle, decodePart, go, readRoute, splitOnce } from "./route.js";
@@ -268,9 +268,7 @@ function openTask({ server, sort, list, about, found, body, keys, tell, sentence
   const own = new Set(view.commands.flatMap((command) => command.keys)); // these go before what all sorts share
   const free = (commands) => commands.map((command) => ({ ...command, keys: command.keys.filter((key) => !own.has(key)) })).filter((command) => command.keys.length);
   keys.use([...view.commands, ...free([
-    ...(ids.length ? [
-      { keys: ["n"], name: "next task", run: () => step(1) },
-      { keys: ["p"], name: "previous task", run: () => step(-1) }] : []),
+    ...(ids.length ? stepKeys(["n"], ["p"], "task", step) : []),
     { keys: ["u", "Ctrl+Z"], name: "undo the last change", run: () => work.turn("undo") },
     { keys: ["U", "Ctrl+Shift+Z", "Ctrl+Y"], name: "redo it", run: () => work.turn("redo") },
     sort.confirm ? { keys: ["s"], name: "submit", run: finish }

@@ -2,7 +2,8 @@
 
 import { counted, foreign, h } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { pickText } from "./pick_view.js";
+import { stepKeys } from "./keyboard.js";
+import { beyond, pickText } from "./pick_view.js";
 import { linkTo } from "./route.js";
 
 /* The sorts of tasks: papers to pick in, sentences to mark, questions to rate, misses to audit. A sort says what is shown
@@ -196,8 +197,7 @@ function sentencesView(task, about, on) {
     { keys: ["x"], name: `mark the sentence, or take it back (also Space${picks ? " or Enter" : ""})`, run: () => toggle(text.reached()) },
     { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
     { keys: ["k"], name: "previous sentence (also ↑)", run: () => move(-1) },
-    { keys: ["]"], name: "next heading", run: () => text.focus(headings.find((index) => index > text.reached()) ?? text.reached()) },
-    { keys: ["["], name: "previous heading", run: () => text.focus(headings.findLast((index) => index < text.reached()) ?? text.reached()) },
+    ...stepKeys(["]"], ["["], "heading", (by) => text.focus(beyond(headings, text.reached(), by) ?? text.reached())),
     ...(task.said ? [{ keys: ["a"], name: "show the whole paper, or only the disputed part", run: showWhole }] : []),
   ] };
 
@@ -283,8 +283,7 @@ function ratingView(task, about, on) {
   return { element: h("div", {}, form, task.sentences.length > 0 && paperList(task)), show, begin: () => focusAt(0), commands: [
     { keys: ["y"], name: "yes", run: () => answer(true) },
     { keys: ["x"], name: "no", run: () => answer(false) },
-    { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
-    { keys: ["k", "ArrowUp"], name: "previous question", run: () => focusAt(current - 1) },
+    ...stepKeys(["j", "ArrowDown"], ["k", "ArrowUp"], "question", (by) => focusAt(current + by)),
   ] };
 
   function show({ ratings }) {
@@ -331,8 +330,7 @@ function auditView(task, about, on) {
   return { element: h("div", {}, evidence, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, causes.buttons), paper),
     show: ({ cause }) => causes.show(cause), begin: () => causes.buttons[0].focus({ preventScroll: true }), commands: [
     { ...causes.command, name: "choose that cause" },
-    { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
-    { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },
+    ...stepKeys(["j", "ArrowDown"], ["k", "ArrowUp"], "source or selected sentence", step),
   ] };
 
   function choose(cause) {
@@ -341,7 +339,7 @@ function auditView(task, about, on) {
   }
 
   function step(by) {
-    const next = by > 0 ? marked.find((index) => index > looked) : marked.findLast((index) => index < looked);
+    const next = beyond(marked, looked, by);
     if (next !== undefined) look(next);
   }
 

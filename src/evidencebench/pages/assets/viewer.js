@@ -1,7 +1,7 @@
 // Shows list and paper side by side (on a small screen one of them), as the address says.
 
 import { cleaned, h, iconed, recall, remember, saveFile, setText, wide } from "./dom.js";
-import { listenToKeys } from "./keyboard.js";
+import { listenToKeys, stepKeys } from "./keyboard.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";
 import { paperPane } from "./paper_view.js";
@@ -28,7 +28,21 @@ function makeViewer(root, source, overview) {
   paper.element.querySelector(".fold").after(shareButton(source, overview, paper.say));
   const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
-  const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
+  const keys = listenToKeys(root, [
+    ...stepKeys(["n", "j"], ["p", "k"], "paper of the list", step),
+    ...stepCommands((kind, by) => paper.view()?.jump(kind, by)),
+    ...stepKeys(["h"], ["H"], "sentence with a searched word", hits.step),
+    { keys: ["o"], name: "only marked sentences, or all", run: () => paper.view()?.toggleLess() },
+    { keys: ["1"], name: "hide or show the marks of A", run: () => paper.view()?.toggle("a") },
+    { keys: ["2"], name: "hide or show the marks of B", run: () => paper.view()?.toggle("b") },
+    { keys: ["a"], name: "next system as A", run: () => cycle(overview, "a") },
+    { keys: ["b"], name: "next system as B", run: () => cycle(overview, "b") },
+    { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
+    { keys: ["t"], name: "next task", run: () => cycle(overview, "task") },
+    { keys: ["l"], name: "hide or show the list beside the paper", run: () => foldList() },
+    { keys: ["/"], name: "search", run: toSearch },
+    { keys: ["Escape"], name: "back to the list", run: () => readRoute().id !== null && go(linkTo(null)) },
+  ]);
   const bar = choiceBar(overview);
   const unknown = h("p.viewer-status.unknown", { role: "status" });
   const skip = h("a.skip-link", { href: "#/papers", onclick: (event) => { event.preventDefault(); paper.focus(); } }, "Skip the list");
@@ -90,6 +104,12 @@ function makeViewer(root, source, overview) {
     if (!root.dataset.place) remember(LIST_FOLD, isFolded ? "yes" : "no");
     paper.showFold(isFolded);
   }
+
+  // On a small screen a paper hides the list, so the list is shown before its search gets the focus.
+  function toSearch() {
+    if (!list.element.checkVisibility()) go(linkTo(null));
+    setTimeout(list.focusSearch);
+  }
 }
 
 // The page of rows that the list shows, and the papers before and after a paper in it.
@@ -137,32 +157,6 @@ function listingOf(source, overview, list) {
     const rows = offset === asked.offset ? found.rows : (await source.rows({ ...asked, offset })).rows;
     const row = rows[wanted - offset];
     return row ? { id: row.id, sentence: row.hits?.index, page: offset ? offset / PAGE_SIZE + 1 : null } : null;
-  }
-}
-
-function viewerCommands({ overview, list, paper, hits, step, foldList }) {
-  return [
-    { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
-    { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
-    ...stepCommands((kind, by) => paper.view()?.jump(kind, by)),
-    { keys: ["h"], name: "next sentence with a searched word", run: () => hits.step(1) },
-    { keys: ["H"], name: "previous sentence with a searched word", run: () => hits.step(-1) },
-    { keys: ["o"], name: "only marked sentences, or all", run: () => paper.view()?.toggleLess() },
-    { keys: ["1"], name: "hide or show the marks of A", run: () => paper.view()?.toggle("a") },
-    { keys: ["2"], name: "hide or show the marks of B", run: () => paper.view()?.toggle("b") },
-    { keys: ["a"], name: "next system as A", run: () => cycle(overview, "a") },
-    { keys: ["b"], name: "next system as B", run: () => cycle(overview, "b") },
-    { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
-    { keys: ["t"], name: "next task", run: () => cycle(overview, "task") },
-    { keys: ["l"], name: "hide or show the list beside the paper", run: () => foldList() },
-    { keys: ["/"], name: "search", run: toSearch },
-    { keys: ["Escape"], name: "back to the list", run: () => readRoute().id !== null && go(linkTo(null)) },
-  ];
-
-  // On a small screen a paper hides the list, so the list is shown before its search gets the focus.
-  function toSearch() {
-    if (!list.element.checkVisibility()) go(linkTo(null));
-    setTimeout(list.focusSearch);
   }
 }
 
