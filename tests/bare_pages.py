@@ -5,7 +5,7 @@ from evidencebench.pages.viewer import ViewerData
 
 _START = """document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
 if (readRoute().place !== "papers") history.replaceState(null, "", "#/papers");
-window.source = new EmbeddedSource();
+window.source = embeddedSource();
 showViewer(document.getElementById("viewer"), source);
 """
 

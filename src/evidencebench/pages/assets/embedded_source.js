@@ -1,4 +1,4 @@
-// The records of a page in one file, which holds them; its methods are those of `ServerSource`.
+// The records of a page in one file, which holds them; its methods are those of `serverSource`.
 
 import { h, unpacked } from "./dom.js";
 import { PAGE_SIZE, SAME, differenceOf, folded, linkToList, scoreOf, wordsOf } from "./route.js";
@@ -75,117 +75,108 @@ const PIECE_SIZE = 16; // as PAPERS_A_PIECE in page_parts.py
 const SEARCH_SLICE_MS = 300;
 
 // The records are lines of JSON in script elements of the page, compressed in pieces; a piece is unpacked when asked for.
-export class EmbeddedSource {
-  #overview = null;
-  #rows = null;
-  #unpacked = { number: null, lines: null };
-  #search = null;
+export function embeddedSource() {
+  const heldIn = (id) => JSON.parse(document.getElementById(id).textContent);
+  const parsed = {}; // {overview, rows}
+  const all = () => (parsed.rows ??= heldIn("rows"));
+  const overview = async () => (parsed.overview ??= heldIn("overview"));
+  const placeOf = (id) => all().findIndex((row) => row.id === id);
+  let last = null; // {number, lines} of a piece: the next paper that is asked for is often in it
+  let newest = null; // search
+  return {
+    overview, rows, instance, records, exchanges,
+    // Links beside the list of papers.
+    linksOf: ({ a, b }) => (a === null || b === null ? [] : [h("a", { href: linkToList("why") }, "Aspects that only A or only B finds")]),
+    // What a shared paper has of this page.
+    pageParts: async () => {
+      const [policy, style, script] = ["meta[http-equiv]", "style", "script:not([type])"].map((part) => document.querySelector(part));
+      return { policy: policy.content, style: style.textContent, script: script.textContent };
+    },
+  };
 
-  async overview() {
-    this.#overview ??= JSON.parse(document.getElementById("overview").textContent);
-    return this.#overview;
-  }
-
-  async rows(asked) {
-    const [all, overview] = [this.#all(), await this.overview()];
-    const named = all.filter((row) => row.id === asked.q); // the whole id of a paper finds that paper only
+  async function rows(asked) {
+    const [papers, about] = [all(), await overview()];
+    const named = papers.filter((row) => row.id === asked.q); // the whole id of a paper finds that paper only
     const words = named.length ? [] : [...new Set(wordsOf(asked.q ?? ""))].map((word) => ` ${word}`);
-    const { hits, n_searched } = words.length ? await this.#searched(words, asked.in) : { n_searched: all.length };
-    const matching = hits ? all.filter((row) => hits.has(row)) : named.length ? named : all;
+    const { hits, n_searched } = words.length ? await searched(words, asked.in) : { n_searched: papers.length };
+    const matching = hits ? papers.filter((row) => hits.has(row)) : named.length ? named : papers;
     const fits = FILTERS[asked.only] ?? (() => true);
-    const before = matching.filter((row) => fits(row, asked, overview));
+    const before = matching.filter((row) => fits(row, asked, about));
     const found = asked.found === null || asked.found === undefined ? before : before.filter((row) => row.found[asked.task]?.[asked.found]);
     const offset = asked.offset ?? 0;
-    const rows = sorted(found, asked).slice(offset, offset + (asked.n ?? PAGE_SIZE));
+    const shown = sorted(found, asked).slice(offset, offset + (asked.n ?? PAGE_SIZE));
     return {
       n_found: found.length,
       n_without_results: found.filter((row) => row.n_results === 0).length,
-      ...meansOf(found, asked, overview),
-      found: foundOf(before, asked, overview),
-      rows: rows.map((row) => (hits?.get(row) ? { ...row, hits: hits.get(row) } : row)),
+      ...meansOf(found, asked, about),
+      found: foundOf(before, asked, about),
+      rows: shown.map((row) => (hits?.get(row) ? { ...row, hits: hits.get(row) } : row)),
       n_searched,
-      n_scored: all.length,
-      n_instances: all.length,
+      n_scored: papers.length,
+      n_instances: papers.length,
     };
   }
 
-  async instance(id) {
-    const place = this.#all().findIndex((one) => one.id === id);
+  async function instance(id) {
+    const place = placeOf(id);
     if (place < 0) throw new Error(`There is no paper “${id}” in this page.`);
-    const lines = await this.#piece(Math.floor(place / PIECE_SIZE));
-    return JSON.parse(lines[place % PIECE_SIZE]);
+    return JSON.parse(await lineOf(place));
   }
 
   // The records of one piece of the papers; none behind the last piece.
-  async records(number) {
-    if (number * PIECE_SIZE >= this.#all().length) return [];
-    return (await this.#piece(number)).map((line) => JSON.parse(line));
+  async function records(number) {
+    return number * PIECE_SIZE < all().length ? (await piece(number)).map((line) => JSON.parse(line)) : [];
   }
 
-  // Links beside the list of papers.
-  linksOf({ a, b }) {
-    return a === null || b === null ? [] : [h("a", { href: linkToList("why") }, "Aspects that only A or only B finds")];
-  }
-
-  // What a shared paper has of this page.
-  async pageParts() {
-    const [policy, style, script] = ["meta[http-equiv]", "style", "script:not([type])"].map((part) => document.querySelector(part));
-    return { policy: policy.content, style: style.textContent, script: script.textContent };
+  async function lineOf(place) {
+    return (await piece(Math.floor(place / PIECE_SIZE)))[place % PIECE_SIZE];
   }
 
   // A run with one answer for all tasks has its requests once.
-  async exchanges(id, system, task) {
-    const place = this.#all().findIndex((one) => one.id === id);
-    const found = JSON.parse(await unpacked(document.getElementById(`exchanges-${place}`).textContent))[system];
+  async function exchanges(id, system, task) {
+    const found = JSON.parse(await unpacked(document.getElementById(`exchanges-${placeOf(id)}`).textContent))[system];
     return found[task] ?? found[0];
   }
 
-  #all() {
-    this.#rows ??= JSON.parse(document.getElementById("rows").textContent);
-    return this.#rows;
-  }
-
-  // The last piece is kept, since the next paper that is asked for is often in it.
-  async #piece(number) {
-    if (this.#unpacked.number === number) return this.#unpacked.lines;
+  async function piece(number) {
+    if (last?.number === number) return last.lines;
     const only = document.getElementById("paper"); // of a page with one paper, which is not compressed
     if (only) return [only.textContent];
     const element = document.getElementById(`papers-${number}`);
     if (!element) throw new Error("This page lists the paper, but does not hold it.");
-    const lines = (await unpacked(element.textContent)).split("\n");
-    this.#unpacked = { number, lines };
-    return lines;
+    last = { number, lines: (await unpacked(element.textContent)).split("\n") };
+    return last.lines;
   }
 
   // What a search has found so far; it goes on, and whoever asks again gets more. A new search ends the last one.
-  async #searched(words, place) {
+  async function searched(words, place) {
     const key = JSON.stringify([words, place]);
-    if (this.#search?.key !== key) {
-      this.#search = { key, hits: new Map(), n_searched: 0 };
-      this.#search.ended = this.#scan(words, place, this.#search);
+    if (newest?.key !== key) {
+      newest = { key, hits: new Map(), n_searched: 0 };
+      newest.ended = scan(words, place, newest);
     }
-    const search = this.#search;
+    const search = newest;
     await Promise.race([search.ended, new Promise((resume) => setTimeout(resume, SEARCH_SLICE_MS))]);
     return search;
   }
 
   // Hypotheses and ids are searched at once, then the texts as they are unpacked. `search.hits` gets the rows found.
-  async #scan(words, place, search) {
-    const all = this.#all();
+  async function scan(words, place, search) {
+    const papers = all();
     const holds = (texts) => words.every((word) => texts.some((text) => text.includes(word)));
-    const heads = all.map((row) => [place !== "text" && row.hypothesis, !place && row.id].filter(Boolean).map(searchable));
-    all.forEach((row, at) => holds(heads[at]) && search.hits.set(row, null));
-    if (place === "hypothesis") search.n_searched = all.length;
-    while (search.n_searched < all.length) {
+    const heads = papers.map((row) => [place !== "text" && row.hypothesis, !place && row.id].filter(Boolean).map(searchable));
+    papers.forEach((row, at) => holds(heads[at]) && search.hits.set(row, null));
+    if (place === "hypothesis") search.n_searched = papers.length;
+    while (search.n_searched < papers.length) {
       const at = search.n_searched;
       if (at % PIECE_SIZE === 0) await new Promise((resume) => setTimeout(resume)); // so that the reader can go on typing
-      if (this.#search !== search) return;
-      const line = (await this.#piece(Math.floor(at / PIECE_SIZE)))[at % PIECE_SIZE];
+      if (newest !== search) return;
+      const line = await lineOf(at);
       search.n_searched += 1;
       if (!mayHold(line, words)) continue;
       const { paper } = JSON.parse(line);
       const texts = paper.sentences.map(searchable);
-      if (holds([...heads[at], texts.join("")])) search.hits.set(all[at], hitsOf(texts, paper.sentences, words));
+      if (holds([...heads[at], texts.join("")])) search.hits.set(papers[at], hitsOf(texts, paper.sentences, words));
     }
   }
 }

@@ -44,10 +44,7 @@ export function gradedOf(overview, record, state) {
     const judged = record.answers[position]?.[state.task] ?? null;
     return { ...system, position, judged, ...gradedAnswer(judged, aspects) };
   });
-  const chosen = ["a", "b"].flatMap((key) => {
-    const side = sides[state[key]];
-    return side ? [{ ...side, key, letter: key.toUpperCase() }] : [];
-  });
+  const chosen = ["a", "b"].filter((key) => sides[state[key]]).map((key) => ({ ...sides[state[key]], key, letter: key.toUpperCase() }));
   return {
     task, aspects, stated, sides, chosen,
     terms: record.terms[state.task] ?? null,

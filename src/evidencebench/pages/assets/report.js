@@ -2,7 +2,7 @@
 
 import { aspectLists } from "./aspect_list.js";
 import { addSaving, counted, foreign, h, percent, signed, svg, themeButton } from "./dom.js";
-import { EmbeddedSource } from "./embedded_source.js";
+import { embeddedSource } from "./embedded_source.js";
 import { firstWords } from "./graded.js";
 import { LIST_PLACES, SAME, SHARED, choose, go, linkTo, linkToList, linkToResults, namesOf, picker, readRoute, scoreOf, shared, splitOnce, systemMark, unknownIn, withQuery } from "./route.js";
 import { showViewer } from "./viewer.js";
@@ -240,7 +240,7 @@ function startContents() {
 
 function startReport() {
   document.querySelector(".page-head").append(themeButton());
-  const source = reportParts.papers ? new EmbeddedSource() : null;
+  const source = reportParts.papers ? embeddedSource() : null;
   startContents();
   document.querySelectorAll("#results figure").forEach(addSaving);
   if (source) reportParts.papers.after(reportParts.lists);

@@ -144,13 +144,11 @@ function tablePage(server) {
 
   function build(news, about) {
     found = { ...news, cells: news.papers.map(() => []), about };
-    for (const [paper, question, cell] of news.cells) found.cells[paper][question] = cell;
     rows = news.papers.map((_, place) => {
       const links = news.questions.map((__, question) => h("a", { href: taskLink("review", `${place}.${question}`), tabindex: "-1", onfocus: () => reach(place, question) }));
       const head = h("div");
       return { links, head, row: h("tr", {}, h("th", { scope: "row" }, head), links.map((link) => h("td", {}, link))) };
     });
-    rows.forEach((_, place) => news.questions.forEach((__, question) => drawCell(place, question)));
     frame.replaceChildren(h("table.desk-table", { role: "grid", "aria-label": "Papers and questions", onkeydown: step },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, counted(news.papers.length, "paper")),
         news.questions.map((question, n) => h("th", { scope: "col" }, h("div", { title: question }, h("small", {}, `${n + 1} `), foreign("span", {}, question)))))),
@@ -158,8 +156,7 @@ function tablePage(server) {
     exports.replaceChildren(...about.formats.map((format) => h("li", {}, h("a", { href: server.link("export", { format }), download: true }, FORMATS[format] ?? format))));
     exports.parentElement.hidden = !about.formats.length;
     reach(Math.min(current[0], rows.length - 1), Math.min(current[1], news.questions.length - 1));
-    rows.forEach((_, place) => drawPaper(place));
-    drawProgress();
+    update(news);
   }
 
   function update(news) {

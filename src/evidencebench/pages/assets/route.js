@@ -46,11 +46,9 @@ export function decodePart(part) {
 // aspect is of one paper only.
 export function linkTo(id, sentence = null, changes = {}) {
   const route = readRoute();
-  const steps = ["#", "papers"];
-  if (id !== null) steps.push(encodeURIComponent(id));
-  if (id !== null && sentence !== null) steps.push(sentence);
+  const steps = id === null ? [] : [encodeURIComponent(id), sentence].filter((step) => step !== null);
   const held = route.place === "papers" ? route.query : shared(route.query);
-  return withQuery(steps.join("/"), held, id === route.id ? changes : { aspect: null, asked: null, ...changes });
+  return withQuery(["#/papers", ...steps].join("/"), held, id === route.id ? changes : { aspect: null, asked: null, ...changes });
 }
 
 // The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.
