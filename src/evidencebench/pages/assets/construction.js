@@ -1,9 +1,7 @@
 // The drafts of a construction: what became of them; each with its passage, its aspects, and the votes on its paper.
 
-import { announce, cleaned, counted, foreign, h, recall, remember, themeButton, unpacked } from "./dom.js";
-import { listenToKeys, stepKeys } from "./keyboard.js";
-import { textOf } from "./paper_text.js";
-import { beyond, pickText } from "./pick_view.js";
+import { announce, cleaned, counted, foreign, h, listenToKeys, recall, remember, stepKeys, themeButton, unpacked } from "./dom.js";
+import { beyond, pickText, textOf } from "./paper_text.js";
 import { go, linkTo, readRoute } from "./route.js";
 import { askServer } from "./server.js";
 

@@ -147,6 +147,51 @@ export function themeButton() {
   }
 }
 
+// Single-key shortcuts, the dialog that names them, and the switch that turns them off (WCAG 2.1.4).
+
+const KEYS_SWITCH = "evidencebench-keys";
+const TYPING = "input, textarea, select, [contenteditable]";
+
+// Two commands: to the next of something, and to the one before.
+export const stepKeys = (forward, back, what, step) => [
+  { keys: forward, name: `next ${what}`, run: () => step(1) },
+  { keys: back, name: `previous ${what}`, run: () => step(-1) },
+];
+
+/* A command is {keys, name, run}, and `on` where it holds only while an element of that selector has the focus. Escape,
+   "?" and keys with Ctrl (on a Mac Cmd) work also where single keys are off. */
+export function listenToKeys(root, commands) {
+  let isOn = recall(KEYS_SWITCH) !== "off";
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.altKey || event.isComposing) return;
+    if (!root.checkVisibility() || document.querySelector("dialog[open]")) return;
+    const isControl = event.ctrlKey || event.metaKey;
+    const key = isControl ? `Ctrl+${event.shiftKey ? "Shift+" : ""}${event.key.toUpperCase()}` : event.key;
+    if (key === "Escape" && event.target.matches?.("textarea")) event.target.blur();
+    if (event.target.closest?.(TYPING) || (!isOn && !isControl && key !== "Escape")) return;
+    const holds = ({ keys, on }) => keys.includes(key) && (!on || event.target.matches?.(on));
+    const command = key === "?" ? { run: open } : commands.find(holds);
+    if (!command) return;
+    event.preventDefault();
+    command.run(event.key);
+  });
+  return { open, use: (others) => { commands = others; } };
+
+  function open() {
+    const box = h("input", { type: "checkbox", checked: isOn, onchange: () => { isOn = box.checked; remember(KEYS_SWITCH, isOn ? "on" : "off"); } });
+    const dialog = h("dialog.key-dialog", { "aria-labelledby": "key-title", onclose: () => dialog.remove() },
+      h("h2", { id: "key-title" }, "Keyboard"),
+      h("label.key-switch", {}, box, "Single-key shortcuts on"),
+      h("table", {},
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
+        h("tbody", {}, [...commands, { keys: ["?"], name: "open this list" }].map(({ keys, name }) => h("tr", {},
+          h("td", {}, keys.map((key, n) => [n ? " or " : "", h("kbd", {}, key === "Escape" ? "Esc" : key)])), h("td", {}, name))))),
+      h("button", { onclick: () => dialog.close() }, "Close"));
+    root.append(dialog);
+    dialog.showModal();
+  }
+}
+
 // Unpacks what a page in one file holds: `compressed` of pages/html.py packed it.
 
 export async function unpacked(text) {

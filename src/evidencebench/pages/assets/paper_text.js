@@ -1,8 +1,7 @@
 // Shows the text of a paper with its evidence and selections; all sentences, or only the marked ones.
 
-import { cleaned, counted, foreign, h, svg, wide } from "./dom.js";
+import { cleaned, counted, foreign, h, stepKeys, svg, wide } from "./dom.js";
 import { abstractLabel, chips, firstWords, mark } from "./graded.js";
-import { stepKeys } from "./keyboard.js";
 import { sideA, targetsOf } from "./paper_view.js";
 import { linkTo } from "./route.js";
 
@@ -135,6 +134,77 @@ export function stepper(what, disabled, step, ...between) {
   const button = (by, sign, word) =>
     h(`button.${word}`, { disabled, "aria-label": `${word} ${what}`, title: `${word} ${what}`, onclick: () => step(by) }, sign);
   return h("span.stepper", {}, button(-1, "‹", "previous"), between, button(1, "›", "next"));
+}
+
+// The next of these sentences, which ascend, after one or before it.
+export const beyond = (indexes, from, step) =>
+  step < 0 ? indexes.findLast((index) => index < from) : indexes.find((index) => index > from);
+
+/* The sentences; Tab reaches one of them, and arrow keys go to the others. `onReach(index)` is told where the focus goes.
+   Returns {element, buttons, reached(), reach(index), focus(index), showPicked(indexes), place(bar), showAtTop(index)}. */
+export function pickText(paper, onToggle, onReach) {
+  let pressed = null;
+  const press = ({ clientX, clientY, pointerType }) => { pressed = { x: clientX, y: clientY, isTouch: pointerType === "touch" }; };
+  const toggle = (index, event) => { if (!endsSelection(event, pressed)) onToggle(index); };
+  const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, { toggle, reach }));
+  const list = h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
+  buttons.forEach((button, index) => {
+    const kind = paper.kinds[index];
+    const label = kind === "a" && paper.kinds[index - 1] !== "a" && abstractLabel(paper, index);
+    if (label) list.append(h("li.pick-label", {}, label));
+    list.append(h("li", { class: `pick-row pick-${kind}` }, kind === "h" ? h("h2", {}, button) : button));
+  });
+  let reached = 0;
+  return {
+    element: list, buttons, reach, focus, place,
+    reached: () => reached,
+    showPicked: (picked) => buttons.forEach((button, index) => { button.ariaPressed = picked.includes(index); }),
+    showAtTop: (index) => buttons[Math.min(index, buttons.length - 1)].scrollIntoView(),
+  };
+
+  function step(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    focus(reached + by);
+  }
+
+  function reach(index) {
+    buttons[reached]?.setAttribute("tabindex", "-1");
+    buttons[index]?.setAttribute("tabindex", "0");
+    reached = index;
+    onReach?.(index);
+  }
+
+  // Where the person is: at the sentence that was reached, or where it is out of view, at the first one in view.
+  function place(bar) {
+    const top = bar.getBoundingClientRect().bottom;
+    const isInView = (button, { y, height } = button.getBoundingClientRect()) => y + height > top && y < innerHeight;
+    return isInView(buttons[reached]) ? reached : Math.max(0, buttons.findIndex((button) => isInView(button)));
+  }
+
+  function focus(index, options) {
+    reach(Math.max(0, Math.min(index, buttons.length - 1)));
+    buttons[reached]?.focus(options);
+  }
+}
+
+const pickButton = (sentence, index, on) => h("button.pick-sentence",
+  { id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
+    onclick: (event) => on.toggle(index, event), onfocus: () => on.reach(index) },
+  h("span.pick-number", {}, String(index)),
+  h("span.pick-box", { "aria-hidden": "true" }),
+  foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"));
+
+const DRAG_PIXELS = 6;
+
+/* Whether a click selects text, and so is no pick: it ends a drag, extends the selection by Shift, or
+   is the third of a triple click. The second of a double click takes back the pick of the first. A finger that
+   moves scrolls the page, which makes no click. A key (`detail` 0) always picks. */
+function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
+  if (detail === 0 || detail === 2) return false;
+  if (detail > 2 || (shiftKey && !getSelection().isCollapsed)) return true;
+  return pressed !== null && !pressed.isTouch && Math.hypot(clientX - pressed.x, clientY - pressed.y) > DRAG_PIXELS;
 }
 
 // Draws a map of the paper beside its text, a line for each sentence: the evidence, and what A and B selected.

@@ -1,11 +1,11 @@
 // What a language model was asked about a paper and what it replied, beside the paper; loaded when a reader opens it.
 
-import { aspectMatrix } from "./aspect_matrix.js";
-import { announce, cleaned, counted, foreign, h, wide } from "./dom.js";
-import { chips, definitions, gradedOf, onlyOf, percentage, plainMark, scoreExplanation } from "./graded.js";
-import { STEPS, mapOf, textOf, toolbar } from "./paper_text.js";
-import { beyond, picksFold } from "./pick_view.js";
-import { chosen, go, linkTo, noteSentence, readRoute, systemMark } from "./route.js";
+import { aspectMatrix, sentenceLink } from "./aspect_matrix.js";
+import { announce, cleaned, counted, foreign, h, percent, wide } from "./dom.js";
+import { chips, definitions, firstWords, gradedOf, onlyOf, percentage, plainMark, scoreExplanation } from "./graded.js";
+import { markWords } from "./paper_list.js";
+import { STEPS, beyond, mapOf, textOf, toolbar } from "./paper_text.js";
+import { chosen, go, linkTo, noteSentence, readRoute, systemMark, wordsOf } from "./route.js";
 
 // For each of A and B that asks a model: what its answer took, and a fold where the page can show the requests.
 const exchangeBlocks = (overview, record, state, source) => ["a", "b"].filter((letter) => record.spent?.[state[letter]]).map((letter) => {
@@ -226,6 +226,62 @@ function watchView(rows, showView) {
     if (seen.size) showView(Math.min(...seen), Math.max(...seen));
   });
   rows.forEach((row) => observer.observe(row));
+}
+
+// Lists what a system chose, in its order, and says what each sentence adds to those before it.
+
+const MOST_PICKED_TEXT = 600; // characters
+// Letter of a pick -> its class, and in words.
+const VERDICTS = { n: ["new", "new evidence"], r: ["redundant", "adds nothing"], o: ["none", "no evidence"], h: ["heading", "heading"] };
+
+function picksFold(graded, side, onChoose) {
+  if (!side.judged || !side.selected.length) return null;
+  const { certain, tied, n_drawn: nDrawn, picks } = side.judged;
+  const counts = Object.entries(VERDICTS).flatMap(([letter, [, words]]) => {
+    const n = picks.split(letter).length - 1;
+    return n ? [`${n} ${words}`] : [];
+  });
+  // Of a sentence that states something new, the aspects that no certain one before it states.
+  const shownOf = (index, letter) => graded.stated[index].filter((aspect) => aspect.counts &&
+    (letter !== "n" || (certain.find((one) => aspect.sentences.includes(one)) ?? index) === index));
+  const words = wordsOf(graded.paper.hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
+  const isLabelled = graded.aspects.length > 0;
+  return h("details.picked", { "data-fold": `picks-${side.letter}` },
+    h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
+    h("p", {}, foreign("b", {}, side.label), ", in its order", isLabelled && `: ${counts.join(", ")}`,
+      ". Words of the hypothesis are underlined."),
+    nDrawn > 0 && h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}`,
+      `${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`),
+    h("ol", {}, [...certain, ...tied].map((index, place) => {
+      const [kind, verdict] = VERDICTS[picks[place]];
+      const share = side.selects(index);
+      return h("li", {},
+        sentenceLink(graded.paper, index), " ",
+        underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
+        h("p", { class: `pick-verdict is-${kind}` },
+          isLabelled && h("b", {}, verdict),
+          share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
+          kind === "redundant" && "stated before: ",
+          chips(shownOf(index, picks[place]), onChoose)));
+    })));
+}
+
+// Words that say nothing about the subject.
+const COMMON = new Set((
+  "and are but can for from had has have into its more not than that the their them then there these they this those " +
+  "was were which while will with").split(" "));
+
+// Whether at least four letters begin both words, and at most three follow, as in "keeps" and "keeping".
+function isAlike(one, other) {
+  let n = 0;
+  while (n < one.length && one[n] === other[n]) n += 1;
+  return one === other || (n > 3 && Math.max(one.length, other.length) - n <= 3);
+}
+
+function underlined(text, words) {
+  const element = foreign("span", {}, text);
+  markWords(element, "u", (found) => words.some((word) => isAlike(found, word)));
+  return element;
 }
 
 // The pane of one paper: loads it, shows it, and keeps the reader's place in it.

@@ -1,9 +1,8 @@
 // The desk of a review: a table of papers and questions that fills as it goes, and its cells, one at a time.
 
-import { announce, counted, foreign, h, recall, remember, svg, themeButton, wide } from "./dom.js";
+import { announce, counted, foreign, h, listenToKeys, recall, remember, stepKeys, svg, themeButton, wide } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { listenToKeys, stepKeys } from "./keyboard.js";
-import { pickText } from "./pick_view.js";
+import { pickText } from "./paper_text.js";
 import { folded } from "./route.js";
 import { askedPage, nextOpen, showTasks, taskPage } from "./task_pages.js";
 import { numbered, taskLink } from "./task_sorts.js";

@@ -1,8 +1,7 @@
 // The pages of people who answer tasks: signing in, the list of tasks, one task, and the result of one that is final.
 
-import { cleaned, counted, foreign, h, percent, setText, svg } from "./dom.js";
+import { cleaned, counted, foreign, h, listenToKeys, percent, setText, stepKeys, svg } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { listenToKeys, stepKeys } from "./keyboard.js";
 import { stepCommands } from "./paper_text.js";
 import { paperView } from "./paper_view.js";
 import { choiceBar, chosen, cycle, decodePart, go, readRoute, splitOnce } from "./route.js";

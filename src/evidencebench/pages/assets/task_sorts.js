@@ -1,9 +1,8 @@
 // What people are asked, and how they answer.
 
-import { counted, foreign, h } from "./dom.js";
+import { counted, foreign, h, stepKeys } from "./dom.js";
 import { firstWords } from "./graded.js";
-import { stepKeys } from "./keyboard.js";
-import { beyond, pickText } from "./pick_view.js";
+import { beyond, pickText } from "./paper_text.js";
 import { linkTo } from "./route.js";
 
 /* The sorts of tasks: papers to pick in, sentences to mark, questions to rate, misses to audit. A sort says what is shown

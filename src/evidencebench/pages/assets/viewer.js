@@ -1,7 +1,6 @@
 // Shows list and paper side by side (on a small screen one of them), as the address says.
 
-import { cleaned, h, iconed, recall, remember, saveFile, setText, wide } from "./dom.js";
-import { listenToKeys, stepKeys } from "./keyboard.js";
+import { cleaned, h, iconed, listenToKeys, recall, remember, saveFile, setText, wide } from "./dom.js";
 import { KNOWN, askedOf, listPane, paperHits, progressOf } from "./paper_list.js";
 import { stepCommands } from "./paper_text.js";
 import { paperPane } from "./paper_view.js";
@@ -29,9 +28,11 @@ function makeViewer(root, source, overview) {
   const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
   const keys = listenToKeys(root, [
-    ...stepKeys(["n", "j"], ["p", "k"], "paper of the list", step),
+    { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
+    { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
     ...stepCommands((kind, by) => paper.view()?.jump(kind, by)),
-    ...stepKeys(["h"], ["H"], "sentence with a searched word", hits.step),
+    { keys: ["h"], name: "next sentence with a searched word", run: () => hits.step(1) },
+    { keys: ["H"], name: "previous sentence with a searched word", run: () => hits.step(-1) },
     { keys: ["o"], name: "only marked sentences, or all", run: () => paper.view()?.toggleLess() },
     { keys: ["1"], name: "hide or show the marks of A", run: () => paper.view()?.toggle("a") },
     { keys: ["2"], name: "hide or show the marks of B", run: () => paper.view()?.toggle("b") },
