@@ -1,6 +1,6 @@
 // Lists over all papers: the aspects that no system finds, those that only A or only B finds, and a model's replies.
 
-import { counted, foreign, h, setText, shortened } from "./dom.js";
+import { counted, foreign, h, longList, setText, shortened } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { PAGE_SIZE, chosen, folded, go, linkTo, linkToList, namesOf, picker, readRoute, systemMark, unknownIn } from "./route.js";
 
@@ -180,10 +180,9 @@ function pageOfList(root, place, asked, asking) {
   const unknown = h("p.task-told", { role: "status" });
   const told = h("p", { role: "status" });
   const table = h("tbody");
-  const items = h("ol.listed");
-  const more = h("button", { onclick: showMore }, "Show more");
+  const items = longList("ol.listed", PAGE_SIZE, (entry) => entry.draw());
   const head = h("thead", {}, h("tr", {}, h("td"), Object.values(list.kinds).map((words) => h("th.number", { scope: "col" }, words))));
-  const shown = { key: null, most: PAGE_SIZE, entries: [] };
+  let shown = null; // what is asked of the entries
   const hasGroups = list.noun === "aspect";
   const form = (...pickers) => h("form.pair-choices", { role: "search", onsubmit: (event) => event.preventDefault() }, pickers);
   root.replaceChildren(h("div", {},
@@ -196,7 +195,7 @@ function pageOfList(root, place, asked, asking) {
         hasGroups && h("p.note", {}, "An aspect that several sections state counts in each of them.")),
       h("div", {},
         form(kinds.label, hasGroups && groups.label, h("label.picker", {}, h("span.picker-name", {}, "Words"), search)),
-        told, items, more))));
+        told, items.list, items.more))));
   return { update };
 
   function update(route, { entries, n_read: nRead }) {
@@ -206,7 +205,7 @@ function pageOfList(root, place, asked, asking) {
     const isOf = (one) => (known.kind.includes(kind) ? one.kind === kind : first.includes(one.kind)) && (!GROUPS.includes(group) || one.groups.includes(group));
     const words = folded(q).split(/\s+/).filter(Boolean);
     const holds = (text) => words.every((word) => text.includes(word));
-    shown.entries = entries.filter((one) => isOf(one) && (!words.length || holds(folded(one.text()))));
+    const fitting = entries.filter((one) => isOf(one) && (!words.length || holds(folded(one.text()))));
     kinds.select.value = known.kind.includes(kind) && kind !== String(first) ? kind : "";
     groups.select.value = GROUPS.includes(group) ? group : "";
     if (search.value.trim() !== q) search.value = q;
@@ -214,26 +213,10 @@ function pageOfList(root, place, asked, asking) {
     table.replaceChildren(...countRows(entries, list, { kind, group }, to));
     table.querySelectorAll("td > *")[focused]?.focus();
     const rest = nRead < overview.n_instances ? `; read ${nRead.toLocaleString("en")} of ${counted(overview.n_instances, "paper")} so far` : "";
-    setText(told, `${shown.entries.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`);
+    setText(told, `${fitting.length.toLocaleString("en")} of ${counted(entries.length, list.noun)}${rest}`);
     const key = JSON.stringify([kind, group, q]);
-    if (shown.key !== key) {
-      Object.assign(shown, { key, most: PAGE_SIZE });
-      items.replaceChildren();
-    }
-    draw();
-  }
-
-  // What is drawn stays: papers that are read later only come behind it.
-  function draw() {
-    items.append(...shown.entries.slice(items.childElementCount, shown.most).map((entry) => entry.draw()));
-    more.hidden = shown.entries.length <= shown.most;
-  }
-
-  function showMore() {
-    const next = items.childElementCount;
-    shown.most += PAGE_SIZE;
-    draw();
-    items.children[next]?.querySelector("a").focus();
+    items.show(fitting, shown !== key);
+    shown = key;
   }
 }
 

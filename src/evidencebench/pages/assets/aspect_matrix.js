@@ -109,8 +109,7 @@ function matrixRow(graded, aspect, columns, on) {
 // Scrolls the frame only; the page stays where the reader is.
 export function showWithin(frame, element) {
   const top = element.getBoundingClientRect().top - frame.getBoundingClientRect().top;
-  const isInside = top >= 0 && top + element.offsetHeight <= frame.clientHeight;
-  if (!isInside) frame.scrollTop += top - frame.clientHeight / 4;
+  if (top < 0 || top + element.offsetHeight > frame.clientHeight) frame.scrollTop += top - frame.clientHeight / 4;
 }
 
 // Filters as [words, keeps(item)].
@@ -118,10 +117,9 @@ function filtersOf(graded) {
   const judged = graded.chosen.filter((side) => side.judged);
   const missedBy = ({ letter, covers }) => [`Missed by ${letter}`, ({ aspect }) => aspect.counts && !covers(aspect)];
   const foundOnlyBy = (side, place) => [`Only ${side.letter}`, ({ aspect }) => onlyOf(graded, side, judged[1 - place]).includes(aspect)];
-  const missedByAll = ["Missed by all", ({ aspect, nFound }) => aspect.counts && !nFound];
   return [
     ["All", () => true],
-    ...(graded.competing.length ? [missedByAll] : []),
+    ...(graded.competing.length ? [["Missed by all", ({ aspect, nFound }) => aspect.counts && !nFound]] : []),
     ...judged.map(missedBy),
     ...(judged.length === 2 ? judged.map(foundOnlyBy) : []),
   ];

@@ -76,6 +76,30 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/* A list that is drawn piece by piece: {list, more, show(entries, isNew)}; `draw` makes an element of an entry. What is drawn
+   stays, since others only come behind it, unless the entries are new. */
+export function longList(name, step, draw) {
+  let [shown, most] = [[], step];
+  const list = h(name);
+  const more = h("button", { onclick: grow }, "Show more");
+  return { list, more, show };
+
+  function show(entries, isNew = false) {
+    if (isNew) list.replaceChildren();
+    if (isNew) most = step;
+    shown = entries;
+    list.append(...shown.slice(list.childElementCount, most).map(draw));
+    more.hidden = shown.length <= most;
+  }
+
+  function grow() {
+    const next = list.childElementCount;
+    most += step;
+    show(shown);
+    list.children[next]?.querySelector("a").focus();
+  }
+}
+
 // "1 sentence", "2,000 sentences".
 export const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 

@@ -107,8 +107,7 @@ export function chosen(overview, { query }) {
   const best = overview.tasks[task]?.best ?? [];
   const [first, second] = best.length ? best : names.keys();
   const a = named("a", (named("b", null) === first ? second : first) ?? null);
-  const other = a === second ? first : second;
-  return { task, a, b: named("b", runs > 1 ? other : null) };
+  return { task, a, b: named("b", runs > 1 ? (a === second ? first : second) : null) };
 }
 
 // The bar above list and paper: the task, the two systems, and help for the keyboard.

@@ -96,8 +96,7 @@ export function autosave(send, say, { onHidden = () => {}, isHeld = () => false 
 
   // Waits a moment for what is not saved; where the server is away, it is sent when it is back.
   async function end() {
-    const saved = settled().then(() => over.abort());
-    await Promise.race([saved, new Promise((resume) => setTimeout(resume, 1500))]);
+    await Promise.race([settled().then(() => over.abort()), new Promise((resume) => setTimeout(resume, 1500))]);
   }
 
   async function run() {

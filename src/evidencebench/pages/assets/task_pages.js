@@ -1,6 +1,6 @@
 // The pages of people who answer tasks: signing in, the list of tasks, one task, and the result of one that is final.
 
-import { cleaned, counted, foreign, h, listenToKeys, percent, setText, stepKeys, svg } from "./dom.js";
+import { cleaned, counted, foreign, h, listenToKeys, longList, percent, setText, stepKeys, svg } from "./dom.js";
 import { firstWords } from "./graded.js";
 import { stepCommands } from "./paper_text.js";
 import { paperView } from "./paper_view.js";
@@ -156,9 +156,10 @@ function listOf(sort, list, { rows, last = null, scores }, about) {
   const done = rows.filter(({ status }) => status === "done").length;
   const next = rows.find(({ id }) => id === last) ?? nextOpen(rows, null);
   const isBegun = done || last !== null || rows.some(({ status }) => status === "draft");
-  const ordered = h("ol.queue");
-  const more = h("button", { onclick: grow }, "Show more");
-  grow();
+  const tasks = longList("ol.queue", QUEUE_STEP, (row) => h("li", { class: `queue-item queue-${row.status}` },
+    foreign("a", { href: sort.link(list, row) }, firstWords(row.text, 300) || row.id),
+    h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, row.words), row.recall !== null && ` · ${percent(row.recall)}`)));
+  tasks.show(rows);
   return [
     h("h1", {}, words.title),
     words.note ? h("p.people-note", {}, words.note) : null,
@@ -171,16 +172,8 @@ function listOf(sort, list, { rows, last = null, scores }, about) {
         h("pre.task-command", { tabindex: "0" }, about.report)]],
     scores && [h("h2", {}, next ? "Your score so far" : "Your score"), ...ownScores(scores)],
     guideFold(sort, about),
-    ordered, more,
+    tasks.list, tasks.more,
   ].flat(2).filter(Boolean);
-
-  function grow() {
-    const from = ordered.childElementCount;
-    ordered.append(...rows.slice(from, from + QUEUE_STEP).map((row) => h("li", { class: `queue-item queue-${row.status}` },
-      foreign("a", { href: sort.link(list, row) }, firstWords(row.text, 300) || row.id),
-      h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, row.words), row.recall !== null && ` · ${percent(row.recall)}`))));
-    more.hidden = ordered.childElementCount >= rows.length;
-  }
 }
 
 // How well the person has done, beside the systems, on exactly the papers that were submitted.

@@ -170,8 +170,7 @@ function mergeValues(base, mine, theirs) {
     return [...stay, ...mine.filter((one) => !base.includes(one) && !stay.includes(one))];
   }
   if (typeof mine === "object") {
-    const changed = Object.entries(mine).filter(([name, value]) => base[name] !== value);
-    return { ...theirs, ...Object.fromEntries(changed) };
+    return { ...theirs, ...Object.fromEntries(Object.entries(mine).filter(([name, value]) => base[name] !== value)) };
   }
   return mine === base ? theirs : mine;
 }
