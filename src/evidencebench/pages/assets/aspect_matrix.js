@@ -17,7 +17,7 @@ export function aspectMatrix(graded, on) {
   const columns = all.filter((side, place) => all.findIndex(({ position }) => position === side.position) === place);
   const items = graded.aspects.map((aspect) => matrixRow(graded, aspect, columns, on));
   const heads = new Map([null, ...columns].map((side) => [side, h("th", { scope: "col", class: side ? side.key && `of-${side.key}` : "of-aspects" },
-    h("button", { title: side ? `${side.label}: found or missed first` : "Missed by most first, or by number", onclick: () => sort(side) },
+    h("button", { title: side ? `${side.label}: found or missed first` : "Missed by most first, or by number", onclick: () => order(side, sorted.by === side && !sorted.isTurned) },
       side ? [side.letter && plainMark(side), foreign("span.head-name", {}, side.label)] : "Aspect"))]));
   const filters = filtersOf(graded);
   const buttons = filters.map(([words, keeps], place) => {
@@ -39,19 +39,14 @@ export function aspectMatrix(graded, on) {
     frame);
   let shown = 0; // the place of the filter
   let chosen = null;
-  let sorted = { by: null, isTurned: false };
-  order();
+  let sorted = {}; // {by, isTurned}
+  order(null, false);
   return { element, show, showChosen };
 
-  // A second press on the same head turns the order around.
-  function sort(by) {
-    sorted = { by, isTurned: sorted.by === by && !sorted.isTurned };
-    order();
-  }
-
-  // At first what most systems missed; a system's head brings what it found; "Aspect" turns to numbers.
-  function order() {
-    const { by, isTurned } = sorted;
+  /* At first what most systems missed; a system's head brings what it found; "Aspect" turns to numbers. A second press
+     on the same head turns the order around. */
+  function order(by, isTurned) {
+    sorted = { by, isTurned };
     const rank = ({ aspect, nFound }) => (by ? (isTurned ? 1 : -1) * by.covers(aspect) : isTurned ? 0 : nFound);
     const last = ({ aspect }) => (by || !isTurned) && !aspect.counts;
     const rows = items.toSorted((one, other) =>

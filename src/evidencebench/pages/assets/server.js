@@ -105,14 +105,13 @@ export function autosave(send, say, { onHidden = () => {}, isHeld = () => false 
       waiting = null;
       try {
         await send(value);
+        if (waiting === null) say("saved");
       } catch (error) {
         say("failed", error);
         if (error.status >= 400 && error.status < 500) continue; // the server refused it, and would refuse it again
         waiting ??= value;
         await new Promise((resume) => setTimeout(resume, 2000));
-        continue;
       }
-      if (waiting === null) say("saved");
     }
     running = null;
   }
@@ -161,9 +160,8 @@ const NAME_KEY = "evidencebench-person";
 // The name is kept for this tab, so that a person is signed in again where the server was restarted.
 export function taskServer() {
   let name = recall(NAME_KEY, "sessionStorage");
-  let submitted = null;
   return {
-    session, signIn, signOut, submit,
+    session, signIn, signOut,
     name: () => name,
     queue: (list, changes = {}) => ask("queue", { query: { list, ...changes } }),
     task: (list, id) => ask("task", { query: { list, id } }),
@@ -172,8 +170,8 @@ export function taskServer() {
     link: (path, query) => `/api/people/${path}?${new URLSearchParams({ person: name, ...query })}`,
     // Returns the answer as the server has kept it.
     save: async (list, answer) => (await ask("answer", { method: "PUT", body: { list, answer } })).answer,
-    // The response to a submission is the result, so it is not asked for again.
-    result: async (list, id) => (submitted?.id === id ? submitted.found : ask("result", { query: { list, id } })),
+    submit: (list, answer) => ask("submit", { method: "POST", body: { list, answer } }),
+    result: (list, id) => ask("result", { query: { list, id } }),
   };
 
   async function session() {
@@ -184,19 +182,13 @@ export function taskServer() {
 
   async function signIn(typed) {
     const found = await asked("session", { method: "POST", body: { name: typed } });
-    if (name !== found.person) submitted = null;
     keepName(found.person);
     return found;
   }
 
   async function signOut() {
     await asked("session", { method: "DELETE" });
-    submitted = null;
     keepName(null);
-  }
-
-  async function submit(list, answer) {
-    submitted = { id: answer.task, found: await ask("submit", { method: "POST", body: { list, answer } }) };
   }
 
   function keepName(found) {
