@@ -33,11 +33,8 @@ async function showConstruction(root) {
   ]);
   root.classList.add("bench");
   root.append(told, list, holder);
-  try {
-    await renew();
-  } catch (error) {
-    return announce(told, error.message);
-  }
+  const failure = await renew().catch((error) => error);
+  if (failure) return announce(told, failure.message);
   document.querySelector(".page-head").append(h("p.page-title", {}, shown.overview.title),
     h("button", { onclick: keys.open }, "Keyboard"), themeButton());
   window.addEventListener("hashchange", follow);
@@ -79,7 +76,7 @@ async function showConstruction(root) {
       [...list.querySelectorAll(".row-link")].find((link) => link.hash === linkTo(left ?? ""))?.focus({ preventScroll: true });
       return;
     }
-    if (shown.draft?.id !== id) await open(id);
+    if (shown.draft?.id !== id) await open(id).catch((error) => announce(told, error.message));
     if (sentence !== null) shown.draft?.show(sentence);
   }
 
@@ -90,15 +87,11 @@ async function showConstruction(root) {
       holder.replaceChildren(h("a.button", { href: linkTo(null) }, "Back to the list"));
       return announce(told, "There is no such draft.");
     }
-    try {
-      const record = await source.record(row);
-      if (readRoute().id !== id) return; // the reader has gone on meanwhile
-      draw(record);
-      window.scrollTo(0, 0);
-      holder.querySelector("h1").focus({ preventScroll: true });
-    } catch (error) {
-      announce(told, error.message);
-    }
+    const record = await source.record(row);
+    if (readRoute().id !== id) return; // the reader has gone on meanwhile
+    draw(record);
+    window.scrollTo(0, 0);
+    holder.querySelector("h1").focus({ preventScroll: true });
   }
 
   // Shows a draft; one that was just edited stays where it is.

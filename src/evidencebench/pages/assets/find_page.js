@@ -60,7 +60,7 @@ function showFindPage(root) {
   const split = h("input", { id: "find-split", type: "checkbox", onchange: showAnswer });
   const askButton = h("button", { type: "submit", class: "find-ask" }, "Find the evidence");
   const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
-  const exporting = h("div.find-export", { hidden: true }, labelled("Export as", format), h("button", { onclick: exportAnswer }, "Export"));
+  const exporting = h("div.find-export", { hidden: true }, labelled("Export as", format), h("button", { onclick: () => exportAnswer().catch(({ message }) => announce(status, message)) }, "Export"));
   const answer = h("div.find-answer");
   const empty = h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine.");
   const text = h("div.find-text", {}, empty);
@@ -141,14 +141,12 @@ function showFindPage(root) {
   }
 
   // Sends the paper again where the server has forgotten it, as after a restart.
-  async function askAboutPaper(path, body) {
-    try {
-      return await askServer(path, { method: "POST", body });
-    } catch (error) {
+  function askAboutPaper(path, body) {
+    return askServer(path, { method: "POST", body }).catch(async (error) => {
       if (error.status !== 410) throw error;
       await askServer("/api/find/paper", { method: "POST", query: { name: state.file.name }, file: state.file.content });
       return askServer(path, { method: "POST", body });
-    }
+    });
   }
 
   function shown() {
@@ -183,13 +181,9 @@ function showFindPage(root) {
   }
 
   async function exportAnswer() {
-    try {
-      const body = { ...question(), budget: Math.max(1, shown().length), format: format.value, split: split.checked };
-      const found = await askAboutPaper("/api/find/export", body);
-      saveFile(found.name, "", [found.text]);
-    } catch (error) {
-      announce(status, error.message);
-    }
+    const body = { ...question(), budget: Math.max(1, shown().length), format: format.value, split: split.checked };
+    const found = await askAboutPaper("/api/find/export", body);
+    saveFile(found.name, "", [found.text]);
   }
 }
 

@@ -15,19 +15,15 @@ const exchangeBlocks = (overview, record, state, source) => ["a", "b"].filter((l
     foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request noted"}.`);
   if (!overview.has_exchanges) return spent;
   const body = h("div", { role: "status" });
-  return h("details.exchanges", { "data-fold": `asked-${letter}`, open: state.asked === letter, ontoggle: open },
+  return h("details.exchanges", { "data-fold": `asked-${letter}`, open: state.asked === letter, ontoggle: () => open().catch((error) => { body.textContent = error.message; }) },
     h("summary", {}, h("h2", {}, mark, wide(" What"), ` ${letter.toUpperCase()} was asked`, wide(" and answered"))),
     spent, body);
 
   async function open() {
     if (body.childElementCount) return;
     body.textContent = "Loading…";
-    try {
-      const { requests, note } = await source.exchanges(record.paper.id, system, state.task);
-      body.replaceChildren(...requests.map(requestPart), h("p", {}, note));
-    } catch (error) {
-      body.textContent = error.message;
-    }
+    const { requests, note } = await source.exchanges(record.paper.id, system, state.task);
+    body.replaceChildren(...requests.map(requestPart), h("p", {}, note));
   }
 });
 

@@ -262,7 +262,7 @@ function followReport(source, left = "") {
   const returns = before !== part && part === "results";
   if (before !== part) reportScroll[before === "lists" ? new URL(left || location.href).hash : before] = window.scrollY;
   for (const [name, element] of Object.entries(reportParts)) if (element) element.hidden = name !== part;
-  markPlace(place);
+  for (const link of document.querySelectorAll(".page-head a[data-place]")) link.ariaCurrent = link.dataset.place === place ? "page" : null;
   if (before === "papers" && part !== before) papersLeft = new URL(left || location.href).hash || "#/papers";
   updateLinks(place);
   if (before === "lists" && part !== before) document.title = reportTitle;
@@ -315,8 +315,4 @@ function showSection(name) {
   const section = document.getElementById(name);
   section?.scrollIntoView();
   section?.focus({ preventScroll: true });
-}
-
-function markPlace(place) {
-  for (const link of document.querySelectorAll(".page-head a[data-place]")) link.ariaCurrent = link.dataset.place === place ? "page" : null;
 }

@@ -394,12 +394,6 @@ const disputeItem = ({ id, paper, question, sides, agreed }, about) => h("li", {
   h("div", {}, foreign("a", { href: taskLink("agreed", id) }, question), " – ", foreign("span", {}, firstWords(paper, 120))),
   h("div.dispute-sides", {}, sides.map((one) => h("p", {}, saidBy(one, about))), agreed && h("p.queue-status", {}, `Decided: ${wordsFor(agreed.decision, about)}`)));
 
-async function startReview() {
-  if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
-  const title = h("p.page-title", {}, document.title);
-  document.querySelector(".page-head").append(title, themeButton());
-  await showTasks(document.getElementById("viewer"), DESK);
-  title.after(document.querySelector(".person-bar") ?? "");
-}
-
-startReview();
+if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie now
+document.querySelector(".page-head").append(h("p.page-title", {}, document.title), themeButton());
+showTasks(document.getElementById("viewer"), DESK).then(() => document.querySelector(".page-title").after(document.querySelector(".person-bar") ?? ""));

@@ -14,12 +14,9 @@ export async function askServer(path, { method = "GET", query = {}, body, file }
   const sent = file ?? (body && JSON.stringify(body));
   const keepalive = method === "PUT" && sent.length <= MOST_KEPT_ALIVE; // what is saved arrives also where the page is closed
   const headers = { Accept: "application/json", ...((body || file) && { "Content-Type": type }) };
-  let reply;
-  try {
-    reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: sent, keepalive });
-  } catch {
+  const reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: sent, keepalive }).catch(() => {
     throw refusal(0, "The app does not answer; is “evidencebench” still running?");
-  }
+  });
   const found = await reply.json().catch(() => ({}));
   if (!reply.ok) throw refusal(reply.status, found.error ?? `The app answers with status ${reply.status}.`, found);
   return found;
@@ -197,15 +194,13 @@ export function taskServer() {
   }
 
   // Asks in the name of the person; signs in again and asks once more where another tab has signed somebody else in.
-  async function ask(path, { query, body, ...request } = {}) {
+  function ask(path, { query, body, ...request } = {}) {
     const named = () => (body ? { body: { person: name, ...body } } : { query: { person: name, ...query } });
-    try {
-      return await asked(path, { ...named(), ...request });
-    } catch (error) {
+    return asked(path, { ...named(), ...request }).catch(async (error) => {
       if (error.status !== 401 || name === null) throw error;
       await signIn(name);
       return asked(path, { ...named(), ...request });
-    }
+    });
   }
 }
 

@@ -24,7 +24,7 @@ function signPage(server, enter, sort) {
   const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto", "aria-describedby": "person-note" });
   const error = h("p.people-error", { role: "alert" });
   const about = h("div");
-  const form = h("form.sign-in", { onsubmit: sign },
+  const form = h("form.sign-in", { onsubmit: (event) => sign(event).catch((refused) => { error.textContent = refused.message; }) },
     h("label", { for: "person-name" }, "Your name"),
     h("p.people-note", { id: "person-note" }, sort?.signNote ?? ""),
     field,
@@ -40,12 +40,8 @@ function signPage(server, enter, sort) {
   async function sign(event) {
     event.preventDefault();
     error.textContent = "";
-    try {
-      await enter(await server.signIn(field.value));
-      field.value = "";
-    } catch (refusal) {
-      error.textContent = refusal.message;
-    }
+    await enter(await server.signIn(field.value));
+    field.value = "";
   }
 }
 
@@ -66,18 +62,13 @@ export async function showTasks(root, own = null) {
   const tabs = new BroadcastChannel("evidencebench-people");
   const tell = (news) => tabs.postMessage({ person: server.name(), ...news });
   root.classList.add("people");
-  let about = null;
   let shown = null;
   let turn = 0;
   let failure = "";
-  try {
-    about = await server.session();
-  } catch (error) {
-    failure = error.message;
-  }
+  let about = await server.session().catch((error) => { failure = error.message; });
   const sort = own ?? (about && sortOf(about));
   const sign = signPage(server, enter, sort);
-  if (about === null) {
+  if (!about) {
     root.replaceChildren(sign.element);
     sign.element.hidden = false;
     return sign.show(null, failure);
@@ -134,12 +125,8 @@ export function askedPage(partsOf) {
   return { element: h("section.people-page", { hidden: true }, body), show };
 
   async function show({ list }, about) {
-    try {
-      body.replaceChildren(...await partsOf(list, about));
-      if (document.activeElement === document.body) body.querySelector(".people-main")?.focus({ preventScroll: true });
-    } catch (error) {
-      body.replaceChildren(failed(error));
-    }
+    body.replaceChildren(...await partsOf(list, about).catch((error) => [failed(error)]));
+    if (document.activeElement === document.body) body.querySelector(".people-main")?.focus({ preventScroll: true });
   }
 }
 

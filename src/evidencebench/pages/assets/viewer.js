@@ -164,19 +164,15 @@ function listingOf(source, overview, list) {
 // Saves one paper as one small file: the same page with this paper only, which needs neither network nor other files.
 
 function shareButton(source, overview, say) {
-  return h("button.share", { onclick: share }, "Share", wide("\u00a0this paper"));
+  return h("button.share", { onclick: () => share().catch((error) => say(error.message)) }, "Share", wide("\u00a0this paper"));
 
   async function share() {
     const { id, query } = readRoute();
-    try {
-      const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
-      const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
-      const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
-      saveFile(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
-      say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
-    } catch (error) {
-      say(error.message);
-    }
+    const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
+    const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
+    const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
+    saveFile(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
+    say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
   }
 }
 
