@@ -252,19 +252,19 @@ function paperPart(record, votes, edits, choose) {
   }
   const marked = [...bySentence.keys()].sort((one, other) => one - other);
   const less = h("button.less", { "aria-pressed": "false", onclick: toggleLess }, "Only marked sentences");
-  let [current, isLess] = [-1, false];
+  const isLess = () => less.ariaPressed === "true";
+  let current = -1;
   if (paper.sentences.length > SHORT_PAPER && marked.length) toggleLess();
   const element = h("section", {}, title, note && foreign("p.bench-told", {}, note),
     h("p.bench-key", {}, less, h("button", { onclick: () => jump(-1), disabled: !marked.length }, "‹ Previous marked"), h("button", { onclick: () => jump(1), disabled: !marked.length }, "Next marked ›"),
       h("span.bench-swatch", {}, "marked"), h("span.bench-swatch.is-split", {}, "votes are split")),
     text.element);
   edits?.follow(text);
-  return { element, show, jump, highlight, toggleLess, isLess: () => isLess };
+  return { element, show, jump, highlight, toggleLess, isLess };
 
   function toggleLess() {
-    isLess = !isLess;
-    less.setAttribute("aria-pressed", isLess);
-    text.only(isLess);
+    less.ariaPressed = !isLess();
+    text.only(isLess());
   }
 
   function highlight(place) {
@@ -301,7 +301,6 @@ function votesPart(said, voters) {
 }
 
 // Changes drafts in the app: each change is kept at once, and one to a draft that changed meanwhile is refused and told.
-
 const SERVED_DRAFTS = {
   overview: () => askServer("/api/construction"),
   record: ({ id }) => askServer("/api/construction/draft", { query: { id } }),

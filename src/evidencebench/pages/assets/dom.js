@@ -61,14 +61,9 @@ export function shortened(text, most = 36) {
 
 // Empties the element first, so that a screen reader reads the same text a second time.
 export function announce(element, text) {
-  if (element.textContent !== text) {
-    element.textContent = text;
-    return;
-  }
+  if (element.textContent !== text) return setText(element, text);
   element.textContent = "";
-  setTimeout(() => {
-    if (!element.textContent) element.textContent = text;
-  }, 50);
+  setTimeout(() => element.textContent || setText(element, text), 50);
 }
 
 // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
@@ -149,7 +144,6 @@ export function remember(key, value, storage = "localStorage") {
 }
 
 // Lets the reader choose a theme: light, dark or the system's; keeps the choice where storage is allowed.
-
 const THEMES = { auto: "automatic", light: "light", dark: "dark" };
 const THEME_KEY = "evidencebench-theme";
 
@@ -217,7 +211,6 @@ export function listenToKeys(root, commands) {
 }
 
 // Unpacks what a page in one file holds: `compressed` of pages/html.py packed it.
-
 export async function unpacked(text) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);

@@ -83,8 +83,11 @@ export function embeddedSource() {
   const placeOf = (id) => all().findIndex((row) => row.id === id);
   let last = null; // {number, lines} of a piece: the next paper that is asked for is often in it
   let newest = null; // search
+  const lineOf = async (place) => (await piece(Math.floor(place / PIECE_SIZE)))[place % PIECE_SIZE];
   return {
-    overview, rows, instance, records, exchanges,
+    overview, rows, instance, exchanges,
+    // The records of one piece of the papers; none behind the last piece.
+    records: async (number) => (number * PIECE_SIZE < all().length ? (await piece(number)).map((line) => JSON.parse(line)) : []),
     // Links beside the list of papers.
     linksOf: ({ a, b }) => (a === null || b === null ? [] : [h("a", { href: linkToList("why") }, "Aspects that only A or only B finds")]),
     // What a shared paper has of this page.
@@ -121,15 +124,6 @@ export function embeddedSource() {
     const place = placeOf(id);
     if (place < 0) throw new Error(`There is no paper “${id}” in this page.`);
     return JSON.parse(await lineOf(place));
-  }
-
-  // The records of one piece of the papers; none behind the last piece.
-  async function records(number) {
-    return number * PIECE_SIZE < all().length ? (await piece(number)).map((line) => JSON.parse(line)) : [];
-  }
-
-  async function lineOf(place) {
-    return (await piece(Math.floor(place / PIECE_SIZE)))[place % PIECE_SIZE];
   }
 
   // A run with one answer for all tasks has its requests once.

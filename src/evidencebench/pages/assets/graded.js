@@ -26,7 +26,6 @@ export function abstractLabel(paper, index) {
 }
 
 // Computes what the paper view shows: the aspects that count, each system's sentences, and the aspects they cover.
-
 // For display only: the scores are those of the record, which Python computed.
 export function gradedOf(overview, record, state) {
   const task = overview.tasks[state.task];
@@ -119,7 +118,6 @@ export function firstWords(text, length = 90) {
 }
 
 // Explains the words and marks of the paper view to somebody who sees them for the first time.
-
 const DEFINITIONS = {
   Hypothesis: "the statement on top. Sentences of the paper are wanted that speak for or against it.",
   Aspect: "one thing the paper has to say about the hypothesis. Each has a number, from 0, and a colour while chosen.",
@@ -140,9 +138,7 @@ export const definitions = ({ chosen }) => h("details.definitions", { "data-fold
   chosen.some((side) => side.judged?.n_drawn) &&
     h("p", {}, "A hollow mark: chance decides whether the sentence counts, since more were named than may be."));
 
-// Explains in sentences how a score comes about.
-
-// The explanation of each chosen system's score, side by side where there are two; folded at first.
+// Explains in sentences how the score of each chosen system comes about, side by side where there are two; folded at first.
 export function scoreExplanation(graded, onChoose) {
   const { chosen, terms, aspects } = graded;
   const isPair = terms && chosen.length === 2 && chosen.every(({ judged }) => judged);

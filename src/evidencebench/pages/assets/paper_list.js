@@ -78,6 +78,8 @@ function listRows(overview) {
   return { element, updateHeads, show };
 
   function updateHeads(asked, { sort, order }) {
+    // A head that is chosen once more sorts the other way.
+    const sortBy = (by) => narrow({ sort: by, order: by !== sort ? SORTS[by] : order === "asc" ? "desc" : "asc" });
     const isFocused = heads.contains(document.activeElement);
     const head = (kind, by, ...words) => h(kind, { scope: "col", "aria-sort": by && (by === sort ? `${order}ending` : "none") },
       by ? h("button", { onclick: () => sortBy(by) }, words) : words);
@@ -87,12 +89,6 @@ function listRows(overview) {
     heads.replaceChildren(head("th", "position", "Paper"), ...systems, ...numbers.map(([by, words]) => head("th.number", by, words)));
     element.style.setProperty("--cells", systems.map((one) => (one.ariaSort ? "var(--chosen)" : "var(--cell)")).join(" "));
     if (isFocused) heads.querySelector("[aria-sort$=ending] button").focus();
-  }
-
-  // A head that is chosen once more sorts the other way.
-  function sortBy(sort) {
-    const now = narrowing(readRoute());
-    narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
   }
 }
 
@@ -136,7 +132,6 @@ function hitsLine({ hits }, words) {
 }
 
 // What stands over the list: how many papers, their means, and their aspects by how many systems find them.
-
 function listSummary(source) {
   const count = h("p.list-count", { role: "status" });
   const told = h("p.list-means");

@@ -87,13 +87,14 @@ function markedRows({ paper, chosen, isEvidence }) {
   return isMarked;
 }
 
-// A button in place of a run of hidden rows that follow each other; it shows them.
+// A button in place of a run of hidden rows that follow each other; `open` shows them, and returns the first.
 function gapOf(run) {
   const open = () => {
     for (const row of run) row.hidden = false;
     gap.remove();
+    return run[0];
   };
-  const gap = h("button.gap", { onclick: () => { open(); run[0].focus(); } }, `… ${counted(run.length, "sentence")}`);
+  const gap = h("button.gap", { onclick: () => open().focus() }, `… ${counted(run.length, "sentence")}`);
   run[0].before(gap);
   return Object.assign(gap, { run, open });
 }

@@ -32,7 +32,6 @@ const requestPart = ({ title, facts, texts }) =>
     h("details", { open: name === "Reply" }, h("summary", {}, name), foreign("pre", {}, text))));
 
 // Shows one paper: its text with marks first, a strip and folded accounts above it, a map and the aspects beside it.
-
 /* `state` is {task, a, b, sentence, aspect, filter, marked, heading}: positions, or null where there is none; the
    filter of aspects by its name; whether only marked sentences are shown; and the element of the hypothesis.
    `on.reach(index)` is told each sentence that the reader is led to, `on.note(changes)` what of the address changes.
@@ -200,9 +199,7 @@ export function targetsOf(graded, kind, pressed = null) {
 }
 
 // The next target after the current sentence, or before it; after the last one follows the first.
-export function nextTarget(targets, current, step) {
-  return beyond(targets, current ?? -1, step) ?? targets.at(step < 0 ? -1 : 0);
-}
+export const nextTarget = (targets, current, step) => beyond(targets, current ?? -1, step) ?? targets.at(step < 0 ? -1 : 0);
 
 /* Scrolls, and again in the next frames while the reader wants to be there: rows that were never on the screen
    have a guessed height until they are laid out, one frame later. */
@@ -281,7 +278,6 @@ function underlined(text, words) {
 }
 
 // The pane of one paper: loads it, shows it, and keeps the reader's place in it.
-
 export function paperPane(overview, { step, foldList }) {
   const number = h("span.paper-place");
   const status = h("p.viewer-status", { role: "status" });

@@ -113,7 +113,6 @@ function paperTable(papers, caption) {
 }
 
 // Opens a pair of the matrix: its interval and test, and the papers of the two. The address says which pair it is.
-
 async function showPairs(source) {
   const root = document.getElementById("scatter");
   if (!root) return; // a shared paper, or papers without scores

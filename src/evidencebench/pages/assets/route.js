@@ -180,9 +180,8 @@ export const wordsOf = (text) => folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
 export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 // The distinct words that a route searches in a place, "hypothesis" or "text".
-export function searchedIn({ query }, place) {
-  return [place, null].includes(query.get("in") || null) ? [...new Set(wordsOf(query.get("q") ?? ""))] : [];
-}
+export const searchedIn = ({ query }, place) =>
+  [place, null].includes(query.get("in") || null) ? [...new Set(wordsOf(query.get("q") ?? ""))] : [];
 
 export const scoreOf = (row, system, task) => (system === null || task === null ? null : (row.recalls[system]?.[task] ?? null));
 

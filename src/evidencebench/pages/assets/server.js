@@ -53,7 +53,6 @@ export function serverSource() {
 }
 
 // Saves on the server what a person says, while it is said: picks, marks, notes.
-
 /* Sends the newest value, one request at a time; a request that fails is sent again until it arrives. The browser asks
    before it leaves a page where something is not saved, or `isHeld()`. `onHidden` is called once the page is hidden or closed. */
 export function autosave(send, say, { onHidden = () => {}, isHeld = () => false } = {}) {
@@ -115,7 +114,6 @@ export function autosave(send, say, { onHidden = () => {}, isHeld = () => false 
 }
 
 // Counts a person's working time: the page is in view, and its last input was less than a minute ago.
-
 const IDLE_SECONDS = 60;
 const LONGEST_TICK_SECONDS = 2; // the first tick after the machine slept would count the whole sleep
 

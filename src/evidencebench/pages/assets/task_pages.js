@@ -131,9 +131,8 @@ export function askedPage(partsOf) {
 }
 
 // What stands in the place of a page that cannot be shown.
-function failed(error) {
-  return h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
-}
+const failed = (error) =>
+  h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
 
 const QUEUE_STEP = 100;
 

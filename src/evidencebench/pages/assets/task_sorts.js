@@ -48,9 +48,8 @@ const CHANGEABLE = {
 
 export const taskLink = (list, id = null) => (id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`);
 
-export function guideFold(sort, about) {
-  return h("details.people-guide", {}, h("summary", {}, sort.guideTitle), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line))));
-}
+export const guideFold = (sort, about) =>
+  h("details.people-guide", {}, h("summary", {}, sort.guideTitle), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line))));
 
 // Papers in which people pick, until they submit. The instructions are those that language models get in their prompt.
 const PICKING = {

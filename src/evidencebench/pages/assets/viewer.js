@@ -162,7 +162,6 @@ function listingOf(source, overview, list) {
 }
 
 // Saves one paper as one small file: the same page with this paper only, which needs neither network nor other files.
-
 function shareButton(source, overview, say) {
   return h("button.share", { onclick: () => share().catch((error) => say(error.message)) }, "Share", wide("\u00a0this paper"));
 
