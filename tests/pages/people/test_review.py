@@ -25,7 +25,7 @@ class Browser:
         self.name = name
         self.client.post("/api/people/session", json={"name": name}).raise_for_status()
 
-    def get(self, path: str, **query: object) -> Any:
+    def get(self, path: str, **query: Any) -> Any:
         return self.client.get(f"/api/people/{path}", params={"person": self.name, "list": "review", **query})
 
     def put(self, in_list: str = "review", **answer: object) -> Any:
