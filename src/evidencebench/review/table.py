@@ -118,7 +118,7 @@ class ReviewTable:
             "status": "failed" if cell.error else "waiting" if found is None else "found",
             "verdict": verdict_word(found) if found else "",
             "level": level_of(found) if found else 0,
-            "best": found.best if found else "",
+            "best": found.best if found and found.verdict is not PaperVerdict.NONE else "",
             "decision": own.decision if own else "",
             "accepted": len(own.accepted) if own else 0,
             "note": bool(own and own.note),
