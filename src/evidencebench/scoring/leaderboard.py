@@ -20,7 +20,7 @@ from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resam
 from evidencebench.scoring.score_runs import NOT_MEASURED, ScoredRuns, reads_hypothesis, results_of_runs
 from evidencebench.scoring.significance import ALPHA, can_be_significant, p_text, percent, ranges_from
 from evidencebench.scoring.task_scores import EpochSpread, TaskScores
-from evidencebench.tables import LONGEST_NAME, Column
+from evidencebench.tables import LONGEST_NAME, Column, printable
 from evidencebench.wording import counted, did_you_mean, one_line
 
 
@@ -160,7 +160,7 @@ class Board:
     @property
     def sameness(self) -> str:
         """The systems that share a row, in words; empty without any."""
-        shared = dict.fromkeys(" = ".join(row.same_answers) for row in self.standings if row.same_answers)
+        shared = dict.fromkeys(printable(" = ".join(row.same_answers)) for row in self.standings if row.same_answers)
         return f"{'; '.join(shared)}: the same answers, so they share a row and count once" if shared else ""
 
     def __repr__(self) -> str:

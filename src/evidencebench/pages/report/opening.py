@@ -137,7 +137,10 @@ def _reading(
     findings: Findings, task: Task, runs: Sequence[Standing], results: Sequence[ControlResult], data: str
 ) -> list[Child]:
     of_label, words = uses_of(findings, task, results), list[Child]()
-    uses = {row.system: next((of_label[one] for one in row.systems if one in of_label), None) for row in runs}
+    measured = {
+        row.system: [one for one in row.systems if of_label.get(one) not in (None, NOT_MEASURED)] for row in runs
+    }
+    uses = {row.system: of_label.get(next(iter(measured[row.system]), row.system)) for row in runs}
     gain_of = {
         result.system: f" {points_text(result.comparison.test.difference)} points"
         for result in results

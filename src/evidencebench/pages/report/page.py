@@ -235,12 +235,13 @@ def report_page(
     folded = node("details", {"open": ""}, node("summary", None, "Contents"), list_node(*links))
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, folded)
     first_task = findings.tasks[0]
+    sharing = {one for board in findings.boards.values() for row in board.standings for one in row.same_answers}
     top = head(
         title,
         *(
             note(node("strong", None, "Warning: "), isolated_name(row.system), f": {without_folders(row.text)}.")
             for row in scored.warnings
-            if row.system in scored.runs and row.kind != "same answers"  # these share a row
+            if row.system in scored.runs and not (row.kind == "same answers" and row.system in sharing)
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(first_task)} ", code(first_task.name)),
         *by_task(
