@@ -194,7 +194,7 @@ def shortened_apart(names: Iterable[str], n_characters: int = LONGEST_NAME) -> d
     A name is cut in its middle; of those that are then alike, what differs is kept instead.
 
     >>> list(shortened_apart(["a_long_name_of_one_system", "a_long_name_of_two_system"], 14).values())
-    ['a_…one_system', 'a_…two_system']
+    ['a_l…one_system', 'a_l…two_system']
     """
     shown = {name: shortened(name, n_characters) for name in names}
     for _ in range(_PASSES):

@@ -46,7 +46,7 @@ def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_
     order = []
     bars = sample.locator(".found-bars a").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
     assert len(bars) == 5
-    for _ in range(20 + len(SAMPLE)):
+    for _ in range(21 + len(SAMPLE)):
         sample.keyboard.press("Tab")
         order.append(focused(sample))
         outline = sample.evaluate(
@@ -68,6 +68,7 @@ def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_
         "input Search",
         "select In",
         "select Show",
+        "a Aspects that only A or only B finds",
         *(f"a {name}" for name in bars),
         "button Paper",
         "button ●bm25",

@@ -1,9 +1,3 @@
-
-import { counted, foreign, h } from "./dom.js";
-import { firstWords } from "./graded.js";
-import { pickText } from "./pick_view.js";
-import { linkTo } from "./route.js";
-
 /* The sorts of tasks: papers to pick in, sentences to mark, questions to rate, misses to audit. A sort says what is shown
    of a task, and what people say of it, by:
    `empty`, the value of a task of which nothing was said, such as {sentences, ratings, cause, note, is_done};
@@ -16,6 +10,11 @@ import { linkTo } from "./route.js";
    `confirm(value, task)`, what is asked before it is submitted, where an answer can be final, with a result afterwards;
    `view(task, about, on)`, which returns {element, show(value), begin(sentence, reached), commands}, also `side`, an element
    below the buttons, and where it is timed `place(bar)`. `on` has change(value), value() and askForNote(). */
+
+import { counted, foreign, h } from "./dom.js";
+import { firstWords } from "./graded.js";
+import { pickText } from "./pick_view.js";
+import { linkTo } from "./route.js";
 
 
 const WIDE = "(min-width: 900px)";
